@@ -1,0 +1,48 @@
+# Sapwood. `make` alone says what there is; every target that needs `.venv` makes it first.
+
+PYTHON_VENV := .venv/bin/python
+COMPLETE := .venv/.complete
+SEED ?= 1
+COUNT ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test style types coverage simulate bench lock clean
+
+help:  ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## Make .venv with the pinned packages, and a Java if there is none (PYTHON= chooses)
+	@python=$$(scripts/find-python) && exec "$$python" scripts/setup.py
+
+$(COMPLETE): pyproject.toml requirements/build.txt requirements/lock.txt requirements/jvm.txt
+	@$(MAKE) --no-print-directory setup
+
+demo: $(COMPLETE)  ## Take the guided tour
+	@.venv/bin/sapwood demo
+
+test: $(COMPLETE)  ## Run the gate: style, format, types, tests
+	@$(PYTHON_VENV) scripts/gate.py
+
+style: $(COMPLETE)  ## Format the code and mend what can be mended
+	@.venv/bin/ruff check --fix
+	@.venv/bin/ruff format
+
+types: $(COMPLETE)  ## Check the types
+	@.venv/bin/mypy src tests scripts
+
+coverage: $(COMPLETE)  ## Run the tests and show which branches they miss
+	@.venv/bin/pytest -q --cov=sapwood --cov-branch --cov-report=term-missing:skip-covered
+
+simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUNT=1), judged
+	@PYTHONPATH=. $(PYTHON_VENV) scripts/simulate.py --seed $(SEED) --count $(COUNT)
+
+bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
+	@.venv/bin/sapwood bench
+
+lock:  ## Pin the packages again (needs uv; UPGRADE=1 moves all pins)
+	@scripts/lock
+
+clean:  ## Remove .venv, caches and what was built
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist
+	@rm -rf demo-output spark-warehouse metastore_db derby.log
+	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +

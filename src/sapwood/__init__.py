@@ -1,0 +1,54 @@
+"""Sapwood: content-based publish/subscribe.
+
+The public names live here; everything heavy is imported when it is first used, so that
+`import sapwood` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sapwood.client import connect
+    from sapwood.errors import SapwoodError
+    from sapwood.language import parse_filter
+    from sapwood.matching.index import Index
+    from sapwood.model.filter import Filter, Merge
+    from sapwood.model.publication import Publication
+    from sapwood.model.subscription import Subscription
+
+__version__ = "0.1.0"
+__all__ = (
+    "Filter",
+    "Index",
+    "Merge",
+    "Publication",
+    "SapwoodError",
+    "Subscription",
+    "connect",
+    "parse_filter",
+)
+
+_HOMES: Final = (
+    ("Filter", "sapwood.model.filter"),
+    ("Index", "sapwood.matching.index"),
+    ("Merge", "sapwood.model.filter"),
+    ("Publication", "sapwood.model.publication"),
+    ("SapwoodError", "sapwood.errors"),
+    ("Subscription", "sapwood.model.subscription"),
+    ("connect", "sapwood.client"),
+    ("parse_filter", "sapwood.language"),
+)
+
+
+def __getattr__(name: str) -> object:
+    for public, home in _HOMES:
+        if public == name:
+            return getattr(import_module(home), name)
+    message = f"module 'sapwood' has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted((*__all__, "__version__"))

@@ -1,0 +1,1 @@
+"""The command `sapwood`: one thin module a command."""

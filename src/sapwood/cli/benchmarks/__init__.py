@@ -1,0 +1,1 @@
+"""What `sapwood bench` measures: one module a subject, each returning plain data."""

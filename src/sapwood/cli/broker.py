@@ -1,0 +1,111 @@
+"""`sapwood broker`: a router on the network."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+import click
+
+from sapwood.cli.output import ExitStatus
+from sapwood.errors import InputError
+from sapwood.limits import (
+    CONNECTIONS_MAX,
+    FRAME_BYTES_MAX,
+    GREETING_S,
+    KEEPALIVE_IDLE_S,
+    KEEPALIVE_MISSED_MAX,
+    LINK_HIGH_WATER_BYTES,
+    LINK_OUTGOING_BYTES_MAX,
+    OUTGOING_BYTES_MAX,
+    SESSIONS_REMEMBERED_MAX,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+
+
+def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
+    """An option that sets a limit; `BrokerSettings` checks its range."""
+    return click.option(option, default=default, show_default=True, help=text)
+
+
+@click.command
+@click.option(
+    "--listen",
+    default="127.0.0.1:7411",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where to listen; port 0 picks a free one.",
+)
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="A broker to link with; may be given several times. One end of a link is enough.",
+)
+@click.option("--name", help="Unique in the overlay.  [default: the host's name and the port]")
+@click.option("--protocol", default="covering", show_default=True, help="See `sapwood protocols`.")
+@click.option("--engine", default="counting", show_default=True, help="See `sapwood engines`.")
+@_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")
+@_bound("--outgoing-bytes-max", OUTGOING_BYTES_MAX, "Queue at which a slow client is disconnected.")
+@_bound("--link-high-water-bytes", LINK_HIGH_WATER_BYTES, "Queue at which publishers are held.")
+@_bound("--link-outgoing-bytes-max", LINK_OUTGOING_BYTES_MAX, "Queue at which a link is given up.")
+@_bound("--connections-max", CONNECTIONS_MAX, "Connections at a time.")
+@_bound("--sessions-remembered-max", SESSIONS_REMEMBERED_MAX, "Clients remembered after leaving.")
+@_bound("--greeting-s", GREETING_S, "Seconds until a new connection must have greeted.")
+@_bound("--keepalive-s", KEEPALIVE_IDLE_S, "Seconds of silence until a peer is pinged.")
+@_bound("--keepalive-missed", KEEPALIVE_MISSED_MAX, "Unanswered pings until a peer is dead.")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", show_default=True)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    listen: str,
+    peers: tuple[str, ...],
+    log_level: str,
+    **options: Any,
+) -> None:
+    """Run a broker until it is interrupted (SIGINT or SIGTERM).
+
+    Brokers that are linked form one overlay, which must be a tree. The first line on standard
+    output is `listening on HOST:PORT as NAME`; `link up NAME` and `link down NAME` follow. The log
+    goes to standard error.
+    """
+    from sapwood.server.logs import make_log
+    from sapwood.server.running import run_broker
+    from sapwood.server.settings import BrokerSettings
+    from sapwood.session.settings import ConnectionSettings
+    from sapwood.wire.address import Address, parse_address
+
+    def address(option: str, text: str, *, listening: bool) -> Address:
+        try:
+            return parse_address(text, listening=listening)
+        except InputError as error:
+            raise InputError(f"{option}: {error}") from error
+
+    settings = BrokerSettings(
+        listen=address("--listen", listen, listening=True),
+        peers=tuple(address("--peer", peer, listening=False) for peer in peers),
+        connection=ConnectionSettings(
+            frame_bytes_max=options.pop("frame_bytes_max"),
+            greeting_s=options.pop("greeting_s"),
+            keepalive_idle_s=options.pop("keepalive_s"),
+            keepalive_missed_max=options.pop("keepalive_missed"),
+        ),
+        **options,
+    )
+    run_broker(settings, make_log(log_level), _announce)
+    ctx.exit(ExitStatus.DONE)
+
+
+def _announce(line: str) -> None:
+    """Print a line for programs; a reader that went away does not stop the broker."""
+    with suppress(OSError, ValueError):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()

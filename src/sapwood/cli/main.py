@@ -1,0 +1,147 @@
+"""The command `sapwood`: a table of commands, loaded when asked for, and how failures end.
+
+Starting fast is part of the contract (`sapwood --help` within 0.2 s), so nothing is imported here
+but click and the error tree; each command lives in a module of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import click
+
+from sapwood import __version__
+from sapwood.cli.output import ExitStatus, say
+from sapwood.errors import InvariantError, SapwoodError
+
+
+class Entry(NamedTuple):
+    """Where a command lives, as the attribute `command` of a module, and its line in the help."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
+    {
+        "demo": Entry(
+            "sapwood.cli.demo",
+            "Carry a year of real flights through three brokers and through Spark, and compare.",
+        ),
+        "match": Entry(
+            "sapwood.cli.match",
+            "Match a file of publications against a file of subscriptions.",
+        ),
+        "covers": Entry(
+            "sapwood.cli.covers",
+            "Say whether one filter covers the other, and whether they intersect.",
+        ),
+        "broker": Entry(
+            "sapwood.cli.broker", "Run a broker until it is interrupted (SIGINT or SIGTERM)."
+        ),
+        "publish": Entry(
+            "sapwood.cli.publish",
+            "Publish a file of publications (JSON Lines; - is standard input).",
+        ),
+        "subscribe": Entry(
+            "sapwood.cli.subscribe",
+            "Print publications that match FILTER, as they are published.",
+        ),
+        "pipeline": Entry(
+            "sapwood.cli.pipeline",
+            "Run the Spark jobs: bring files in, match them, match them as they arrive.",
+        ),
+        "engines": Entry("sapwood.cli.engines", "List the matching engines."),
+        "protocols": Entry("sapwood.cli.protocols", "List the routing protocols."),
+        "bench": Entry(
+            "sapwood.cli.bench", "Measure matching, the network and Spark on this machine."
+        ),
+    }
+)
+"""In the order of the help: what a newcomer needs first comes first."""
+
+
+class CommandTable(click.Group):
+    """A group whose commands come from `COMMANDS`, each imported when it is called.
+
+    Everything that is raised on purpose ends as one message and an `ExitStatus`; a defect keeps
+    its traceback.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names of all commands, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = import_module(entry.module).command
+        assert isinstance(command, click.Command), f"{entry.module}.command is no command"
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands from the table, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; turn whatever it raises into a message and an exit status."""
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.UsageError):
+            raise
+        except click.ClickException as error:
+            error.show()
+            ctx.exit(ExitStatus.FAILED)
+        except (KeyboardInterrupt, click.Abort):
+            ctx.exit(ExitStatus.INTERRUPTED)
+        except BrokenPipeError:
+            _give_up_standard_output()
+            ctx.exit(ExitStatus.PIPE_CLOSED)
+        except InvariantError:
+            _report_defect(ctx)
+        except SapwoodError as error:
+            say(f"{ctx.command_path}: {error}")
+            ctx.exit(ExitStatus.FAILED)
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename is not None else ""
+            say(f"{ctx.command_path}: {place}{error.strerror or error}")
+            ctx.exit(ExitStatus.FAILED)
+        except Exception:  # noqa: BLE001 - the outermost frame; Python's own status 1 has a meaning here
+            _report_defect(ctx)
+
+
+@click.group(
+    name="sapwood",
+    cls=CommandTable,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Content-based publish/subscribe: carry each publication to exactly those who asked.
+
+    Exit status: 0 all done, 1 done but something was rejected, 2 could not be done.
+    """
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+
+
+def _report_defect(ctx: click.Context) -> None:
+    traceback.print_exc()
+    say("This is a defect of sapwood; please report it with the lines above.")
+    ctx.exit(ExitStatus.FAILED)
+
+
+def _give_up_standard_output() -> None:
+    """Point standard output nowhere, so that flushing it at exit is no second failure."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)

@@ -1,0 +1,194 @@
+"""`sapwood match`: files in, deliveries out; one process, no network."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from sapwood.cli.output import (
+    ExitStatus,
+    amount,
+    input_file,
+    json_option,
+    print_json,
+    progress,
+    say,
+    strict_option,
+)
+from sapwood.files import (
+    REJECTED_SUFFIX,
+    STANDARD_INPUT,
+    Counts,
+    DeliveryWriter,
+    PublicationLine,
+    Reading,
+    RejectedFile,
+    Rejections,
+    StrictRejections,
+    read_publications,
+    read_subscriptions,
+    replacing,
+)
+from sapwood.model.subscription import Subscription
+
+if TYPE_CHECKING:
+    from sapwood.matching.index import Index
+
+STANDARD_OUTPUT: Final = "-"
+
+BATCH: Final = 1024
+"""Publications matched in one call: enough to pay for the call, few enough to stay in cache."""
+
+T = TypeVar("T")
+
+
+@click.command
+@click.option("--subscriptions", type=input_file, required=True, help="JSON Lines file, or -.")
+@click.option("--publications", type=input_file, required=True, help="JSON Lines file, or -.")
+@click.option("--engine", default="columnar", show_default=True, help="See `sapwood engines`.")
+@click.option("--out", help="File for the deliveries, or -.  [default: -]")
+@click.option(
+    "--rejected",
+    help="File for lines that cannot be used.  [default: the name of the deliveries, or else of "
+    "the publications, with .rejected added]",
+)
+@json_option
+@strict_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    subscriptions: str,
+    publications: str,
+    engine: str,
+    out: str | None,
+    rejected: str | None,
+    as_json: bool,
+    strict: bool,
+) -> None:
+    """Match a file of publications against a file of subscriptions.
+
+    Deliveries are JSON Lines, one line per pair, in the order of the publications and then of the
+    subscriptions' ids. A bad line does not stop the run: it is counted, and written with its line
+    number and the reason to a file of rejected lines. The summary goes to standard error; with
+    --json it is JSON, and goes to standard output if the deliveries do not.
+    """
+    if subscriptions == publications == STANDARD_INPUT:
+        raise click.UsageError("only one of the two files can be standard input")
+    if out == STANDARD_OUTPUT:
+        out = None
+    aside = rejected or rejected_path(subscriptions, publications, out)
+    with ExitStack() as stack:
+        rejected_file = stack.enter_context(RejectedFile(aside))
+        rejections: Rejections = StrictRejections() if strict else rejected_file
+        stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
+        wanted = read_subscriptions(subscriptions, rejections)
+        published = read_publications(publications, rejections)
+        deliveries = DeliveryWriter(stream)
+        index = _build(wanted, engine)
+        _match(index, published, deliveries)
+        stream.flush()
+    summary = Summary(wanted.counts, published.counts, deliveries.count, aside)
+    if as_json:
+        print_json(summary.members(), err=out is None)
+    else:
+        say(summary.text())
+    ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
+
+
+def rejected_path(subscriptions: str, publications: str, out: str | None) -> str:
+    """Where lines go that cannot be used, unless told otherwise.
+
+    Beside the deliveries if those go to a file, else beside the publications, else (those come
+    from standard input) beside the subscriptions.
+    """
+    if out is not None and (Path(out).is_file() or not Path(out).exists()):
+        return out + REJECTED_SUFFIX
+    beside = subscriptions if publications == STANDARD_INPUT else publications
+    return beside + REJECTED_SUFFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did, for a person and for a program."""
+
+    subscriptions: Counts
+    publications: Counts
+    deliveries: int
+    rejected_file: str
+
+    @property
+    def rejected(self) -> int:
+        """Lines of both files that could not be used."""
+        return self.subscriptions.rejected + self.publications.rejected
+
+    def members(self) -> dict[str, Any]:
+        """The summary as a JSON object."""
+        wanted, published = self.subscriptions, self.publications
+        return {
+            "subscriptions": {
+                "read": wanted.read,
+                "good": wanted.good,
+                "rejected": wanted.rejected,
+            },
+            "publications": {
+                "read": published.read,
+                "good": published.good,
+                "rejected": published.rejected,
+                "invisible_arrays": published.invisible,
+            },
+            "deliveries": self.deliveries,
+            "rejected_file": self.rejected_file if self.rejected else None,
+        }
+
+    def text(self) -> str:
+        """The summary in a few lines."""
+        wanted, published = self.subscriptions, self.publications
+        publications = amount(published.good, "publication")
+        subscriptions = amount(wanted.good, "subscription")
+        deliveries = amount(self.deliveries, "delivery", "deliveries")
+        lines = [f"{publications} matched against {subscriptions}: {deliveries}"]
+        if published.invisible:
+            arrays = amount(published.invisible, "array")
+            lines.append(f"{arrays} in publications carried, but not visible to filters")
+        if self.rejected:
+            lines.append(
+                f"{amount(self.rejected, 'line')} rejected ({wanted.rejected:,} of the "
+                f"subscriptions, {published.rejected:,} of the publications): see "
+                f"{self.rejected_file}"
+            )
+        return "\n".join(lines)
+
+
+def _build(wanted: Reading[Subscription], engine: str) -> Index:
+    from sapwood.matching.index import Index
+
+    index = Index(records=engine)
+    with progress("reading", "subscriptions") as advance:
+        for batch in _batches(wanted):
+            for subscription in batch:
+                index.add(subscription.id, subscription.filter)
+            advance(len(batch))
+    return index
+
+
+def _match(index: Index, published: Reading[PublicationLine], deliveries: DeliveryWriter) -> None:
+    with progress("matching", "publications") as advance:
+        for batch in _batches(published):
+            publications = [line.publication for line in batch]
+            for publication, ids in zip(publications, index.match_many(publications), strict=True):
+                deliveries.write(publication.id, ids)
+            advance(len(batch))
+
+
+def _batches(values: Iterable[T]) -> Iterator[list[T]]:
+    iterator = iter(values)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch

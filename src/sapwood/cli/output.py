@@ -1,0 +1,111 @@
+"""What all commands share: exit statuses, messages, tables, JSON, progress, common options.
+
+Results go to standard output, everything said about them to standard error, so that a pipe
+carries results alone.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any, Final, TypeAlias
+
+import click
+
+COLUMN_GAP: Final = "  "
+LAST_COLUMN_CHARS_MIN: Final = 24
+"""Where a terminal is narrower than this for a table's last column, lines are left to overflow."""
+
+Advance: TypeAlias = Callable[[int], None]
+"""Says that so many more are done."""
+
+
+class ExitStatus(IntEnum):
+    """How a command ends, for scripts."""
+
+    DONE = 0
+    #: Done, but something was rejected on the way.
+    REJECTED = 1
+    #: Could not be done.
+    FAILED = 2
+    #: Ended by the keyboard: 128 + SIGINT, as shells say it.
+    INTERRUPTED = 130
+    #: The reader of the output went away: 128 + SIGPIPE.
+    PIPE_CLOSED = 141
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, for a program to read."
+)
+
+strict_option = click.option(
+    "--strict", is_flag=True, help="Fail at the first bad line instead of setting it aside."
+)
+
+input_file: Final = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
+"""The type of an option that names a file to read; `-` is standard input."""
+
+
+def say(message: str) -> None:
+    """Tell the person in front of the terminal something, on standard error."""
+    click.echo(message, err=True)
+
+
+def print_json(value: Any, *, err: bool = False) -> None:
+    """Print any value that has a JSON form, on one line."""
+    import msgspec
+
+    click.echo(msgspec.json.encode(value), err=err)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under headings; on a terminal the last column wraps to its width."""
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    indent = sum(widths[:-1]) + len(COLUMN_GAP) * (len(widths) - 1)
+    last = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    click.echo(click.style(_row(columns, widths), bold=True))
+    for row in rows:
+        wrapped = [row[-1]]
+        if last >= LAST_COLUMN_CHARS_MIN:
+            wrapped = textwrap.wrap(row[-1], last) or [""]
+        click.echo(_row([*row[:-1], wrapped[0]], widths))
+        for line in wrapped[1:]:
+            click.echo(" " * indent + line)
+
+
+def amount(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: `1 line`, `2,000 lines`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+@contextmanager
+def progress(description: str, unit: str) -> Iterator[Advance]:
+    """Show on a terminal how many `unit` are done; show nothing where no one is looking."""
+    if not sys.stderr.isatty():
+        yield _show_nothing
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,.0f} " + unit),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description, total=None)
+        yield lambda count: bar.advance(task, count)
+
+
+def _show_nothing(_count: int) -> None:
+    """Advance no progress bar."""
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    return COLUMN_GAP.join(padded).rstrip()

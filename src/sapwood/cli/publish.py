@@ -1,0 +1,172 @@
+"""`sapwood publish`: a file of publications to a broker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sapwood.cli.output import (
+    Advance,
+    ExitStatus,
+    amount,
+    input_file,
+    json_option,
+    print_json,
+    progress,
+    say,
+    strict_option,
+)
+
+if TYPE_CHECKING:
+    from sapwood.client import Published
+    from sapwood.files import Counts, PublicationLine, Reading
+    from sapwood.model.publication import Publication
+
+REJECTED_SUFFIX: Final = ".rejected"
+STANDARD_INPUT_NAME: Final = "publications.jsonl"
+"""What standard input is called where a file is put beside it."""
+
+REFUSALS_SHOWN: Final = 10
+
+
+@click.command
+@click.argument("file", type=input_file, default="-")
+@click.option(
+    "--broker", default="127.0.0.1:7411", show_default=True, metavar="HOST:PORT", help="Where to."
+)
+@click.option("--name", help="Unique among the broker's clients.  [default: a random name]")
+@click.option(
+    "--rejected",
+    help="File for lines that cannot be used.  [default: the name of FILE with .rejected added]",
+)
+@click.option(
+    "--reconnect-s",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="How long to try to connect again when the connection is lost.",
+)
+@json_option
+@strict_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    file: str,
+    broker: str,
+    name: str | None,
+    rejected: str | None,
+    reconnect_s: float,
+    as_json: bool,
+    strict: bool,
+) -> None:
+    """Publish a file of publications (JSON Lines; - is standard input).
+
+    Lines are published in their order, as they come, and each is acknowledged; when the connection
+    is lost, what is unacknowledged is sent again, and nothing is published twice. A bad line does
+    not stop the run: it is counted, and written with its line number and the reason to a file of
+    rejected lines.
+    """
+    from sapwood.files import RejectedFile, Rejections, StrictRejections
+    from sapwood.server.loop import run
+
+    aside = rejected or (STANDARD_INPUT_NAME if file == "-" else file) + REJECTED_SUFFIX
+    with ExitStack() as stack:
+        rejections: Rejections = StrictRejections()
+        if not strict:
+            rejections = stack.enter_context(RejectedFile(aside))
+        lines = _read(file, rejections)
+        advance = stack.enter_context(progress("publishing", "publications"))
+        published = run(_publish(lines, broker, name, reconnect_s, advance))
+    summary = Summary(lines.counts, published, aside)
+    if as_json:
+        print_json(summary.members())
+    else:
+        say(summary.text())
+    ctx.exit(ExitStatus.REJECTED if summary.incomplete else ExitStatus.DONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did, for a person and for a program."""
+
+    lines: Counts
+    published: Published
+    rejected_file: str
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something that was read was not published."""
+        return bool(self.lines.rejected or self.published.refused)
+
+    def members(self) -> dict[str, Any]:
+        """The summary as a JSON object."""
+        return {
+            "read": self.lines.read,
+            "good": self.lines.good,
+            "rejected": self.lines.rejected,
+            "invisible_arrays": self.lines.invisible,
+            "accepted": self.published.accepted,
+            "refused": [{"id": one.id, "reason": one.reason} for one in self.published.refused],
+            "rejected_file": self.rejected_file if self.lines.rejected else None,
+        }
+
+    def text(self) -> str:
+        """The summary in a few lines."""
+        lines = [f"{amount(self.published.accepted, 'publication')} accepted"]
+        if self.lines.invisible:
+            arrays = amount(self.lines.invisible, "array")
+            lines.append(f"{arrays} in publications carried, but not visible to filters")
+        refused = self.published.refused
+        lines += [f"{one.id!r} refused by the broker: {one.reason}" for one in refused][
+            :REFUSALS_SHOWN
+        ]
+        if len(refused) > REFUSALS_SHOWN:
+            lines.append(f"{len(refused) - REFUSALS_SHOWN:,} more refused by the broker")
+        if self.lines.rejected:
+            lines.append(
+                f"{amount(self.lines.rejected, 'line')} rejected: see {self.rejected_file}"
+            )
+        return "\n".join(lines)
+
+
+def _read(file: str, rejections: Any) -> Reading[PublicationLine]:
+    """The publications of the file that can travel; a line that cannot is a bad line."""
+    from sapwood.files import Reading, decode_publication
+    from sapwood.wire.publications import encode_publication
+
+    def decode(line: bytes) -> PublicationLine:
+        decoded = decode_publication(line)
+        encode_publication(decoded.publication)
+        return decoded
+
+    return Reading(
+        file,
+        rejections,
+        decode,
+        lambda value: (value.publication.id, value.publication.invisible),
+    )
+
+
+async def _publish(
+    lines: Reading[PublicationLine],
+    broker: str,
+    name: str | None,
+    reconnect_s: float,
+    advance: Advance,
+) -> Published:
+    from sapwood.client import connect
+    from sapwood.client.feeding import from_thread
+
+    async def publications() -> AsyncIterator[Publication]:
+        async for some in from_thread(lines):
+            for line in some:
+                yield line.publication
+            advance(len(some))
+
+    async with connect(broker, name, reconnect_s=reconnect_s) as client:
+        return await client.publish_many(publications())

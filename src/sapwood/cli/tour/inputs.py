@@ -1,0 +1,43 @@
+"""The tour's input files: what anyone could have written, in the documented formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sapwood.cli.output import Advance
+from sapwood.files import encode_publication, encode_subscription, replacing
+from sapwood.model.subscription import Subscription
+from sapwood.workload.flights import flights, interests
+
+
+@dataclass(frozen=True, slots=True)
+class TourInputs:
+    """Where the files are, and what is in them."""
+
+    subscriptions_file: Path
+    publications_file: Path
+    subscriptions: tuple[Subscription, ...]
+    publications: int
+
+
+def write_inputs(folder: Path, limit: int | None, advance: Advance) -> TourInputs:
+    """Write the interests and the flights as JSON Lines into `folder`.
+
+    Each line names its home: the airport of departure for a flight, the airport whose desk asks
+    for an interest.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    subscriptions = tuple(interests())
+    subscriptions_file = folder / "subscriptions.jsonl"
+    with replacing(str(subscriptions_file)) as out:
+        out.writelines(encode_subscription(subscription) + b"\n" for subscription in subscriptions)
+    publications_file = folder / "publications.jsonl"
+    count = 0
+    with replacing(str(publications_file)) as out:
+        for publication in flights(limit):
+            home = str(publication.attributes["origin"])
+            out.write(encode_publication(publication, home) + b"\n")
+            count += 1
+            advance(1)
+    return TourInputs(subscriptions_file, publications_file, subscriptions, count)

@@ -1,0 +1,16 @@
+"""Clients of a broker: `connect` for asyncio, `sapwood.client.blocking.connect` without."""
+
+from sapwood.client.client import Client, connect
+from sapwood.client.publishing import Published, RefusedPublication
+from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.session.client_session import Delivery
+
+__all__ = (
+    "Client",
+    "ClientSubscription",
+    "Deliveries",
+    "Delivery",
+    "Published",
+    "RefusedPublication",
+    "connect",
+)

@@ -1,0 +1,208 @@
+"""The client without asyncio: the same methods, blocking, for scripts and notebooks.
+
+The asyncio client runs on an event loop in a thread of its own; every method here hands its work
+over and waits. Methods may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from itertools import islice
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from sapwood.client import client as asynchronous
+from sapwood.client.publishing import Published
+from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.errors import ConnectionLostError
+from sapwood.limits import DELIVERIES_WAITING_MAX
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+from sapwood.session.client_session import Delivery
+from sapwood.session.settings import ConnectionSettings
+
+PUBLISH_MANY: Final = 512
+"""Publications that `publish_many` hands over to the event loop at a time."""
+
+TAKE: Final = 512
+"""Deliveries that an iterator fetches from the event loop at a time, if so many wait."""
+
+T = TypeVar("T")
+
+
+def connect(
+    address: str = "127.0.0.1",
+    name: str | None = None,
+    *,
+    reconnect: bool = True,
+    reconnect_s: float | None = None,
+    settings: ConnectionSettings | None = None,
+) -> BlockingClient:
+    """A client of the broker at `address`, to be used with `with`; see `sapwood.connect`."""
+    return BlockingClient(
+        asynchronous.connect(
+            address, name, reconnect=reconnect, reconnect_s=reconnect_s, settings=settings
+        )
+    )
+
+
+class BlockingDeliveries:
+    """An iterator over deliveries that waits for the next one."""
+
+    def __init__(self, client: BlockingClient, deliveries: Deliveries) -> None:
+        self._client = client
+        self._deliveries = deliveries
+        self._fetched: deque[Delivery] = deque()
+
+    def __iter__(self) -> Iterator[Delivery]:
+        return self
+
+    def __next__(self) -> Delivery:
+        if not self._fetched:
+            self._fetched.extend(self.take(TAKE))
+            if not self._fetched:
+                raise StopIteration
+        return self._fetched.popleft()
+
+    def take(self, count_max: int, timeout_s: float | None = None) -> list[Delivery]:
+        """The next deliveries, at least one and at most `count_max`; waits for the first.
+
+        An empty list means that nothing more comes. Raises `TimeoutError` where nothing came in
+        `timeout_s` seconds.
+        """
+        if self._fetched:
+            return [self._fetched.popleft() for _ in range(min(count_max, len(self._fetched)))]
+        return self._client.wait(asyncio.wait_for(self._deliveries.take(count_max), timeout_s))
+
+
+class BlockingSubscription(BlockingDeliveries):
+    """A subscription in force, and the iterator over what it brings."""
+
+    def __init__(self, client: BlockingClient, subscription: ClientSubscription) -> None:
+        super().__init__(client, subscription)
+        self.id = subscription.id
+        self.filter = subscription.filter
+
+
+class BlockingClient:
+    """One client of a broker. Made by `connect`."""
+
+    def __init__(self, client: asynchronous.Client) -> None:
+        self._client = client
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def name(self) -> str:
+        """The client's name at the broker."""
+        return self._client.name
+
+    @property
+    def reconnections(self) -> int:
+        """How often the connection was lost and made again."""
+        return self._client.reconnections
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=_run_loop, args=(self._loop,), name=f"sapwood {self.name}", daemon=True
+        )
+        self._thread.start()
+        try:
+            self.wait(self._client.__aenter__())
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Say goodbye, close the connection and end the thread."""
+        if self._loop is None:
+            return
+        try:
+            self.wait(self._client.close())
+        finally:
+            self._stop()
+
+    def subscribe(
+        self,
+        filter: str | Filter,  # noqa: A002 - the field's word
+        id: str | None = None,  # noqa: A002 - the contract's word
+        *,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+    ) -> BlockingSubscription:
+        """Subscribe; returns when the subscription is in force in the whole overlay."""
+        subscription = self.wait(self._client.subscribe(filter, id, waiting_max=waiting_max))
+        return BlockingSubscription(self, subscription)
+
+    def unsubscribe(self, subscription: BlockingSubscription | str) -> None:
+        """Withdraw a subscription; returns when nothing more will be delivered for it."""
+        name = subscription if isinstance(subscription, str) else subscription.id
+        self.wait(self._client.unsubscribe(name))
+
+    def deliveries(self, *, waiting_max: int = DELIVERIES_WAITING_MAX) -> BlockingDeliveries:
+        """One iterator for all subscriptions: each publication once, with all that it matches."""
+
+        async def deliveries() -> Deliveries:
+            return self._client.deliveries(waiting_max=waiting_max)
+
+        return BlockingDeliveries(self, self.wait(deliveries()))
+
+    def publish(
+        self,
+        attributes: Mapping[str, Any] | Publication,
+        id: str | None = None,  # noqa: A002 - the contract's word
+    ) -> str:
+        """Publish; returns the publication's id when the broker has accepted it."""
+        return self.wait(self._client.publish(attributes, id))
+
+    def publish_many(self, publications: Iterable[Mapping[str, Any] | Publication]) -> Published:
+        """Publish one after the other without waiting for each; returns when all are answered."""
+        batch = self._client.batch()
+        iterator = iter(publications)
+        while some := list(islice(iterator, PUBLISH_MANY)):
+            self.wait(batch.publish(some))
+        return self.wait(batch.finish())
+
+    def flush(self) -> None:
+        """Return when all publications so far are answered."""
+        self.wait(self._client.flush())
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the client's event loop and return its result."""
+        if self._loop is None:
+            work.close()
+            raise ConnectionLostError("the client is not connected; use it inside `with`")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # the wait was interrupted, so the work is not wanted any more
+            raise
+
+    def _stop(self) -> None:
+        loop, thread = self._loop, self._thread
+        self._loop = self._thread = None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()

@@ -1,0 +1,113 @@
+"""Keeping a client connected: connect, wait until the connection is lost, connect again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from sapwood.client.wire import ClientWire
+from sapwood.errors import ConnectionLostError, FrameError, HandshakeError, InvariantError
+from sapwood.session.backoff import backoff_s
+from sapwood.session.client_session import ClientEvent, ClientSession
+from sapwood.session.connection import Ending
+from sapwood.wire.address import Address
+from sapwood.wire.greetings import RefusalCode
+from sapwood.wire.messages import GoodbyeCode
+
+_LOG: Final = logging.getLogger("sapwood.client")
+
+
+class Connector:
+    """Carries a session over one connection after the other.
+
+    `reconnect_s` is for how long it tries after a connection was lost: 0 for not at all, `None`
+    for ever. The first connection is tried once.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        session: ClientSession,
+        on_event: Callable[[ClientEvent], None],
+        reconnect_s: float | None,
+    ) -> None:
+        self.address = address
+        self.reconnect_s = reconnect_s
+        self._session = session
+        self._on_event = on_event
+        self._wire: ClientWire | None = None
+        self._closed = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection, greeted or not."""
+        return self._session.connection is not None
+
+    def flush(self) -> None:
+        """Send what the session has to send, if there is a connection."""
+        if self._wire is not None:
+            self._wire.flush()
+
+    def close(self) -> None:
+        """End the session; `run` returns soon."""
+        self._closed = True
+        self._session.say_goodbye("the client is done")
+        self.flush()
+
+    async def run(self) -> None:
+        """Keep connected until `close`; raises the `SapwoodError` that makes it pointless."""
+        loop = asyncio.get_running_loop()
+        failures = welcomes = 0
+        lost_at = loop.time()
+        while True:
+            reason = await self._connect_once()
+            if self._closed:
+                return
+            now = loop.time()
+            if self._session.welcomes > welcomes:
+                welcomes, failures, lost_at = self._session.welcomes, 0, now
+            patient = self.reconnect_s is None or now - lost_at < self.reconnect_s
+            if not (welcomes and patient):
+                raise ConnectionLostError(reason)
+            failures += 1
+            _LOG.warning("client %s: %s; connecting again", self._session.name, reason)
+            await asyncio.sleep(backoff_s(failures, random.random()))  # noqa: S311 - jitter
+
+    async def _connect_once(self) -> str:
+        """Be connected for a while; returns why that ended, raises if it is pointless to go on."""
+        address = self.address
+        self._wire = wire = ClientWire(self._session, self._on_event)
+        try:
+            await asyncio.get_running_loop().create_connection(
+                lambda: wire, address.host, address.port
+            )
+            await wire.run()
+        except socket.gaierror as error:
+            raise ConnectionLostError(
+                f"cannot connect to {address}: the host is not known ({error.strerror})"
+            ) from error
+        except OSError as error:
+            return (
+                f"cannot connect to {address}: {error.strerror or error}; is a broker running "
+                f"there? Start one with: sapwood broker --listen {address}"
+            )
+        finally:
+            self._wire = None
+        ending = self._session.ending
+        if ending is None:
+            raise InvariantError("a connection ended without a reason")
+        self._raise_if_pointless(ending)
+        return f"the connection to {address} was lost: {ending.reason}"
+
+    def _raise_if_pointless(self, ending: Ending) -> None:
+        """Raise the error of an ending that would only repeat itself."""
+        reason = f"{self.address}: {ending.reason}"
+        refused = isinstance(ending.code, RefusalCode)
+        if refused and not (ending.passing and self._session.welcomes):
+            raise HandshakeError(reason)
+        if ending.code is GoodbyeCode.PROTOCOL:
+            raise FrameError(reason)

@@ -1,0 +1,114 @@
+"""What a client receives, and the queues where it waits for the application."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Self
+
+from sapwood.errors import LimitError
+from sapwood.limits import DELIVERIES_WAITING_MAX
+from sapwood.model.filter import Filter
+from sapwood.session.client_session import Delivery
+
+
+class Deliveries:
+    """An asynchronous iterator over deliveries, with a bounded queue before it.
+
+    Iterating waits for the next delivery, returns what waits without giving way, and ends when the
+    source has ended (with its error, if it ended by one) and all that waited was handed out.
+
+    A queue that passes `waiting_max` deliveries ends, too, with a `LimitError` after what is in
+    it: nothing is left out without a word.
+    """
+
+    def __init__(self, subject: str, waiting_max: int = DELIVERIES_WAITING_MAX) -> None:
+        self.waiting_max = waiting_max
+        self._subject = subject
+        self._waiting: deque[Delivery] = deque()
+        self._waiters: list[asyncio.Future[None]] = []
+        self._ended = False
+        self._error: Exception | None = None
+
+    def __len__(self) -> int:
+        """How many deliveries wait."""
+        return len(self._waiting)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Delivery:
+        while not self._waiting:
+            if self._ended:
+                if self._error is not None:
+                    raise self._error
+                raise StopAsyncIteration
+            await self._something()
+        return self._waiting.popleft()
+
+    async def take(self, count_max: int) -> list[Delivery]:
+        """The next deliveries, at least one and at most `count_max`; waits for the first.
+
+        An empty list means that the source has ended; raises its error, if it ended by one.
+        """
+        try:
+            taken = [await anext(self)]
+        except StopAsyncIteration:
+            return []
+        while self._waiting and len(taken) < count_max:
+            taken.append(self._waiting.popleft())
+        return taken
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more arrives; deliveries may still wait."""
+        return self._ended
+
+    def put(self, delivery: Delivery) -> bool:
+        """Add a delivery; `False` if that was too much, and the queue has ended."""
+        if self._ended:
+            return True
+        if len(self._waiting) >= self.waiting_max:
+            bound = self.waiting_max
+            self.end(
+                LimitError("DELIVERIES_WAITING_MAX", bound, None, f"what waits {self._subject}")
+            )
+            return False
+        self._waiting.append(delivery)
+        if self._waiters:
+            self._wake()
+        return True
+
+    def end(self, error: Exception | None = None) -> None:
+        """Nothing more arrives; only the first call counts."""
+        if not self._ended:
+            self._ended = True
+            self._error = error
+            self._wake()
+
+    async def _something(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        finally:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+class ClientSubscription(Deliveries):
+    """A subscription in force, and the iterator over what it brings."""
+
+    def __init__(self, id: str, filter: Filter, waiting_max: int) -> None:  # noqa: A002 - the contract's words
+        super().__init__(f"for subscription {id!r}", waiting_max)
+        self.id = id
+        self.filter = filter
+
+    def __repr__(self) -> str:
+        return f"ClientSubscription({self.id!r}, {str(self.filter)!r})"

@@ -1,0 +1,75 @@
+"""One connection of a client: bytes and time around the session machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from sapwood.limits import GOODBYE_S
+from sapwood.session.client_session import ClientEvent, ClientSession
+
+
+class ClientWire(asyncio.Protocol):
+    """A TCP connection that carries a client's session for a while.
+
+    `on_event` is called with all that the broker says, in order.
+    """
+
+    def __init__(self, session: ClientSession, on_event: Callable[[ClientEvent], None]) -> None:
+        self._session = session
+        self._on_event = on_event
+        self._loop = asyncio.get_running_loop()
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        self._transport: asyncio.Transport | None = None
+        self._closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Greet the broker."""
+        # No `isinstance`: uvloop's transports do not inherit from asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        self._session.connected(self._loop.time())
+        self.flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle what the broker says, and send what came of it in one go."""
+        for event in self._session.receive(data, self._loop.time()):
+            self._on_event(event)
+        self.flush()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End."""
+        reason = str(error) if error is not None else "the broker closed the connection"
+        for event in self._session.lost(reason):
+            self._on_event(event)
+        if not self._lost.done():
+            self._lost.set_result(None)
+
+    def flush(self) -> None:
+        """Send what is to be sent; begin to close a connection that has ended."""
+        if self._closing or self._transport is None:
+            return
+        data = self._session.take_outgoing()
+        if data:
+            self._transport.write(data)
+        connection = self._session.connection
+        if connection is not None and connection.ended:
+            self._closing = True
+            if not self._transport.is_closing():
+                self._transport.write_eof()
+
+    async def run(self) -> None:
+        """Keep time until the connection is no more. Cancelled, it drops the connection."""
+        try:
+            while not self._lost.done():
+                deadline = self._session.next_deadline()
+                patience_s = GOODBYE_S if deadline is None else deadline - self._loop.time()
+                await asyncio.wait((self._lost,), timeout=max(0.0, patience_s))
+                if deadline is None:
+                    return
+                self._session.expire(self._loop.time())
+                self.flush()
+        finally:
+            if self._transport is not None and not self._lost.done():
+                self._transport.abort()
+                await self._lost

@@ -1,0 +1,178 @@
+"""Covering indexes, relation graphs and what can be made of them, by name.
+
+A combination is written `graph,index`: `flat-1,columnar`. Graphs that search in themselves stand
+alone: `poset`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from sapwood.covering.graphs.dense import DenseGraph
+from sapwood.covering.graphs.flat import FlatGraph
+from sapwood.covering.graphs.poset import PosetForest, SienaPoset
+from sapwood.covering.manager import CoveringManager
+from sapwood.covering.protocol import CoveringIndex, RelationGraph
+from sapwood.errors import UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """A covering index by name; `exact` means that it finds whatever `Filter.covers` finds."""
+
+    name: str
+    exact: bool
+    summary: str
+    make: Callable[[], CoveringIndex]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphInfo:
+    """A relation graph by name; one that searches in itself takes no index."""
+
+    name: str
+    searches_itself: bool
+    summary: str
+    make: Callable[[], RelationGraph]
+
+
+@dataclass(frozen=True, slots=True)
+class CoveringInfo:
+    """A combination by name, and how to make an empty manager of it."""
+
+    name: str
+    exact: bool
+    summary: str
+    make: Callable[[], CoveringManager]
+
+
+def _columnar() -> CoveringIndex:
+    from sapwood.covering.indexes.columnar import ColumnarCovering
+
+    return ColumnarCovering()
+
+
+def _counting() -> CoveringIndex:
+    from sapwood.covering.indexes.counting import CountingCovering
+
+    return CountingCovering()
+
+
+def _kdtree() -> CoveringIndex:
+    from sapwood.covering.indexes.kdtree import KdTreeCovering
+
+    return KdTreeCovering()
+
+
+def _reference() -> CoveringIndex:
+    from sapwood.covering.indexes.reference import ReferenceCovering
+
+    return ReferenceCovering()
+
+
+COVERING_INDEXES: Final[Mapping[str, IndexInfo]] = MappingProxyType(
+    {
+        info.name: info
+        for info in (
+            IndexInfo(
+                "columnar",
+                exact=True,
+                summary="blocks of columns with zone maps, compiled; the default",
+                make=_columnar,
+            ),
+            IndexInfo(
+                "counting",
+                exact=True,
+                summary="tallies of covering predicates",
+                make=_counting,
+            ),
+            IndexInfo(
+                "kdtree",
+                exact=True,
+                summary="numeric boxes as points, covers by dominance",
+                make=_kdtree,
+            ),
+            IndexInfo(
+                "reference",
+                exact=True,
+                summary="every filter is asked; to check the others",
+                make=_reference,
+            ),
+        )
+    }
+)
+
+RELATION_GRAPHS: Final[Mapping[str, GraphInfo]] = MappingProxyType(
+    {
+        info.name: info
+        for info in (
+            GraphInfo("flat-1", searches_itself=False, summary="one cover a node", make=FlatGraph),
+            GraphInfo(
+                "flat-8",
+                searches_itself=False,
+                summary="up to eight covers a node",
+                make=lambda: FlatGraph(8),
+            ),
+            GraphInfo(
+                "dense",
+                searches_itself=False,
+                summary="all covers of every node; to check the others",
+                make=DenseGraph,
+            ),
+            GraphInfo(
+                "poset",
+                searches_itself=True,
+                summary="Siena's poset: immediate covers, searched from the roots",
+                make=SienaPoset,
+            ),
+            GraphInfo(
+                "forest",
+                searches_itself=True,
+                summary="the poset-derived forest: one immediate cover",
+                make=PosetForest,
+            ),
+        )
+    }
+)
+
+
+def _combined(graph: GraphInfo, index: IndexInfo) -> CoveringInfo:
+    return CoveringInfo(
+        f"{graph.name},{index.name}",
+        exact=index.exact,
+        summary=f"{graph.summary}; {index.summary}",
+        make=lambda: CoveringManager(graph.make(), index.make()),
+    )
+
+
+def _alone(graph: GraphInfo) -> CoveringInfo:
+    return CoveringInfo(
+        graph.name,
+        exact=True,
+        summary=graph.summary,
+        make=lambda: CoveringManager(graph.make()),
+    )
+
+
+COVERINGS: Final[Mapping[str, CoveringInfo]] = MappingProxyType(
+    {
+        info.name: info
+        for graph in RELATION_GRAPHS.values()
+        for info in (
+            (_alone(graph),)
+            if graph.searches_itself
+            else tuple(_combined(graph, index) for index in COVERING_INDEXES.values())
+        )
+    }
+)
+
+
+def covering_manager(name: str) -> CoveringManager:
+    """An empty manager of that name; raises `UnknownNameError` with the names there are."""
+    info = COVERINGS.get(name)
+    if info is None:
+        raise UnknownNameError("covering", name, COVERINGS)
+    return info.make()

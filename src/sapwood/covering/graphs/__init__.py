@@ -1,0 +1,1 @@
+"""Relation graphs: one a file."""

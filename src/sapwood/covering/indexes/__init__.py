@@ -1,0 +1,1 @@
+"""Covering indexes: one a file."""

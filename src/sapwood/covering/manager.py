@@ -1,0 +1,243 @@
+"""Two layers over the subscriptions of one link: what its other end has to know (Shen 2007, 4.2).
+
+A `CoveringManager` holds every filter that was subscribed, keeps in a relation graph which covers
+which, finds covers with a covering index, and says what to propagate so that at any time, between
+any two messages too, every subscribed filter is covered by a propagated one.
+
+Equal filters share one node with a counter; only the first subscription and the last removal of a
+filter do anything (L872). A filter that was propagated stays so when a wider one comes later: it is
+not withdrawn before it is unsubscribed (L805).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sapwood.covering.protocol import CoveringIndex, RelationGraph
+from sapwood.errors import InputError, InvariantError
+from sapwood.model.filter import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be said on the link: first all of `propagate`, then all of `withdraw`.
+
+    In that order, and on a link that keeps it, nothing is without a cover at any moment.
+    """
+
+    propagate: tuple[Filter, ...] = ()
+    withdraw: tuple[Filter, ...] = ()
+
+
+NOTHING_TO_SAY = Change()
+
+
+@dataclass(slots=True)
+class Work:
+    """What was asked of the index since the beginning: the cost that the theorems speak of.
+
+    `subscriptions` counts first subscriptions of a filter, `subscribe_queries` and
+    `unsubscribe_queries` calls of `cov` (lemma 1: the latter are at most the former on average;
+    theorem 1: `G_1` costs at most twice what any `G_k` costs).
+    """
+
+    subscriptions: int = 0
+    removals: int = 0
+    subscribe_queries: int = 0
+    unsubscribe_queries: int = 0
+
+    @property
+    def queries(self) -> int:
+        """All calls of `cov`."""
+        return self.subscribe_queries + self.unsubscribe_queries
+
+
+class CoveringManager:
+    """Covering detection for one outgoing link: a relation graph over a covering index.
+
+    Both must be empty. A graph that searches in itself takes no index. Raises `InputError` for a
+    combination that cannot work.
+    """
+
+    def __init__(self, graph: RelationGraph, index: CoveringIndex | None = None) -> None:
+        if graph.searches_itself != (index is None):
+            remedy = (
+                "needs an index" if index is None else "finds covers itself: leave the index out"
+            )
+            raise InputError(f"the graph {type(graph).__name__} {remedy}")
+        if len(graph) or (index is not None and len(index)):
+            raise InputError("a covering manager starts with an empty graph and an empty index")
+        self._graph = graph
+        self._index = _CountedIndex(_NoIndex() if index is None else index)
+        #: filter -> its key; exactly the subscribed filters, the nodes and the index's filters
+        self._keys: dict[Filter, int] = {}
+        #: key -> its filter; the inverse
+        self._filters: dict[int, Filter] = {}
+        #: key -> how many subscriptions have the filter; at least one
+        self._counts: dict[int, int] = {}
+        #: the keys of what the neighbor knows; every node without parents is one
+        self._propagated: dict[int, None] = {}
+        #: keys below len(_filters) + len(_free) that nobody has
+        self._free: list[int] = []
+        self.work = Work()
+
+    def __len__(self) -> int:
+        """The number of distinct filters."""
+        return len(self._filters)
+
+    def __contains__(self, filter: object) -> bool:  # noqa: A002
+        """Whether a filter is subscribed."""
+        return filter in self._keys
+
+    def subscribe(self, filter: Filter) -> Change:  # noqa: A002 - the field's word
+        """Take in a subscription; propagates its filter unless it is known or covered."""
+        key = self._keys.get(filter)
+        if key is not None:
+            self._counts[key] += 1
+            return NOTHING_TO_SAY
+        key = heapq.heappop(self._free) if self._free else len(self._filters)
+        self._keys[filter] = key
+        self._filters[key] = filter
+        self._counts[key] = 1
+        asked = self._index.queries
+        is_covered = self._graph.add(key, filter, self._index)
+        self.work.subscriptions += 1
+        self.work.subscribe_queries += self._index.queries - asked
+        self._index.add(key, filter)
+        if is_covered:
+            return NOTHING_TO_SAY
+        self._propagated[key] = None
+        return Change(propagate=(filter,))
+
+    def unsubscribe(self, filter: Filter) -> Change:  # noqa: A002
+        """Give up a subscription; what loses its cover is propagated before the withdrawal.
+
+        A filter that nobody subscribed is ignored.
+        """
+        key = self._keys.get(filter)
+        if key is None:
+            return NOTHING_TO_SAY
+        if self._counts[key] > 1:
+            self._counts[key] -= 1
+            return NOTHING_TO_SAY
+        self._index.remove(key)
+        asked = self._index.queries
+        uncovered = self._graph.remove(key, self._index)
+        self.work.removals += 1
+        self.work.unsubscribe_queries += self._index.queries - asked
+        del self._keys[filter], self._filters[key], self._counts[key]
+        heapq.heappush(self._free, key)
+        was_propagated = key in self._propagated
+        self._propagated.pop(key, None)
+        fresh = [node for node in uncovered if node not in self._propagated]
+        self._propagated.update(dict.fromkeys(fresh))
+        return Change(
+            propagate=tuple(self._filters[node] for node in fresh),
+            withdraw=(filter,) if was_propagated else (),
+        )
+
+    @property
+    def filters(self) -> Collection[Filter]:
+        """The distinct subscribed filters."""
+        return self._keys.keys()
+
+    @property
+    def propagated(self) -> tuple[Filter, ...]:
+        """What the neighbor knows of, in the order in which it was told."""
+        return tuple(self._filters[key] for key in self._propagated)
+
+    def count(self, filter: Filter) -> int:  # noqa: A002
+        """How many subscriptions have this filter."""
+        key = self._keys.get(filter)
+        return 0 if key is None else self._counts[key]
+
+    def representative(self, filter: Filter) -> Filter:  # noqa: A002
+        """The propagated filter that stands for a subscribed one: itself, or a cover of it."""
+        key = self._keys[filter]
+        while key not in self._propagated:
+            key = next(iter(self._graph.parents(key)))
+        return self._filters[key]
+
+    def covers(self, filter: Filter) -> tuple[Filter, ...]:  # noqa: A002
+        """The covers of a subscribed filter that the graph remembers."""
+        return tuple(self._filters[key] for key in self._graph.parents(self._keys[filter]))
+
+    def dependents(self, filter: Filter) -> tuple[Filter, ...]:  # noqa: A002
+        """The filters below a subscribed one in the graph."""
+        return tuple(self._filters[key] for key in self._graph.children(self._keys[filter]))
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless everything subscribed is covered by what was propagated."""
+        self._graph.validate()
+        self._index.validate()
+        sizes = {len(self._keys), len(self._counts), len(self._graph)}
+        if not self._graph.searches_itself:
+            sizes.add(len(self._index))
+        if sizes != {len(self._filters)} or not all(count > 0 for count in self._counts.values()):
+            raise InvariantError("the manager's tables, graph and index hold different filters")
+        if {key: f for f, key in self._keys.items()} != self._filters:
+            raise InvariantError("keys and filters of the manager disagree")
+        used = {*self._filters, *self._free}
+        if used != set(range(len(self._filters) + len(self._free))):
+            raise InvariantError("free keys and used keys do not make up all keys")
+        for key, wanted in self._filters.items():
+            # The graph has checked that edges are covers and that no path of parents is endless.
+            if key not in self._propagated and not self._graph.parents(key):
+                raise InvariantError(f"{wanted} is neither propagated nor covered")
+        if not self._propagated.keys() <= self._filters.keys():
+            raise InvariantError("a filter is propagated that nobody subscribed")
+
+
+class _CountedIndex:
+    """An index, and how often it was asked for covers."""
+
+    __slots__ = ("_index", "queries")
+
+    def __init__(self, index: CoveringIndex) -> None:
+        self._index = index
+        self.queries = 0
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def add(self, key: int, filter: Filter) -> None:  # noqa: A002
+        self._index.add(key, filter)
+
+    def remove(self, key: int) -> None:
+        self._index.remove(key)
+
+    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+        self.queries += 1
+        return self._index.cov(filter, limit)
+
+    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+        return self._index.covered(filter)
+
+    def validate(self) -> None:
+        self._index.validate()
+
+
+class _NoIndex:
+    """What stands in for an index below a graph that searches in itself: it holds nothing."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 0
+
+    def add(self, key: int, filter: Filter) -> None:  # noqa: A002
+        pass
+
+    def remove(self, key: int) -> None:
+        pass
+
+    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002, ARG002
+        raise InvariantError("a graph without an index asked for covers")
+
+    def covered(self, filter: Filter) -> list[int]:  # noqa: A002, ARG002
+        raise InvariantError("a graph without an index asked for covered filters")
+
+    def validate(self) -> None:
+        pass

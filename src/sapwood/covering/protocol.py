@@ -1,0 +1,80 @@
+"""The two layers of covering detection (Shen 2007, section 4.2).
+
+Both know filters by *key*: a small integer, dense from 0, that the manager gives out and reuses
+after a removal. No two keys have equal filters at the same time; the manager counts repetitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from sapwood.model.filter import Filter
+
+
+class CoveringIndex(Protocol):
+    """The lower layer: distinct filters by key that tells which of them cover a filter.
+
+    What it reports holds (`Filter.covers` is true). An *exact* index reports whatever
+    `Filter.covers` finds; an approximate one may miss some, which costs messages and never a
+    publication (Shen, L1042).
+    """
+
+    def __len__(self) -> int:
+        """The number of filters."""
+
+    def add(self, key: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+        """Hold a filter that no key has, under a free key."""
+
+    def remove(self, key: int) -> None:
+        """Give up the filter of a taken key."""
+
+    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+        """Keys of up to `limit` (at least 1) filters that cover `filter`, each once.
+
+        Never the key of `filter` itself: an equal filter is not reported (`cov_l(S, s)`, L870).
+        Fewer than `limit` keys are all that the index finds. Which ones are reported where there
+        are more depends on the history of the index alone.
+        """
+
+    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+        """Keys of all filters that `filter` covers, each once; an equal one is not reported."""
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless the index's own state is consistent."""
+
+
+class RelationGraph(Protocol):
+    """The upper layer: which filter is known to cover which.
+
+    An edge from parent to child says that the parent covers the child. Nobody is above itself, so
+    following parents ends at a node without any. Graphs that search in themselves ask no index.
+    """
+
+    @property
+    def searches_itself(self) -> bool:
+        """Whether covers are found in the graph, without an index."""
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+
+    def add(self, key: int, filter: Filter, index: CoveringIndex) -> bool:  # noqa: A002
+        """Insert a filter that no node has and the index does not hold yet.
+
+        Returns whether some node covers it.
+        """
+
+    def remove(self, key: int, index: CoveringIndex) -> tuple[int, ...]:
+        """Drop a node that the index does not hold any more.
+
+        Returns its children that have no parent now and for which no other was found.
+        """
+
+    def parents(self, key: int) -> Collection[int]:
+        """The known covers of a node."""
+
+    def children(self, key: int) -> Collection[int]:
+        """The nodes that a node is known to cover."""
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless the graph's own state is consistent."""

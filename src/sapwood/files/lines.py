@@ -1,0 +1,251 @@
+"""One line of a JSON Lines file to a value, and back: pure functions, no files.
+
+::
+
+    subscription:  {"id": "s1", "filter": "price > 10", "home": "r7"}
+    publication:   {"id": "p1", "attributes": {"price": 12}, "home": "r1"}
+
+`home` may be left out, and a key whose value is `null` counts as left out. Everything else about
+a line is checked, because what is quietly ignored here is a wrong delivery later: a key that is
+not known (a misspelled `home`), and a name that stands twice in one object (JSON readers keep one
+of the two, and which one is chance).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
+from sapwood.language import parse_filter
+from sapwood.limits import LINE_BYTES_MAX
+from sapwood.model.publication import Publication
+from sapwood.model.subscription import Subscription
+
+SUBSCRIPTION_KEYS: Final = ("id", "filter", "home")
+PUBLICATION_KEYS: Final = ("id", "attributes", "home")
+
+_DOCUMENT_KEYS: Final = ("xpath", "document")
+_DOCUMENTS: Final = (
+    "document filters are not supported in this version; keep records and documents in files "
+    "of their own"
+)
+
+_MEMBER: Final = re.compile(rb'"[ \t\r\n]*:')
+"""The end of a member's name. Found inside a text as well, hence an upper bound on the members."""
+
+_TOO_DEEP: Final = "the objects or arrays are nested too deeply; flatten them"
+
+_KINDS: Final = (
+    (dict, "an object"),
+    (list, "an array"),
+    (str, "a text"),
+    (bool, "a boolean"),
+    (int, "a number"),
+    (float, "a number"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationLine:
+    """A publication and, where the line names it, the home router of its publisher."""
+
+    publication: Publication
+    home: str | None
+
+
+def decode_subscription(line: bytes) -> Subscription:
+    """The subscription on one line.
+
+    Raises `InputError` (`FilterSyntaxError` with the position for a malformed filter,
+    `LimitError` for one that is too large) with what is wrong and what to do about it.
+    """
+    members = _members(line, "subscription", SUBSCRIPTION_KEYS)
+    id_ = _id(members, "subscription")
+    text = members.get("filter")
+    if text is None:
+        raise InputError('a subscription needs a "filter"; "true" accepts every publication')
+    if not isinstance(text, str):
+        raise InputError(f'"filter" is {_kind(text)}; write it as text, like "price > 10"')
+    home = _home(members)
+    try:
+        return Subscription(id_, parse_filter(text), home)
+    except FilterSyntaxError as error:
+        raise FilterSyntaxError(error.text, error.position, f"filter: {error.reason}") from None
+
+
+def decode_publication(line: bytes) -> PublicationLine:
+    """The publication on one line, and its home.
+
+    Raises `InputError` (`InvalidValueError` with the attribute's name for a value no record may
+    hold) with what is wrong and what to do about it.
+    """
+    members = _members(line, "publication", PUBLICATION_KEYS)
+    id_ = _id(members, "publication")
+    attributes = members.get("attributes")
+    if attributes is None:
+        raise InputError('a publication needs "attributes": an object of named values')
+    if not isinstance(attributes, dict):
+        raise InputError(f'"attributes" is {_kind(attributes)}; it must be an object')
+    return PublicationLine(Publication(id_, attributes), _home(members))
+
+
+def encode_subscription(subscription: Subscription) -> bytes:
+    """The line, without its end, that `decode_subscription` reads back as an equal value."""
+    members: dict[str, Any] = {
+        "id": subscription.id,
+        "filter": subscription.filter.source or str(subscription.filter),
+    }
+    if subscription.home is not None:
+        members["home"] = subscription.home
+    return msgspec.json.encode(members)
+
+
+def encode_publication(publication: Publication, home: str | None = None) -> bytes:
+    """The line, without its end, that `decode_publication` reads back as an equal value.
+
+    Raises `InvalidValueError` for an infinite number, which a record may hold and JSON may not.
+    """
+    members: dict[str, Any] = {"id": publication.id, "attributes": publication.attributes}
+    if home is not None:
+        members["home"] = home
+    line = msgspec.json.encode(members, enc_hook=_plain)
+    if b"null" in line:  # The encoder writes a number that JSON cannot say as null.
+        _check_finite(publication.attributes)
+    return line
+
+
+def _members(line: bytes, what: str, known: tuple[str, ...]) -> dict[str, Any]:
+    """The members of the object on `line`, all of them known, none given twice."""
+    if len(line) > LINE_BYTES_MAX:
+        raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, "the length of the line in bytes")
+    try:
+        members = msgspec.json.decode(line)
+    except RecursionError:
+        raise InputError(_TOO_DEEP) from None
+    except msgspec.ValidationError:
+        raise InputError("a number is larger than 64 bits can hold; send it as text") from None
+    except ValueError:  # Malformed JSON, or bytes that are no UTF-8.
+        _refuse_json(line)
+    if not isinstance(members, dict):
+        raise InputError(f"a line is one JSON object, not {_kind(members)}; one {what} a line")
+    if not members.keys() <= set(known):
+        _refuse_unknown(members, what, known)
+    if len(_MEMBER.findall(line)) != _count_members(members):
+        _refuse_repeated(line)
+    return members
+
+
+def _id(members: dict[str, Any], what: str) -> str:
+    id_ = members.get("id")
+    if id_ is None:
+        raise InputError(f'a {what} needs an "id": a text of its own')
+    if not isinstance(id_, str):
+        raise InputError(f'"id" is {_kind(id_)}; write it as text, in quotes')
+    if not id_:
+        raise InputError(f'"id" is empty; give each {what} an id of its own')
+    return id_
+
+
+def _home(members: dict[str, Any]) -> str | None:
+    home = members.get("home")
+    if home is None:
+        return None
+    if not isinstance(home, str):
+        raise InputError(f'"home" is {_kind(home)}; write the name of a router, as text')
+    if not home:
+        raise InputError('"home" is empty; name a router, or leave "home" out')
+    return home
+
+
+def _kind(value: object) -> str:
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
+
+
+def _refuse_unknown(members: dict[str, Any], what: str, known: tuple[str, ...]) -> None:
+    """Raise for the first key that is not known and is not null."""
+    for key, value in members.items():
+        if key in known or (key in _DOCUMENT_KEYS and value is None):
+            continue
+        if key in _DOCUMENT_KEYS:
+            raise InputError(f"{_DOCUMENTS} (key {key!r})")
+        near = get_close_matches(key, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"a {what} has {', '.join(known)}"
+        raise InputError(f"unknown key {key!r}; {hint}")
+
+
+def _refuse_json(line: bytes) -> NoReturn:
+    """Say why the decoder refused `line`, as precisely as the standard library can tell."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start + 1} of the line is not UTF-8; save the file as UTF-8"
+        ) from None
+    if not text.strip():
+        raise InputError("the line is blank")
+    try:
+        # Numbers stay texts, so that a number of any length can be passed over.
+        json.loads(text, parse_constant=_refuse_constant, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"not JSON: {error.msg.lower()}, at column {error.colno}; a line is one JSON object"
+        ) from None
+    except RecursionError:
+        raise InputError(_TOO_DEEP) from None
+    # The one thing that the standard library reads and the decoder refuses.
+    raise InputError("half of a surrogate pair is no character; correct the \\u escape")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InputError(f"{name} is not JSON, and no value of a record; leave the attribute out")
+
+
+def _count_members(value: dict[str, Any] | list[Any]) -> int:
+    """The members of all objects in a decoded JSON value. Depth is bounded by the decoder."""
+    count, parts = (len(value), value.values()) if isinstance(value, dict) else (0, value)
+    for part in parts:
+        if isinstance(part, dict | list):
+            count += _count_members(part)
+    return count
+
+
+def _refuse_repeated(line: bytes) -> None:
+    """Raise if a name stands twice in one object of `line`, which is valid JSON otherwise.
+
+    Much slower than the decoder, and therefore asked only about lines that may hold such a name.
+    """
+    json.loads(line, object_pairs_hook=_refuse_repeated_name)
+
+
+def _refuse_repeated_name(pairs: list[tuple[str, Any]]) -> None:
+    names = set()
+    for name, _ in pairs:
+        if name in names:
+            raise InputError(f"the name {name!r} stands twice in one object; remove one of them")
+        names.add(name)
+
+
+def _plain(value: object) -> dict[str, Any]:
+    """A mapping of any kind as the one kind that the encoder knows."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InvalidValueError("attributes", f"{_kind(value)} cannot be written as JSON")
+
+
+def _check_finite(value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidValueError("attributes", f"{value} cannot be written as JSON; leave it out")
+    if isinstance(value, Mapping):
+        for member in value.values():
+            _check_finite(member)
+    elif isinstance(value, list | tuple):
+        for element in value:
+            _check_finite(element)

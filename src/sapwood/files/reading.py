@@ -1,0 +1,174 @@
+"""Reading JSON Lines files as a stream: good values out, bad lines to a `Rejections`.
+
+A file may be compressed with gzip, whatever its name, and `-` is standard input. Blank lines are
+skipped; so is a byte order mark at the start. Nothing but the ids of a file is kept in memory (to
+find an id that was there before, some 150 bytes a line), so publications may be more than fit.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar, cast
+
+from sapwood.errors import FileFormatError, FilterSyntaxError, InputError
+from sapwood.files.lines import PublicationLine, decode_publication, decode_subscription
+from sapwood.files.rejections import Rejections
+from sapwood.limits import LINE_BYTES_MAX
+from sapwood.model.subscription import Subscription
+
+STANDARD_INPUT: Final = "-"
+
+T = TypeVar("T")
+
+_BOM: Final = b"\xef\xbb\xbf"
+_GZIP: Final = b"\x1f\x8b"
+_FOREIGN: Final = (
+    (b"PAR1", "is a Parquet file; `sapwood pipeline` reads those, this command JSON Lines"),
+    (b"\xff\xfe", "is UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", "is UTF-16; save it as UTF-8"),
+    (b"PK\x03\x04", "is a zip archive; unpack it, or compress with gzip"),
+    (b"\x28\xb5\x2f\xfd", "is compressed with zstd; unpack it, or compress with gzip"),
+)
+"""First bytes that say that no line of the file can be good, and what to do instead."""
+
+_MAGIC_BYTES: Final = max(len(magic) for magic, _ in _FOREIGN)
+_READ_BYTES_MAX: Final = len(_BOM) + LINE_BYTES_MAX + len(b"\r\n")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was found in a file so far. Always `read == good + rejected`."""
+
+    #: Lines that were not blank.
+    read: int = 0
+    #: Lines that gave a value.
+    good: int = 0
+    #: Lines that were handed to the `Rejections`.
+    rejected: int = 0
+    #: Arrays in publications: carried, but invisible to filters.
+    invisible: int = 0
+
+
+class Reading(Generic[T]):
+    """The good values of one file, to be iterated over once, and `counts`, which grow meanwhile.
+
+    Iteration raises `FileFormatError` where the file as a whole cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        rejections: Rejections,
+        decode: Callable[[bytes], T],
+        describe: Callable[[T], tuple[str, int]],
+    ) -> None:
+        """Read `path`; `describe` gives a value's id and how many of its arrays are invisible."""
+        self.path = path
+        self.counts = Counts()
+        self._rejections = rejections
+        self._decode = decode
+        self._describe = describe
+
+    def __iter__(self) -> Iterator[T]:
+        first_lines: dict[str, int] = {}
+        for number, line in _numbered_lines(self.path):
+            self.counts.read += 1
+            try:
+                value = self._decode(line)
+                id_, invisible = self._describe(value)
+                first = first_lines.setdefault(id_, number)
+                if first != number:
+                    raise InputError(f"id {id_!r} was on line {first} already; give it its own id")
+            except InputError as error:
+                self.counts.rejected += 1
+                text = line.decode(errors="backslashreplace")
+                self._rejections.reject(self.path, number, _reason(error), text)
+            else:
+                self.counts.good += 1
+                self.counts.invisible += invisible
+                yield value
+
+
+def read_subscriptions(path: str, rejections: Rejections) -> Reading[Subscription]:
+    """The subscriptions in the file `path` (`-` is standard input), in its order."""
+    return Reading(path, rejections, decode_subscription, lambda value: (value.id, 0))
+
+
+def read_publications(path: str, rejections: Rejections) -> Reading[PublicationLine]:
+    """The publications in the file `path` (`-` is standard input), in its order."""
+    return Reading(
+        path,
+        rejections,
+        decode_publication,
+        lambda value: (value.publication.id, value.publication.invisible),
+    )
+
+
+def _reason(error: InputError) -> str:
+    """The error in one line: the rejected text stands beside it, so no pointer is needed."""
+    if isinstance(error, FilterSyntaxError):
+        return f"{error.reason}, at position {error.position + 1}"
+    return str(error)
+
+
+def _numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """All lines of `path` that are not blank, without their ends, numbered from 1.
+
+    A line longer than `LINE_BYTES_MAX` comes cut, still longer than that.
+    """
+    number = 0
+    with _opened(path) as stream:
+        try:
+            while line := stream.readline(_READ_BYTES_MAX):
+                number += 1
+                rest = line
+                while not rest.endswith(b"\n") and (rest := stream.readline(_READ_BYTES_MAX)):
+                    pass  # What is beyond the limit is passed over, up to the end of the line.
+                line = line.removesuffix(b"\n").removesuffix(b"\r")
+                if number == 1:
+                    line = line.removeprefix(_BOM)
+                if line and not line.isspace():
+                    yield number, line
+        except (OSError, EOFError, zlib.error) as error:
+            raise FileFormatError(path, f"cannot be read further: {error}", number + 1) from error
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[io.BufferedReader]:
+    """The bytes of `path`, unpacked, when its first bytes leave hope for a good line."""
+    with _standard_input() if path == STANDARD_INPUT else _file(path) as stream:
+        start = stream.peek(_MAGIC_BYTES)
+        for magic, reason in _FOREIGN:
+            if start.startswith(magic):
+                raise FileFormatError(path, reason)
+        if start.startswith(_GZIP):
+            yield io.BufferedReader(gzip.GzipFile(fileobj=stream))
+        else:
+            yield stream
+
+
+def _file(path: str) -> io.BufferedReader:
+    try:
+        return Path(path).open("rb")
+    except FileNotFoundError:
+        raise FileFormatError(path, "there is no such file") from None
+    except IsADirectoryError:
+        raise FileFormatError(path, "is a folder; name a file in it") from None
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be opened: {error.strerror}") from error
+
+
+@contextmanager
+def _standard_input() -> Iterator[io.BufferedReader]:
+    stream: io.BufferedReader = io.BufferedReader(cast("Any", sys.stdin.buffer))
+    try:
+        yield stream
+    finally:
+        stream.detach()  # Else standard input would be closed with the wrapper.

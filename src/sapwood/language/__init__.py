@@ -1,0 +1,18 @@
+"""Text to syntax tree to normal form."""
+
+from __future__ import annotations
+
+from sapwood.language.normal import normal_form
+from sapwood.language.parser import parse
+from sapwood.model.filter import Filter
+
+__all__ = ["parse_filter"]
+
+
+def parse_filter(text: str) -> Filter:
+    """Read a record filter, such as `symbol = 'IBM' and price < 100`.
+
+    Raises `FilterSyntaxError` with the position of what does not fit, and `LimitError` for a
+    filter that is too long, too deep, or has too many conjunctions.
+    """
+    return normal_form(parse(text), source=text)

@@ -1,0 +1,29 @@
+"""Syntax tree to filter: the rewrites in their order."""
+
+from __future__ import annotations
+
+from sapwood.errors import LimitError
+from sapwood.language.rewrites.distribution import distribute
+from sapwood.language.rewrites.negation import push_negation
+from sapwood.language.syntax import Node
+from sapwood.limits import FILTER_TEXT_CHARS_MAX
+from sapwood.model.filter import Filter
+
+
+def normal_form(tree: Node, source: str | None = None) -> Filter:
+    """The filter that a syntax tree describes, as a disjunction of conjunctions in normal form.
+
+    Raises `LimitError` beyond `limits.CONJUNCTIONS_MAX` conjunctions,
+    `limits.NORMAL_FORM_STEPS_MAX` of work or `limits.LIKE_PATTERNS_MAX` patterns, and for a normal
+    form whose own text is longer than `limits.FILTER_TEXT_CHARS_MAX`: it could not be read again.
+    """
+    normal = Filter.from_conjunctions(distribute(push_negation(tree)), source)
+    length = len(str(normal))
+    if length > FILTER_TEXT_CHARS_MAX:
+        raise LimitError(
+            "FILTER_TEXT_CHARS_MAX",
+            FILTER_TEXT_CHARS_MAX,
+            length,
+            "the length of the filter's normal form",
+        )
+    return normal

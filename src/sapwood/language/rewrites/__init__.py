@@ -1,0 +1,1 @@
+"""Rewrites of the syntax tree, one a file, each keeping the meaning."""

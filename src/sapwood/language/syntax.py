@@ -1,0 +1,96 @@
+"""The syntax tree of record filters: what was written, before any rewriting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from sapwood.model.publication import Value
+
+
+class Operator(Enum):
+    """The comparison operators."""
+
+    EQUAL = "="
+    DIFFERENT = "<>"
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`true` or `false`: every record, or none."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`attribute operator value`. A bare boolean attribute is `attribute = true`."""
+
+    attribute: str
+    operator: Operator
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """`attribute between low and high`, both ends included."""
+
+    attribute: str
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`attribute in (value, ...)`; at least one value."""
+
+    attribute: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """`attribute like pattern [escape character]`."""
+
+    attribute: str
+    pattern: str
+    escape: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """`exists attribute`: present, whatever its type. Negated: `attribute is null`."""
+
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation; its meaning is fixed by pushing it to the leaves."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Conjunction of two or more."""
+
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Disjunction of two or more."""
+
+    operands: tuple[Node, ...]
+
+
+Condition: TypeAlias = Comparison | Between | In | Like | Exists
+"""A leaf that says something about one attribute."""
+
+Node: TypeAlias = Constant | Condition | Not | And | Or

@@ -1,0 +1,233 @@
+"""Every bound in Sapwood: its unit, why it exists, and who else draws the line there.
+
+A bound protects the many from the one: a filter, a record or a peer that would take memory or
+time without end is refused early, with an error that names the bound (`LimitError.name`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Records ---------------------------------------------------------------------------------------
+
+INTEGER_MIN: Final = -(2**63)
+INTEGER_MAX: Final = 2**63 - 1
+"""Integers are 64-bit signed: what MessagePack, Parquet and Spark's BIGINT carry without loss."""
+
+ATTRIBUTES_MAX: Final = 4096
+"""Attributes of one record after flattening. Wide telemetry has some hundred; a record beyond
+this is a table in disguise. Precedent: Azure Service Bus bounds properties by 64 KB of header."""
+
+RECORD_DEPTH_MAX: Final = 64
+"""Nested objects in one record, levels. Precedent: the same depth as for XML documents."""
+
+# Filters ---------------------------------------------------------------------------------------
+
+FILTER_TEXT_CHARS_MAX: Final = 65_536
+"""Characters of one filter's text. Precedent: SNS allows 150 KiB of policy, Google Pub/Sub 256
+bytes; long `in` lists need some tens of kilobytes."""
+
+FILTER_NESTING_MAX: Final = 64
+"""Parentheses and `not` inside each other, levels: bounds the parser's own stack."""
+
+CONJUNCTIONS_MAX: Final = 1024
+"""Conjunctions in one filter's normal form. Precedent: hypermatch and quamina-rs stop expanding
+alternatives at 1,024 as well."""
+
+CANONICAL_CONJUNCTIONS_MAX: Final = 24
+"""Up to so many conjunctions the normal form is canonical (equal filters, equal forms); beyond,
+only covered conjunctions are dropped and adjacent ones joined, because the canonical form can be
+exponentially larger than the filter (`sapwood.model.canonical`)."""
+
+CANONICAL_STEPS_MAX: Final = 32_768
+"""Comparisons of boxes that one canonical form may take before it settles for less: a tenth of a
+second. Most filters need less than a hundred."""
+
+COVERING_STEPS_MAX: Final = 65_536
+"""Comparisons of boxes that one covering proof between two disjunctions may take before it says
+that it cannot tell: some tenths of a second."""
+
+NORMAL_FORM_STEPS_MAX: Final = 786_432
+"""Comparisons and copies of constraints that one normal form may take: about a second. Comparing
+1,024 conjunctions of one shape pairwise takes two thirds of it."""
+
+LIKE_PATTERNS_MAX: Final = 32
+"""General `like` patterns on one attribute of one conjunction. They are compared pairwise, and
+each is tried on every text; prefixes and literal texts do not count."""
+
+SUCCESSORS_MAX: Final = 16
+"""Texts in one range that still count as finitely many (`s`, then `s` and a NUL, ...): keeps one
+range with long ends from being written out as thousands of long texts."""
+
+# Network: frames -------------------------------------------------------------------------------
+
+FRAME_BYTES_MAX: Final = 1_048_576
+"""Bytes of one frame's body on a connection, checked before anything is allocated. All brokers of
+an overlay use the same value. Precedent: NATS `max_payload` and websockets are 1 MiB."""
+
+FRAME_BYTES_FLOOR: Final = 524_288
+"""The smallest FRAME_BYTES_MAX that may be configured, bytes: the longest filter text (65,536
+characters of up to 4 bytes) with its ids must always fit into one frame."""
+
+FRAME_BYTES_CEILING: Final = 67_108_864
+"""The largest FRAME_BYTES_MAX that may be configured, bytes, and that a client believes a broker.
+Precedent: NATS refuses a `max_payload` above 64 MiB."""
+
+FRAME_OVERHEAD_BYTES: Final = 4096
+"""Bytes of a frame kept free for what a hop adds to a publication (origin, hop count, ids): an
+encoded publication may have FRAME_BYTES_MAX less this, so that no hop has to refuse it."""
+
+GREETING_BYTES_MAX: Final = 4096
+"""Bytes of the first frame of a connection, before anybody has said who they are. Precedent: the
+control line of NATS, 4 KiB."""
+
+NAME_CHARS_MAX: Final = 128
+"""Characters of a client's or broker's name: names are repeated in keys, frames and logs."""
+
+ID_CHARS_MAX: Final = 512
+"""Characters of a publication's or subscription's id on a connection. Precedent: SQS and Azure
+Service Bus allow 128 characters, NATS message ids share its 4 KiB header line."""
+
+REASON_CHARS_MAX: Final = 300
+"""Characters of the sentence in a refusal or goodbye, and of one text in the log: enough for a
+person, too little to smuggle a payload."""
+
+# Network: sessions -----------------------------------------------------------------------------
+
+GREETING_S: Final = 5.0
+"""Seconds until a new connection must have greeted. Precedent: NATS allows 2 s for authentication;
+more here, because a Python client may still be importing on a busy machine."""
+
+KEEPALIVE_IDLE_S: Final = 15.0
+"""Seconds of silence from a peer until it is pinged. Precedent: NATS 120 s, MQTT brokers 60 s;
+shorter here, because a dead link holds back publishers of the whole overlay."""
+
+KEEPALIVE_MISSED_MAX: Final = 2
+"""Pings in a row that may stay unanswered until the peer counts as dead. Precedent: NATS 2."""
+
+GOODBYE_S: Final = 5.0
+"""Seconds that a closing connection may take to send what is still queued, goodbye included."""
+
+UNACKNOWLEDGED_MAX: Final = 4096
+"""Publications of one client that may wait for the broker's acknowledgement; the client waits at
+this bound, the broker closes a connection that passes it. Precedent: JetStream's asynchronous
+publishers hold 4,000."""
+
+UNACKNOWLEDGED_BYTES_MAX: Final = 16_777_216
+"""Bytes of publications that a client keeps for a possible retry; it waits at this bound, but one
+publication is always allowed."""
+
+SESSIONS_REMEMBERED_MAX: Final = 65_536
+"""Publisher sessions (one a client name) whose last accepted sequence number a broker keeps after
+they have left, oldest forgotten first. A client away for longer than it takes others to push it
+out may publish its unacknowledged publications twice. Precedent: NATS 64 Ki connections."""
+
+CONNECTIONS_MAX: Final = 65_536
+"""Connections of one broker, greeted or not. Precedent: NATS 64 Ki."""
+
+RECONNECT_FIRST_S: Final = 0.1
+"""Seconds before the first attempt to connect again; doubled for each further one."""
+
+RECONNECT_MAX_S: Final = 5.0
+"""Seconds between attempts to connect again, at most. Precedent: NATS clients wait 2 s."""
+
+# Network: queues -------------------------------------------------------------------------------
+
+OUTGOING_BYTES_MAX: Final = 67_108_864
+"""Bytes queued for one client until it is disconnected as a slow consumer. Precedent: NATS
+`max_pending`, 64 MiB."""
+
+LINK_HIGH_WATER_BYTES: Final = 8_388_608
+"""Bytes queued for a neighbor until publishers are held back, here and (by a congestion message)
+at every other broker; released at a quarter of it."""
+
+LINK_OUTGOING_BYTES_MAX: Final = 1_073_741_824
+"""Bytes queued for a neighbor until the link is given up: holding back publishers keeps it far
+below, but the state of a very large router may pass the high-water mark at once."""
+
+TRANSPORT_BYTES_MAX: Final = 262_144
+"""Bytes handed to the operating system's queue at a time; the rest stays in our own queue, where
+it can still be discarded. Precedent: asyncio's default is 64 KiB."""
+
+DELIVERIES_WAITING_MAX: Final = 65_536
+"""Deliveries that may wait in a client until the application takes them; beyond, the subscription
+ends with an error rather than with a silent gap. Precedent: nats.py `pending_msgs_limit`."""
+
+# Files -----------------------------------------------------------------------------------------
+
+LINE_BYTES_MAX: Final = 1_048_576
+"""Bytes of one line of a JSON Lines file, its end not counted. A file without line ends would
+otherwise be read into memory whole. Precedent: Kafka and NATS bound a message by 1 MiB."""
+
+# Covering: space filling curves ----------------------------------------------------------------
+
+CURVE_DIMENSIONS_MAX: Final = 12
+"""Dimensions of the grid on which filters are sorted, two for each attribute. Beyond, nearly every
+filter lies beside a border of every cube and the order helps no more; precedent: the covering
+literature measures 3 to 6 attributes."""
+
+CURVE_BITS_MAX: Final = 32
+"""Bits of one coordinate on that grid: finer than 64-bit keys of two dimensions ever are."""
+
+CURVE_CUBES_MAX: Final = 4_000_000
+"""Cubes that are listed to count the runs of a rectangle, some gigabytes of keys; searches list
+none."""
+
+# Routing ---------------------------------------------------------------------------------------
+
+HOPS_MAX: Final = 1023
+"""Links that a publication may cross. A tree of routers has no longer path in practice; more means
+a cycle. Precedent: IP stops at 255 hops."""
+
+# Overlays --------------------------------------------------------------------------------------
+
+OVERLAY_ROUTERS_MAX: Final = 10_000
+"""Routers of one overlay. Each simulated router holds tables of its own, so this is some hundred
+megabytes; precedent: the largest overlay in the routing literature we follow has 127 routers."""
+
+LINK_LATENCY_MAX_S: Final = 3600.0
+"""Seconds a message may be under way on one link. A link slower than an hour is no link."""
+
+# Simulation ------------------------------------------------------------------------------------
+
+SIMULATION_INPUTS_MAX: Final = 50_000_000
+"""Inputs that all routers together may take in one simulation, so that a message that goes in
+circles ends as an error. Some ten minutes of work; precedent: dask bounds a test's transitions."""
+
+SIMULATION_STORY_LINES: Final = 200
+"""Last steps of a simulation that are kept in words, to be shown when something goes wrong."""
+
+ORACLE_PAIRS_MAX: Final = 20_000_000
+"""Pairs (publication, filter text) that the oracle evaluates one by one, about a minute. Beyond
+that it checks publications drawn with the seed for losses, and says how many; each delivery is
+checked in any case."""
+
+VERDICT_EXAMPLES_MAX: Final = 20
+"""Pairs that a verdict names one by one; the rest are counted."""
+
+# Pipeline --------------------------------------------------------------------------------------
+
+JAVA_ANSWER_S: Final = 20.0
+"""Seconds a `java` may take to say its version: a cold disk needs some, a launcher script that
+waits for input would hang for ever."""
+
+PIPELINE_SUBSCRIPTIONS_MAX: Final = 10_000_000
+"""Subscriptions that one Spark job collects to its driver, where the index is built: at some 500
+bytes each in Python, 5 GB. Beyond, split the set and run one job a part."""
+
+PIPELINE_FILTER_CHARS_MAX: Final = 2_147_483_648
+"""Characters of all filters that one Spark job collects to its driver, together: 2 GiB, the most
+that one Arrow column of texts holds."""
+
+STREAM_FILE_AGE_MAX_DAYS: Final = 3650
+"""Days by which a file of a stream may be older than the newest one. Spark's own bound is 7, and
+what is older is passed over without a word; the price is some 200 bytes in the driver for each file
+that stays in the folder."""
+
+PAIRS_PER_BATCH_MAX: Final = 65_536
+"""Deliveries in one Arrow batch that a Python worker hands to Spark: about 4 MB of ids, whatever
+the number of matches. Precedent: DataFusion's and DuckDB's batches have 8 Ki and 120 Ki rows."""
+
+RECORDS_PER_MATCH_MAX: Final = 10_000
+"""Records that are handed to the index at once: enough to make the call's own cost vanish, and
+it bounds the matches held at a time. Precedent: Spark's Arrow batches have 10,000 rows."""

@@ -1,0 +1,255 @@
+"""From values to cells and back: the lines of a segment's attributes.
+
+Ranking replaces every constant by its rank among the constants of its attribute. It is what makes
+evaluation exact and small: a 64-bit integer, a float and a text all become a number of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.line import (
+    ABSENT_CELL,
+    FALSE_CELL,
+    FIRST_TEXT_CELL,
+    NUMBERS_CELL,
+    TRUE_CELL,
+    High,
+    Low,
+)
+from sapwood.matching.columnar.rows import Bytes, Ints, Rows
+
+Cells: TypeAlias = npt.NDArray[np.uint32]
+
+
+class Lines(NamedTuple):
+    """The constants of `a` attributes, sorted within each attribute.
+
+    Attribute `i` has the numbers `number_start[i]` up to `number_start[i + 1]` and the texts
+    `text_start[i]` up to `text_start[i + 1]`; a text is a place in `texts`, which is sorted and
+    without repetitions.
+    """
+
+    number_start: Ints  # [a + 1]
+    numbers: npt.NDArray[np.float64]
+    remainders: npt.NDArray[np.int16]
+    text_start: Ints  # [a + 1]
+    text_refs: npt.NDArray[np.uint32]
+    texts: Sequence[bytes]
+
+    def number_counts(self) -> Ints:
+        """How many numbers are on each line."""
+        return np.diff(self.number_start)
+
+    def text_counts(self) -> Ints:
+        """How many texts are on each line."""
+        return np.diff(self.text_start)
+
+    def text_cells(self) -> Ints:
+        """The first cell of a text on each line."""
+        return FIRST_TEXT_CELL + 2 * self.number_counts()
+
+    def last_cells(self) -> Ints:
+        """The last cell of each line."""
+        return self.text_cells() + 2 * self.text_counts()
+
+
+class Ranked(NamedTuple):
+    """Runs as cells, both ends included, and the lines they are on."""
+
+    lines: Lines
+    low: Cells
+    high: Cells
+
+
+class _Ends(NamedTuple):
+    """What a code of `line.Low` or `line.High` says about the cell of its end.
+
+    The cell is `base`, and two more for each number on the line where `after_numbers` is set, for
+    each text where `after_texts` is set, and for each rank where the end is at a constant.
+    """
+
+    base: Ints
+    after_numbers: Ints
+    after_texts: Ints
+    at_number: npt.NDArray[np.bool_]
+    at_text: npt.NDArray[np.bool_]
+
+
+def rank(rows: Rows, attributes: int) -> Ranked:
+    """The lines of the attributes `0 .. attributes - 1`, and the runs of `rows` on them."""
+    on = np.repeat(rows.attribute, np.diff(rows.run_start))
+    low_ends, high_ends = _low_ends(), _high_ends()
+    low_number, high_number = low_ends.at_number[rows.low], high_ends.at_number[rows.high]
+    low_text, high_text = low_ends.at_text[rows.low], high_ends.at_text[rows.high]
+
+    used = np.concatenate([rows.low_at[low_number], rows.high_at[high_number]])
+    numbers = _distinct(
+        np.concatenate([on[low_number], on[high_number]]),
+        (rows.remainders[used], rows.numbers[used]),
+        attributes,
+    )
+    refs, texts = _sorted_texts(
+        rows.texts, np.concatenate([rows.low_at[low_text], rows.high_at[high_text]])
+    )
+    text_refs = _distinct(np.concatenate([on[low_text], on[high_text]]), (refs,), attributes)
+    lines = Lines(
+        numbers.start,
+        rows.numbers[used[numbers.example]],
+        rows.remainders[used[numbers.example]],
+        text_refs.start,
+        refs[text_refs.example].astype(np.uint32),
+        texts,
+    )
+    low_rank, high_rank = np.zeros(len(on), np.int64), np.zeros(len(on), np.int64)
+    low_rank[low_number], high_rank[high_number] = _split(numbers.rank, low_number)
+    low_rank[low_text], high_rank[high_text] = _split(text_refs.rank, low_text)
+    return Ranked(
+        lines,
+        _cells(low_ends, rows.low, low_rank, lines, on),
+        _cells(high_ends, rows.high, high_rank, lines, on),
+    )
+
+
+def unrank(ranked: Ranked, on: Ints) -> tuple[Bytes, Ints, Bytes, Ints]:
+    """Runs on the attributes `on` as `Rows` keeps them: low, low_at, high, high_at.
+
+    Places refer to `lines.numbers` and `lines.texts`. The inverse of `rank`.
+    """
+    lines = ranked.lines
+    text_cell, last = lines.text_cells()[on], lines.last_cells()[on]
+    low = ranked.low.astype(np.int64)
+    low_code = np.select(
+        (low < NUMBERS_CELL, low == NUMBERS_CELL, low == text_cell, low > text_cell, low % 2 == 1),
+        (
+            np.where(low == TRUE_CELL, Low.TRUE, low),
+            Low.FIRST_NUMBER,
+            Low.FIRST_TEXT,
+            Low.AT_TEXT,
+            Low.AT_NUMBER,
+        ),
+        Low.AFTER_NUMBER,
+    ).astype(np.uint8)
+    high = ranked.high.astype(np.int64)
+    in_texts = high >= text_cell
+    high_code = np.select(
+        (high < NUMBERS_CELL, high == text_cell - 2, high == last, high % 2 == 1),
+        (
+            np.where(high == TRUE_CELL, High.TRUE, high),
+            High.LAST_NUMBER,
+            High.LAST_TEXT,
+            np.where(in_texts, High.AT_TEXT, High.AT_NUMBER),
+        ),
+        np.where(in_texts, High.BEFORE_TEXT, High.BEFORE_NUMBER),
+    ).astype(np.uint8)
+    # Absence and false have the code that is their cell.
+    # A low end in a gap lies after its constant, a high end before it: hence the step of one.
+    low_at = _places(lines, on, _low_ends(), low_code, low - 1)
+    high_at = _places(lines, on, _high_ends(), high_code, high)
+    return low_code, low_at, high_code, high_at
+
+
+def _low_ends() -> _Ends:
+    at_number = {Low.AT_NUMBER: 1, Low.AFTER_NUMBER: 2}
+    bases = {
+        Low.ABSENT: ABSENT_CELL,
+        Low.FALSE: FALSE_CELL,
+        Low.TRUE: TRUE_CELL,
+        Low.FIRST_NUMBER: NUMBERS_CELL,
+        **{code: NUMBERS_CELL + step for code, step in at_number.items()},
+        Low.FIRST_TEXT: FIRST_TEXT_CELL,
+        Low.AT_TEXT: FIRST_TEXT_CELL + 1,
+    }
+    return _Ends(
+        np.array([bases[code] for code in Low], np.int64),
+        np.array([code >= Low.FIRST_TEXT for code in Low], np.int64),
+        np.zeros(len(Low), np.int64),
+        np.array([code in at_number for code in Low]),
+        np.array([code is Low.AT_TEXT for code in Low]),
+    )
+
+
+def _high_ends() -> _Ends:
+    at_number = {High.AT_NUMBER: 1, High.BEFORE_NUMBER: 0}
+    at_text = {High.AT_TEXT: 1, High.BEFORE_TEXT: 0}
+    bases = {
+        High.ABSENT: ABSENT_CELL,
+        High.FALSE: FALSE_CELL,
+        High.TRUE: TRUE_CELL,
+        High.LAST_NUMBER: NUMBERS_CELL,
+        **{code: NUMBERS_CELL + step for code, step in at_number.items()},
+        High.LAST_TEXT: FIRST_TEXT_CELL,
+        **{code: FIRST_TEXT_CELL + step for code, step in at_text.items()},
+    }
+    return _Ends(
+        np.array([bases[code] for code in High], np.int64),
+        np.array([code is High.LAST_NUMBER or code >= High.LAST_TEXT for code in High], np.int64),
+        np.array([code is High.LAST_TEXT for code in High], np.int64),
+        np.array([code in at_number for code in High]),
+        np.array([code in at_text for code in High]),
+    )
+
+
+def _cells(ends: _Ends, codes: Bytes, ranks: Ints, lines: Lines, on: Ints) -> Cells:
+    cells = (
+        ends.base[codes]
+        + 2 * ranks
+        + 2 * ends.after_numbers[codes] * lines.number_counts()[on]
+        + 2 * ends.after_texts[codes] * lines.text_counts()[on]
+    )
+    assert len(cells) == 0 or cells.max() < np.iinfo(np.uint32).max, "a line has too many cells"
+    result: Cells = cells.astype(np.uint32)
+    return result
+
+
+def _places(lines: Lines, on: Ints, ends: _Ends, codes: Bytes, cells: Ints) -> Ints:
+    """Where the constants of ends are in the tables; 0 for ends that are at none."""
+    places = np.zeros(len(codes), np.int64)
+    number = ends.at_number[codes]
+    places[number] = lines.number_start[on[number]] + (cells[number] - NUMBERS_CELL) // 2
+    text = ends.at_text[codes]
+    ranks = (cells[text] - lines.text_cells()[on[text]]) // 2
+    places[text] = lines.text_refs[lines.text_start[on[text]] + ranks]
+    return places
+
+
+class _Distinct(NamedTuple):
+    """The distinct keys of each attribute, in order."""
+
+    start: Ints  # attribute i has the distinct keys start[i] up to start[i + 1]
+    example: Ints  # for each distinct key one element that has it
+    rank: Ints  # for each element the rank of its key within its attribute
+
+
+def _distinct(on: Ints, keys: tuple[npt.NDArray[np.generic], ...], attributes: int) -> _Distinct:
+    """Group elements by attribute and key; `keys` has the most significant part last."""
+    order = np.lexsort((*keys, on))
+    is_new = np.zeros(len(order), np.bool_)
+    is_new[:1] = True
+    for column in (*keys, on):
+        arranged = column[order]
+        is_new[1:] |= arranged[1:] != arranged[:-1]
+    example = order[is_new]
+    start = np.searchsorted(on[example], np.arange(attributes + 1))
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(is_new) - 1
+    return _Distinct(start, example, group - start[on])
+
+
+def _sorted_texts(texts: Sequence[bytes], used: Ints) -> tuple[Ints, list[bytes]]:
+    """The sorted table of the texts at the `used` places, and for each of those its place in it."""
+    distinct, which = np.unique(used, return_inverse=True)
+    wanted = [texts[place] for place in distinct.tolist()]
+    table = sorted(set(wanted))
+    place = {text: at for at, text in enumerate(table)}
+    return np.array([place[text] for text in wanted], np.int64)[which], table
+
+
+def _split(values: Ints, first: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """The values of the elements that `first` counts, and the rest."""
+    count = int(np.count_nonzero(first))
+    return values[:count], values[count:]

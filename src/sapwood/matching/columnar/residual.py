@@ -1,0 +1,91 @@
+"""What cells cannot say: general `like` patterns.
+
+Conjunctions with such patterns are found like all others, through their other constraints; only
+the candidates are then checked. A *probe* is a pair of attribute and pattern. However many
+conjunctions share one, it is tried once for each record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.batch import Found
+from sapwood.matching.columnar.rows import Ints, selection
+from sapwood.matching.columnar.segment import Annex
+from sapwood.model.patterns import Pattern, Wildcard
+from sapwood.model.publication import Record
+
+_NO_TEXT: Final = 0
+_FITS: Final = 1
+_FITS_NOT: Final = 2
+
+_ESCAPE: Final = "\\"
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Probes:
+    """The engine's numbered pairs of attribute and pattern; they only ever become more."""
+
+    def __init__(self) -> None:
+        self._probes: list[tuple[str, Pattern]] = []
+        #: the inverse of `_probes`
+        self._numbers: dict[tuple[str, Pattern], int] = {}
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._probes)
+
+    def add(self, attribute: str, pattern: Pattern) -> None:
+        """Number a probe, unless it has a number."""
+        if (attribute, pattern) not in self._numbers:
+            self._numbers[attribute, pattern] = len(self._probes)
+            self._probes.append((attribute, pattern))
+
+    def number(self, attribute: str, pattern: Pattern) -> int:
+        """The number of a probe that was added."""
+        return self._numbers[attribute, pattern]
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        r"""Attribute and pattern of each probe, in order; `\` escapes in the pattern."""
+        for attribute, pattern in self._probes:
+            yield attribute, "".join(map(_written, pattern.tokens))
+
+    def restore(self, texts: Sequence[tuple[str, str]]) -> None:
+        """Take over what `texts` gave."""
+        for attribute, pattern in texts:
+            self.add(attribute, Pattern.parse(pattern, _ESCAPE))
+
+    def outcome(self, probe: int, record: Record) -> int:
+        """Whether the attribute is no text, or fits the pattern, or does not."""
+        attribute, pattern = self._probes[probe]
+        value = record.get(attribute)
+        if not isinstance(value, str):
+            return _NO_TEXT
+        return _FITS if pattern.matches(value) else _FITS_NOT
+
+
+def settle(found: Found, annex: Annex, probes: Probes, records: Sequence[Record]) -> Flags:
+    """Which of the doubtful conjunctions are matches after all."""
+    record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))
+    checks, starts = selection(annex.check_start.astype(np.int64), found.doubts)
+    tries = np.repeat(record, np.diff(starts)) * len(probes) + annex.check_probe[checks]
+    distinct, which = np.unique(tries, return_inverse=True)
+    outcomes = _outcomes(distinct, probes, records)[which]
+    fails = outcomes == np.where(annex.check_forbidden[checks], _FITS, _FITS_NOT)
+    return ~np.logical_or.reduceat(fails, starts[:-1])
+
+
+def _outcomes(tries: Ints, probes: Probes, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
+    pairs = (divmod(one, len(probes)) for one in tries.tolist())
+    return np.array([probes.outcome(probe, records[record]) for record, probe in pairs], np.uint8)
+
+
+def _written(token: str | Wildcard) -> str:
+    if isinstance(token, Wildcard):
+        return token.value
+    return _ESCAPE + token if token in ("%", "_", _ESCAPE) else token

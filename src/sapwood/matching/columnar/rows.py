@@ -1,0 +1,240 @@
+"""Conjunctions as columns of values.
+
+This is the neutral form between filters and segments: filters are written into it, segments are
+built from it and can be turned back into it, so that several segments can be joined without ever
+reading a filter again. Attributes and pattern probes are numbered by the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.line import Constant, High, Low, Run, runs
+from sapwood.matching.keys import number_key, text_bytes
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint
+from sapwood.model.patterns import Pattern
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Slots: TypeAlias = npt.NDArray[np.int32]
+
+
+class Checks(NamedTuple):
+    """Pattern checks that conjunctions need beyond their runs of cells.
+
+    `owner` (ascending) is the conjunction, `probe` the engine's number of a pair of attribute and
+    pattern, and `forbidden` tells that a text which fits the pattern fails. Values that are no
+    texts pass.
+    """
+
+    owner: Ints
+    probe: Ints
+    forbidden: npt.NDArray[np.bool_]
+
+
+class Rows(NamedTuple):
+    """`n` conjunctions with `c` constraints made of `r` runs.
+
+    Constraints of conjunction `i` are `constraint_start[i]` up to `constraint_start[i + 1]`, runs
+    of constraint `j` are `run_start[j]` up to `run_start[j + 1]`, in line order. Ends are codes of
+    `line.Low` and `line.High` with the place of their constant in `numbers` (floats with their
+    `remainders`, see `keys.number_key`) or in `texts` (UTF-8, any order, repetitions allowed).
+    """
+
+    slot: Slots  # [n]
+    constraint_start: Ints  # [n + 1]
+    attribute: Ints  # [c]
+    run_start: Ints  # [c + 1]
+    low: Bytes  # [r]
+    low_at: Ints  # [r]
+    high: Bytes  # [r]
+    high_at: Ints  # [r]
+    numbers: npt.NDArray[np.float64]
+    remainders: npt.NDArray[np.int16]
+    texts: Sequence[bytes]
+    checks: Checks
+
+
+class ProbeNumbers(Protocol):
+    """Gives pairs of attribute and pattern their numbers."""
+
+    def number(self, attribute: str, pattern: Pattern) -> int:
+        """The number of a pair."""
+
+
+class RowWriter:
+    """Collects conjunctions into `Rows`.
+
+    `attributes` and `probes` are the engine's numbers and know all that will be written.
+    """
+
+    def __init__(self, attributes: Mapping[str, int], probes: ProbeNumbers) -> None:
+        self._attribute_numbers = attributes
+        self._probes = probes
+        self._slots: list[int] = []
+        self._constraint_start = [0]
+        self._attributes: list[int] = []
+        self._run_start = [0]
+        self._ends: tuple[list[int], list[int], list[int], list[int]] = ([], [], [], [])
+        self._numbers: list[float] = []
+        self._remainders: list[int] = []
+        self._texts: dict[str, int] = {}
+        self._checks: tuple[list[int], list[int], list[bool]] = ([], [], [])
+
+    def add(self, slot: int, conjunctions: Iterable[Conjunction]) -> None:
+        """Write the conjunctions of one filter; one that accepts nothing is left out."""
+        for conjunction in conjunctions:
+            constraints = [(name, c, runs(c)) for name, c in conjunction.constraints]
+            if all(found for _, _, found in constraints):
+                for name, constraint, found in constraints:
+                    self._add_constraint(name, constraint, found)
+                self._slots.append(slot)
+                self._constraint_start.append(len(self._attributes))
+
+    def rows(self) -> Rows:
+        """All that was written."""
+        low, low_at, high, high_at = self._ends
+        owner, probe, forbidden = self._checks
+        return Rows(
+            np.array(self._slots, np.int32),
+            np.array(self._constraint_start, np.int64),
+            np.array(self._attributes, np.int64),
+            np.array(self._run_start, np.int64),
+            np.array(low, np.uint8),
+            np.array(low_at, np.int64),
+            np.array(high, np.uint8),
+            np.array(high_at, np.int64),
+            np.array(self._numbers, np.float64),
+            np.array(self._remainders, np.int16),
+            [text_bytes(text) for text in self._texts],
+            Checks(
+                np.array(owner, np.int64), np.array(probe, np.int64), np.array(forbidden, np.bool_)
+            ),
+        )
+
+    def _add_constraint(self, attribute: str, constraint: Constraint, found: list[Run]) -> None:
+        low, low_at, high, high_at = self._ends
+        for run in found:
+            place = self._place(run.low_constant)
+            low.append(run.low)
+            low_at.append(place)
+            high.append(run.high)
+            is_point = run.low_constant == run.high_constant
+            high_at.append(place if is_point else self._place(run.high_constant))
+        self._attributes.append(self._attribute_numbers[attribute])
+        self._run_start.append(len(low))
+        if not constraint.strings.is_plain:
+            self._add_checks(attribute, constraint)
+
+    def _add_checks(self, attribute: str, constraint: Constraint) -> None:
+        owner, probe, forbidden = self._checks
+        for patterns, fails in (
+            (constraint.strings.required, False),
+            (constraint.strings.forbidden, True),
+        ):
+            for pattern in patterns:
+                owner.append(len(self._slots))
+                probe.append(self._probes.number(attribute, pattern))
+                forbidden.append(fails)
+
+    def _place(self, constant: Constant) -> int:
+        if constant is None:
+            return 0
+        if isinstance(constant, str):
+            return self._texts.setdefault(constant, len(self._texts))
+        nearest, remainder = number_key(constant)
+        self._numbers.append(nearest)
+        self._remainders.append(remainder)
+        return len(self._numbers) - 1
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """The conjunctions of all parts, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Rows(
+        np.concatenate([part.slot for part in parts]),
+        _joined_starts([part.constraint_start for part in parts]),
+        np.concatenate([part.attribute for part in parts]),
+        _joined_starts([part.run_start for part in parts]),
+        np.concatenate([part.low for part in parts]),
+        _joined_places(parts, low=True),
+        np.concatenate([part.high for part in parts]),
+        _joined_places(parts, low=False),
+        np.concatenate([part.numbers for part in parts]),
+        np.concatenate([part.remainders for part in parts]),
+        [text for part in parts for text in part.texts],
+        _joined_checks(parts),
+    )
+
+
+def kept(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
+    """The conjunctions for which `mask` is true; constants that nobody uses any more may stay."""
+    if mask.all():
+        return rows
+    conjunctions = np.flatnonzero(mask)
+    constraints, constraint_start = selection(rows.constraint_start, conjunctions)
+    picked, run_start = selection(rows.run_start, constraints)
+    number = np.cumsum(mask) - 1
+    checked = mask[rows.checks.owner]
+    return rows._replace(
+        slot=rows.slot[conjunctions],
+        constraint_start=constraint_start,
+        attribute=rows.attribute[constraints],
+        run_start=run_start,
+        low=rows.low[picked],
+        low_at=rows.low_at[picked],
+        high=rows.high[picked],
+        high_at=rows.high_at[picked],
+        checks=Checks(
+            number[rows.checks.owner[checked]],
+            rows.checks.probe[checked],
+            rows.checks.forbidden[checked],
+        ),
+    )
+
+
+def selection(starts: Ints, groups: Ints) -> tuple[Ints, Ints]:
+    """The members of some groups of a grouped array, and where each group starts among them.
+
+    Group `g` has the members `starts[g]` up to `starts[g + 1]`.
+    """
+    sizes = starts[groups + 1] - starts[groups]
+    new_starts = np.zeros(len(groups) + 1, np.int64)
+    np.cumsum(sizes, out=new_starts[1:])
+    members = np.arange(new_starts[-1]) + np.repeat(starts[groups] - new_starts[:-1], sizes)
+    return members, new_starts
+
+
+def _joined_starts(parts: Sequence[Ints]) -> Ints:
+    ends = np.cumsum([part[-1] for part in parts])
+    moved = [part[1:] + shift for part, shift in zip(parts[1:], ends[:-1], strict=True)]
+    return np.concatenate([parts[0], *moved])
+
+
+def _joined_places(parts: Sequence[Rows], *, low: bool) -> Ints:
+    """The places of constants, moved to where the tables of the parts come to lie."""
+    numbers = np.cumsum([0, *(len(part.numbers) for part in parts)])
+    texts = np.cumsum([0, *(len(part.texts) for part in parts)])
+    moved: list[Ints] = []
+    for part, number_shift, text_shift in zip(parts, numbers[:-1], texts[:-1], strict=True):
+        codes, places = (part.low, part.low_at) if low else (part.high, part.high_at)
+        is_text = codes >= (Low.FIRST_TEXT if low else High.LAST_TEXT)
+        moved.append(places + np.where(is_text, text_shift, number_shift))
+    return np.concatenate(moved)
+
+
+def _joined_checks(parts: Sequence[Rows]) -> Checks:
+    shifts = np.cumsum([0, *(len(part.slot) for part in parts)])
+    return Checks(
+        np.concatenate(
+            [part.checks.owner + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
+        ),
+        np.concatenate([part.checks.probe for part in parts]),
+        np.concatenate([part.checks.forbidden for part in parts]),
+    )

@@ -1,0 +1,84 @@
+"""What every matching engine offers: the one small protocol behind `Index`.
+
+An engine knows filters by *slot*: a small integer, dense from 0, that the index gives out and
+reuses after a removal. Slots index arrays directly, so engines need no table of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
+
+Offsets: TypeAlias = npt.NDArray[np.int64]
+Slots: TypeAlias = npt.NDArray[np.int32]
+
+
+class SlotBatch(NamedTuple):
+    """The matches of a batch of records.
+
+    Record `i` matches `slots[offsets[i]:offsets[i + 1]]`, sorted, each slot once. `offsets` is
+    int64 with one element more than there are records, `slots` is int32.
+    """
+
+    offsets: Offsets
+    slots: Slots
+
+
+class Engine(Protocol):
+    """A set of filters by slot that tells which of them accept a record.
+
+    The caller keeps the slots right: `add` only with a free slot, `remove` only with a taken one.
+    Records are flat views (`sapwood.model.publication.flatten`) and hold no NaN.
+
+    Any number of threads may call the three `match` methods at the same time; `add`, `remove`,
+    `save` and `load` need the engine for themselves.
+    """
+
+    def __len__(self) -> int:
+        """The number of taken slots."""
+
+    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+        """Take `slot` for `filter`; it is seen by the very next match."""
+
+    def remove(self, slot: int) -> None:
+        """Free `slot`; its filter is not reported any more."""
+
+    def match(self, record: Record) -> list[int]:
+        """The slots whose filters accept `record`, ascending, each once."""
+
+    def match_any(self, record: Record) -> bool:
+        """Whether any filter accepts `record`; may stop at the first."""
+
+    def match_slots(self, records: Sequence[Record]) -> SlotBatch:
+        """The matches of many records at once: the fast path."""
+
+    def save(self, folder: Path) -> None:
+        """Write what `load` wants to find into the existing, empty `folder`."""
+
+    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:
+        """Take over what `save` wrote, on an engine that is still empty.
+
+        `filters` yields every taken slot with its filter, ascending, and costs a parse for each
+        step: an engine whose own files say enough does not touch it.
+
+        Raises `FileFormatError` if the files are not what `save` wrote.
+        """
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless the engine's own state is consistent."""
+
+
+def batch_of(matches: Iterable[Sequence[int]]) -> SlotBatch:
+    """The batch form of one sequence of sorted slots per record."""
+    lists = list(matches)
+    offsets = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum([len(slots) for slots in lists], out=offsets[1:])
+    flat = [slot for slots in lists for slot in slots]
+    return SlotBatch(offsets, np.array(flat, np.int32))

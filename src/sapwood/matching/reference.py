@@ -1,0 +1,208 @@
+"""The reference engine: what a filter means, by the letter of the language.
+
+It evaluates the syntax tree as it was written. Nothing of the normal form, of constraints or of
+the pattern matcher is used, so that it can bear witness against all of them. Negation is pushed
+down during the evaluation: every leaf is asked whether it, or its negation, *holds*, and a
+comparison with an absent attribute or with a value of another type holds neither way.
+
+Cost: every filter's whole tree for every record. Use it to check others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from sapwood.errors import InvariantError
+from sapwood.language.parser import parse
+from sapwood.language.syntax import (
+    And,
+    Between,
+    Comparison,
+    Condition,
+    Constant,
+    Exists,
+    In,
+    Like,
+    Node,
+    Not,
+    Operator,
+    Or,
+)
+from sapwood.matching.protocol import SlotBatch, batch_of
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record, Value
+
+_BOOLEAN: Final = "boolean"
+_NUMBER: Final = "number"
+_TEXT: Final = "text"
+
+
+class ReferenceEngine:
+    """Brute force over syntax trees (see the module)."""
+
+    def __init__(self) -> None:
+        #: slot -> tree; exactly the taken slots
+        self._trees: dict[int, Node] = {}
+
+    def __len__(self) -> int:
+        """The number of taken slots."""
+        return len(self._trees)
+
+    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+        """Take `slot` for `filter`, read again from its text."""
+        assert slot not in self._trees, f"slot {slot} is taken"
+        self._trees[slot] = parse(str(filter) if filter.source is None else filter.source)
+
+    def remove(self, slot: int) -> None:
+        """Free `slot`."""
+        del self._trees[slot]
+
+    def match(self, record: Record) -> list[int]:
+        """The slots whose filters accept `record`, ascending."""
+        return sorted(slot for slot, tree in self._trees.items() if holds(tree, record))
+
+    def match_any(self, record: Record) -> bool:
+        """Whether any filter accepts `record`."""
+        return any(holds(tree, record) for tree in self._trees.values())
+
+    def match_slots(self, records: Sequence[Record]) -> SlotBatch:
+        """The matches of many records, one after the other."""
+        return batch_of(self.match(record) for record in records)
+
+    def save(self, folder: Path) -> None:
+        """Nothing to write: the filters say it all."""
+
+    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
+        """Add all filters again."""
+        for slot, stored in filters:
+            self.add(slot, stored)
+
+    def validate(self) -> None:
+        """Slots are never negative."""
+        if any(slot < 0 for slot in self._trees):
+            raise InvariantError("a negative slot is taken")
+
+
+def holds(node: Node, record: Record, *, negated: bool = False) -> bool:
+    """Whether the condition, or with `negated` its negation, holds for the record."""
+    match node:
+        case Constant(value=value):
+            return value != negated
+        case Not(operand=operand):
+            return holds(operand, record, negated=not negated)
+        case And(operands=operands):
+            asked = (holds(operand, record, negated=negated) for operand in operands)
+            return any(asked) if negated else all(asked)
+        case Or(operands=operands):
+            asked = (holds(operand, record, negated=negated) for operand in operands)
+            return all(asked) if negated else any(asked)
+        case _:
+            return _leaf_holds(node, record, negated=negated)
+
+
+def _leaf_holds(leaf: Condition, record: Record, *, negated: bool) -> bool:
+    if isinstance(leaf, Exists):
+        return (leaf.attribute in record) != negated
+    if leaf.attribute not in record:
+        return False
+    value = record[leaf.attribute]
+    match leaf:
+        case Comparison(operator=operator, value=wanted):
+            return _compares(value, operator, wanted, negated=negated)
+        case Between(low=low, high=high):
+            ends = (
+                _compares(value, Operator.AT_LEAST, low, negated=negated),
+                _compares(value, Operator.AT_MOST, high, negated=negated),
+            )
+            return any(ends) if negated else all(ends)
+        case In(values=values):
+            each = (_compares(value, Operator.EQUAL, one, negated=negated) for one in values)
+            return all(each) if negated else any(each)
+        case Like(pattern=pattern, escape=escape):
+            if _type_of(value) != _TEXT:
+                return False
+            return _is_like(str(value), pattern, escape) != negated
+
+
+def _type_of(value: Value) -> str:
+    if value is True or value is False:
+        return _BOOLEAN
+    return _TEXT if isinstance(value, str) else _NUMBER
+
+
+def _compares(value: Value, operator: Operator, wanted: Value, *, negated: bool) -> bool:
+    """Whether `value operator wanted` (or its negation) holds: never across types."""
+    if _type_of(value) != _type_of(wanted):
+        return False
+    before, same = _order(value, wanted)
+    outcome = {
+        Operator.EQUAL: same,
+        Operator.DIFFERENT: not same,
+        Operator.LESS: before,
+        Operator.AT_MOST: before or same,
+        Operator.GREATER: not before and not same,
+        Operator.AT_LEAST: not before,
+    }[operator]
+    return outcome != negated
+
+
+def _order(a: Value, b: Value) -> tuple[bool, bool]:
+    """Whether `a` comes before `b`, and whether they are the same; both of one type."""
+    if isinstance(a, str) and isinstance(b, str):
+        return [*map(ord, a)] < [*map(ord, b)], a == b
+    assert not isinstance(a, str), "only values of one type are compared"
+    assert not isinstance(b, str), "only values of one type are compared"
+    # Python compares an int with a float by exact value, and infinities lie outside all others.
+    return a < b, a == b
+
+
+def _is_like(text: str, pattern: str, escape: str | None) -> bool:
+    """SQL `like` by following all positions in the pattern at once.
+
+    `steps` are pairs (kind, character): a literal, any one character, or any run. The set of
+    steps still to be satisfied starts at the first and is moved on by each character of the text.
+    """
+    steps = _like_steps(pattern, escape)
+    reached = _past_runs({0}, steps)
+    for char in text:
+        moved = set()
+        for at in reached:
+            if at < len(steps):
+                kind, literal = steps[at]
+                if kind == "run":
+                    moved.add(at)
+                elif kind == "one" or literal == char:
+                    moved.add(at + 1)
+        reached = _past_runs(moved, steps)
+    return len(steps) in reached
+
+
+def _like_steps(pattern: str, escape: str | None) -> list[tuple[str, str]]:
+    steps: list[tuple[str, str]] = []
+    position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        if escape is not None and char == escape:
+            position += 1
+            steps.append(("literal", pattern[position]))
+        elif char == "%":
+            steps.append(("run", ""))
+        elif char == "_":
+            steps.append(("one", ""))
+        else:
+            steps.append(("literal", char))
+        position += 1
+    return steps
+
+
+def _past_runs(positions: set[int], steps: list[tuple[str, str]]) -> set[int]:
+    """The positions, and those that an empty run lets one skip to."""
+    reached = set(positions)
+    for at in sorted(positions):
+        ahead = at
+        while ahead < len(steps) and steps[ahead][0] == "run":
+            ahead += 1
+            reached.add(ahead)
+    return reached

@@ -1,0 +1,1 @@
+"""Values and their algebra: publications, filters, subscriptions. No sets of them."""

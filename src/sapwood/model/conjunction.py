@@ -1,0 +1,132 @@
+"""Conjunctions: one constraint for each attribute that matters, all of which must hold.
+
+Geometrically a conjunction is a box: the product of one value set per attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from sapwood.model.constraint import ANYTHING, Constraint
+from sapwood.model.printing import print_constraint
+from sapwood.model.publication import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """A record is accepted iff each attribute's constraint accepts its value (or its absence).
+
+    `constraints` is sorted by attribute name and holds neither an empty nor a total constraint;
+    `()` accepts every record.
+    """
+
+    constraints: tuple[tuple[str, Constraint], ...] = ()
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The constrained attributes, sorted."""
+        return tuple(attribute for attribute, _ in self.constraints)
+
+    def constraint(self, attribute: str) -> Constraint:
+        """What the attribute may hold; everything, where nothing is said about it."""
+        for name, constraint in self.constraints:
+            if name == attribute:
+                return constraint
+        return ANYTHING
+
+    def accepts(self, record: Record) -> bool:
+        """Whether the flat record satisfies all constraints."""
+        return all(constraint.accepts(record.get(name)) for name, constraint in self.constraints)
+
+    def covers(self, other: Conjunction) -> bool:
+        """Whether every record that `other` accepts is accepted here.
+
+        Complete for constraints without general `like` patterns (Shen 1.3, definition 4): a
+        constraint here on an attribute that `other` leaves free covers nothing.
+        """
+        others = iter(other.constraints)
+        for name, constraint in self.constraints:
+            for other_name, theirs in others:
+                if other_name == name and constraint.covers(theirs):
+                    break
+                if other_name >= name:
+                    return False
+            else:
+                return False
+        return True
+
+    def intersects(self, other: Conjunction) -> bool:
+        """Whether some record may be accepted by both; see `intersect`."""
+        others = dict(other.constraints)
+        return not any(
+            name in others and constraint.intersect(others[name]).is_empty
+            for name, constraint in self.constraints
+        )
+
+    def intersect(self, other: Conjunction) -> Conjunction | None:
+        """What both accept, or `None` if that is surely nothing."""
+        merged = dict(self.constraints)
+        for name, constraint in other.constraints:
+            own = merged.get(name)
+            both = constraint if own is None else own.intersect(constraint)
+            if both.is_empty:
+                return None
+            merged[name] = both
+        return Conjunction(tuple(sorted(merged.items(), key=_name)))
+
+    def without(self, attribute: str) -> Conjunction:
+        """The same box with the attribute left free."""
+        return Conjunction(tuple(item for item in self.constraints if item[0] != attribute))
+
+    def with_constraint(self, attribute: str, constraint: Constraint) -> Conjunction:
+        """The same box with another constraint, which must be satisfiable, on one attribute."""
+        rest = self.without(attribute)
+        if constraint.is_total:
+            return rest
+        return Conjunction(tuple(sorted((*rest.constraints, (attribute, constraint)), key=_name)))
+
+    @property
+    def patterns(self) -> int:
+        """The largest number of general patterns on one attribute."""
+        return max((constraint.patterns for _, constraint in self.constraints), default=0)
+
+    @property
+    def weight(self) -> int:
+        """What an operation on this costs, roughly, in comparisons of two values."""
+        return sum(constraint.weight for _, constraint in self.constraints)
+
+    @property
+    def extent(self) -> tuple[int, tuple[str, ...], tuple[tuple[object, ...], ...]]:
+        """A key that is no greater than that of any conjunction covered by this one."""
+        extents = tuple(constraint.extent for _, constraint in self.constraints)
+        return len(self.constraints), self.attributes, extents
+
+    def sort_key(self) -> tuple[int, str]:
+        """A defined order: few constraints first, then by text."""
+        return len(self.constraints), str(self)
+
+    def __str__(self) -> str:
+        """The text of the conjunction in the filter language."""
+        if not self.constraints:
+            return "true"
+        return " and ".join(print_constraint(*constraint) for constraint in self.constraints)
+
+
+EVERY_RECORD: Final = Conjunction()
+
+
+def conjunction(constraints: Iterable[tuple[str, Constraint]]) -> Conjunction | None:
+    """The conjunction of one constraint per attribute, or `None` if it can accept nothing."""
+    kept: list[tuple[str, Constraint]] = []
+    for name, constraint in constraints:
+        if constraint.is_empty:
+            return None
+        if not constraint.is_total:
+            kept.append((name, constraint))
+    return Conjunction(tuple(sorted(kept, key=_name)))
+
+
+def _name(item: tuple[str, Constraint]) -> str:
+    return item[0]

@@ -1,0 +1,139 @@
+"""Filters of records: a disjunction of conjunctions in normal form, and its algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from sapwood.errors import LimitError
+from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX
+from sapwood.model import canonical
+from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
+from sapwood.model.constraint import ANYTHING
+from sapwood.model.publication import Publication, Record, flatten
+from sapwood.model.reduction import Allowance
+
+
+class Merge(NamedTuple):
+    """The result of a merge; `perfect` means that nothing is accepted that neither accepted."""
+
+    filter: Filter
+    perfect: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a subscription accepts: every record that one of the conjunctions accepts.
+
+    `conjunctions` is the normal form (`sapwood.model.canonical`): sorted, none superfluous; `()`
+    accepts nothing, one empty conjunction accepts everything. Two filters are equal iff their
+    normal forms are. `source` is the text the filter was read from, if it was; it does not count
+    in comparisons.
+
+    Make filters with `sapwood.parse_filter` or `from_conjunctions`; the constructor expects a
+    normal form.
+    """
+
+    conjunctions: tuple[Conjunction, ...]
+    source: str | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def from_conjunctions(
+        cls, conjunctions: Iterable[Conjunction], source: str | None = None
+    ) -> Filter:
+        """The filter of any conjunctions, brought into normal form.
+
+        Raises `LimitError` if more than `limits.CONJUNCTIONS_MAX` are left, or if it takes more
+        than `limits.NORMAL_FORM_STEPS_MAX`.
+        """
+        normal = canonical.canonical(conjunctions)
+        if len(normal) > CONJUNCTIONS_MAX:
+            raise LimitError(
+                "CONJUNCTIONS_MAX",
+                CONJUNCTIONS_MAX,
+                len(normal),
+                "the number of conjunctions in the filter's normal form",
+            )
+        return cls(normal, source)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All attributes the filter reads, sorted."""
+        return tuple(sorted({name for c in self.conjunctions for name in c.attributes}))
+
+    def matches(self, publication: Publication | Mapping[str, Any]) -> bool:
+        """Whether a publication, or a possibly nested record, is accepted.
+
+        Raises `InvalidValueError` for a record that no publication may hold.
+        """
+        if isinstance(publication, Publication):
+            return self.accepts(publication.record)
+        return self.accepts(flatten(publication).record)
+
+    def accepts(self, record: Record) -> bool:
+        """Whether a flat record is accepted."""
+        return any(conjunction.accepts(record) for conjunction in self.conjunctions)
+
+    def covers(self, other: Filter) -> bool:
+        """Whether every record that `other` accepts is accepted here.
+
+        Never true where a record refutes it. Complete without general `like` patterns, for
+        disjunctions within `limits.COVERING_STEPS_MAX`; where it cannot tell it says `False`.
+        """
+        allowance = Allowance(COVERING_STEPS_MAX)
+        return all(
+            any(own.covers(wanted) for own in self.conjunctions)
+            or (
+                (len(self.conjunctions) > 1 or wanted.patterns > 0)
+                and canonical.held_by(wanted, self.conjunctions, allowance)
+            )
+            for wanted in other.conjunctions
+        )
+
+    def intersects(self, other: Filter) -> bool:
+        """Whether some record may be accepted by both.
+
+        Never `False` where a record refutes it; complete without general `like` patterns, with
+        them `True` where it cannot tell.
+        """
+        return any(a.intersects(b) for a in self.conjunctions for b in other.conjunctions)
+
+    def merge(self, other: Filter) -> Merge:
+        """One filter, no longer than the longer of the two, that accepts what either accepts.
+
+        The merge is perfect where the union has such a form: one covers the other, or they differ
+        in one attribute. Otherwise it is the smallest box around both, attribute by attribute
+        (XPE dissemination and XSiena 2.11 call that an imperfect merger): attributes that one of
+        the two leaves free are given up.
+        """
+        both = (*self.conjunctions, *other.conjunctions)
+        try:
+            union = Filter(canonical.canonical(both))
+        except LimitError:
+            union = Filter(both)
+        if len(union.conjunctions) <= max(len(self.conjunctions), len(other.conjunctions)):
+            return Merge(union, perfect=True)
+        hull = Filter((_hull(both),))
+        return Merge(hull, perfect=union.covers(hull))
+
+    def __str__(self) -> str:
+        """The normal form in the filter language; reading it gives an equal filter."""
+        if not self.conjunctions:
+            return "false"
+        return " or ".join(str(conjunction) for conjunction in self.conjunctions)
+
+
+EVERYTHING: Final = Filter((EVERY_RECORD,))
+NOTHING: Final = Filter(())
+
+
+def _hull(boxes: tuple[Conjunction, ...]) -> Conjunction:
+    """The smallest box that holds all of `boxes`, as far as unions have a form."""
+    hull = dict(boxes[0].constraints)
+    for box in boxes[1:]:
+        for name in tuple(hull):
+            hull[name] = hull[name].union(box.constraint(name)) or ANYTHING
+    whole = conjunction(hull.items())
+    assert whole is not None, "a union of satisfiable constraints is satisfiable"
+    return whole

@@ -1,0 +1,137 @@
+"""Publications: an identity and a record of typed attributes.
+
+A record may be nested, as JSON is. Filters see its *flat view*: nested objects become dotted
+names, `null` is the same as absent, and arrays are carried but not visible (they are counted).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from sapwood.errors import InvalidValueError, LimitError
+from sapwood.limits import ATTRIBUTES_MAX, INTEGER_MAX, INTEGER_MIN, RECORD_DEPTH_MAX
+
+Value: TypeAlias = bool | int | float | str
+"""What an attribute may hold. `bool` is a type of its own here, never a number."""
+
+Record: TypeAlias = Mapping[str, Value]
+"""A flat view: attribute name to value; absent attributes are simply not there."""
+
+_NO_CHARACTER: Final = "holds half of a surrogate pair, which is no character; correct the text"
+
+
+@dataclass(frozen=True, slots=True)
+class FlatView:
+    """What filters see of a record.
+
+    `invisible` counts the arrays that were left out.
+    """
+
+    record: Record
+    invisible: int
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What a publisher sends.
+
+    `attributes` is the record as it was given: nested objects and arrays included, so that a
+    subscriber receives what was published. `record` is its flat view.
+
+    Raises `InvalidValueError` for a value that no record may hold and `LimitError` for a record
+    that is too deep or too wide.
+    """
+
+    id: str
+    attributes: Mapping[str, Any]
+    record: Record = field(init=False, compare=False, repr=False)
+    invisible: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id:
+            raise InvalidValueError("id", "a publication needs a non-empty text as its id")
+        view = flatten(self.attributes)
+        object.__setattr__(self, "record", view.record)
+        object.__setattr__(self, "invisible", view.invisible)
+
+
+def flatten(attributes: Mapping[str, Any]) -> FlatView:
+    """The flat view of a possibly nested record.
+
+    `{"detail": {"state": "up"}, "tags": ["a"], "note": None}` gives `{"detail.state": "up"}` and
+    one invisible array. An array inside an array counts once. Two paths that give the same dotted
+    name (`{"a": {"b": 1}, "a.b": 2}`) are refused, since a filter could not tell them apart.
+    """
+    if not isinstance(attributes, Mapping):
+        kind = type(attributes).__name__
+        raise InvalidValueError("attributes", f"a record is an object of named values, not {kind}")
+    record: dict[str, Value] = {}
+    invisible = 0
+    for name, value in _leaves(attributes):
+        if isinstance(value, list | tuple):
+            invisible += 1
+        elif value is not None:
+            if name in record:
+                raise InvalidValueError(name, "given twice, nested and dotted; rename one of them")
+            record[name] = check_value(name, value)
+    if len(record) > ATTRIBUTES_MAX:
+        raise LimitError("ATTRIBUTES_MAX", ATTRIBUTES_MAX, len(record), "the number of attributes")
+    return FlatView(record, invisible)
+
+
+def check_value(name: str, value: object) -> Value:
+    """`value`, if a record may hold it; `InvalidValueError` with the remedy otherwise."""
+    if isinstance(value, str):
+        if not (value.isascii() or _is_well_formed(value)):
+            raise InvalidValueError(name, f"{value!r} {_NO_CHARACTER}")
+        return value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        if math.isnan(value):
+            raise InvalidValueError(name, "NaN has no place in an order; leave the attribute out")
+        return value
+    if isinstance(value, int):
+        if not INTEGER_MIN <= value <= INTEGER_MAX:
+            raise InvalidValueError(name, f"{value} needs more than 64 bits; send it as text")
+        return value
+    kind = type(value).__name__
+    raise InvalidValueError(
+        name, f"a value is a text, a number or a boolean, not {kind}; convert it first"
+    )
+
+
+def _is_well_formed(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _leaves(attributes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """All (dotted name, value) of a nested record in its own order, without recursion."""
+    stack: list[tuple[str, Iterator[tuple[str, Any]]]] = [("", iter(attributes.items()))]
+    while stack:
+        prefix, items = stack[-1]
+        for key, value in items:
+            if not isinstance(key, str):
+                raise InvalidValueError(f"{prefix}{key!r}", "an attribute name is a text")
+            if not (key.isascii() or _is_well_formed(key)):
+                raise InvalidValueError(prefix + key, f"the name {_NO_CHARACTER}")
+            if isinstance(value, Mapping):
+                if len(stack) >= RECORD_DEPTH_MAX:
+                    raise LimitError(
+                        "RECORD_DEPTH_MAX",
+                        RECORD_DEPTH_MAX,
+                        None,
+                        f"the nesting of attribute {prefix + key!r}",
+                    )
+                stack.append((f"{prefix}{key}.", iter(value.items())))
+                break
+            yield prefix + key, value
+        else:
+            stack.pop()

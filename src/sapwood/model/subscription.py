@@ -1,0 +1,25 @@
+"""Subscriptions: an identity, a filter, and where the subscriber lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sapwood.errors import InvalidValueError
+from sapwood.model.filter import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A standing interest: every publication that `filter` accepts is wanted.
+
+    `home` names the router whose client owns the subscription; `None` where nobody has said so
+    yet (a simulation then draws one with its seed).
+    """
+
+    id: str
+    filter: Filter
+    home: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id:
+            raise InvalidValueError("id", "a subscription needs a non-empty text as its id")

@@ -1,0 +1,1 @@
+"""Who is whose neighbor: topologies and the ways through them."""

@@ -1,0 +1,63 @@
+"""Sapwood on Spark: the same filters over data larger than one machine.
+
+Functions take and return DataFrames, and use nothing but the DataFrame API, so they work on a local
+master, on a cluster and through Spark Connect. PySpark is imported when the first of them is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sapwood.pipeline.ingest import ingested
+    from sapwood.pipeline.jobs import IngestJob, MatchJob
+    from sapwood.pipeline.matching import PipelineWarning, match
+    from sapwood.pipeline.publications import as_publications, rejected_publications
+    from sapwood.pipeline.session import describe, local_session, open_session
+    from sapwood.pipeline.stream import StreamJob
+    from sapwood.pipeline.subscriptions import SubscriptionSet, compile_subscriptions
+
+__all__ = (
+    "IngestJob",
+    "MatchJob",
+    "PipelineWarning",
+    "StreamJob",
+    "SubscriptionSet",
+    "as_publications",
+    "compile_subscriptions",
+    "describe",
+    "ingested",
+    "local_session",
+    "match",
+    "open_session",
+    "rejected_publications",
+)
+
+_HOMES: Final = (
+    ("IngestJob", "jobs"),
+    ("MatchJob", "jobs"),
+    ("PipelineWarning", "matching"),
+    ("StreamJob", "stream"),
+    ("SubscriptionSet", "subscriptions"),
+    ("as_publications", "publications"),
+    ("compile_subscriptions", "subscriptions"),
+    ("describe", "session"),
+    ("ingested", "ingest"),
+    ("local_session", "session"),
+    ("match", "matching"),
+    ("open_session", "session"),
+    ("rejected_publications", "publications"),
+)
+
+
+def __getattr__(name: str) -> object:
+    for public, home in _HOMES:
+        if public == name:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,130 @@
+"""Results as files: nothing of anybody else's is overwritten, and what was written is counted.
+
+A result replaces an earlier result of the same kind, so that a job can simply run again. Rejected
+rows lie beside it, as JSON Lines, in a folder that is there if, and only if, there are any.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from sapwood.errors import FileFormatError
+from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.schemas import REJECTED
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sapwood.pipeline.subscriptions import Rejected
+
+REJECTED_SUFFIX: Final = ".rejected"
+
+
+def rejected_path(out: str) -> str:
+    """Where rejected rows go, unless told otherwise: beside the result."""
+    return out.rstrip("/") + REJECTED_SUFFIX
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is a file or a folder at `path`, on whatever file system Spark finds it."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        spark.read.text(path).schema  # noqa: B018 - reading the schema looks for the path
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return False
+        raise
+    return True
+
+
+def check_table(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
+    """Refuse to replace what is at `path`, unless that is an earlier result with these columns.
+
+    Raises `FileFormatError` if there is something else.
+    """
+    from pyspark.errors import PySparkException
+
+    if not exists(spark, path) or _is_empty_folder(path):
+        return
+    try:
+        found = spark.read.parquet(path).columns
+    except PySparkException:  # Not Parquet, or not one table.
+        found = []
+    if found[: len(columns)] != list(columns):
+        raise FileFormatError(
+            path,
+            "exists and is no earlier result of this command; choose another path, or remove it",
+        )
+
+
+def check_rejected(spark: SparkSession, path: str) -> None:
+    """Refuse to replace what is at `path`, unless that is a folder of rejected rows."""
+    if not exists(spark, path) or _is_empty_folder(path):
+        return
+    names = [PurePosixPath(name).name for name in spark.read.text(path).inputFiles()]
+    local = _local(path)
+    if (local is not None and local.is_file()) or not all(
+        name.startswith("part-") and name.endswith(".json") for name in names
+    ):
+        raise FileFormatError(
+            path,
+            "exists and is no folder of rejected rows; choose another with --rejected, or "
+            "remove it",
+        )
+
+
+def write_table(table: DataFrame, path: str) -> int:
+    """Write a table as Parquet in place of an earlier one; the number of rows in the files."""
+    with spark_faults(path):
+        table.write.mode("overwrite").parquet(path)
+    written: int = table.sparkSession.read.schema(table.schema).parquet(path).count()
+    return written
+
+
+def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
+    """Write rejected rows as JSON Lines in place of earlier ones; the number of lines written.
+
+    With no row `expected`, earlier ones are removed.
+    """
+    spark = rejected.sparkSession
+    if not expected:
+        remove_rejected(spark, path)
+        return 0
+    with spark_faults(path):
+        rejected.write.mode("overwrite").json(path)
+    written: int = spark.read.option("lineSep", "\n").text(path).count()
+    return written
+
+
+def remove_rejected(spark: SparkSession, path: str) -> None:
+    """Remove the rejected rows of an earlier run.
+
+    On a file system that only Spark can reach the folder stays, with no row in it.
+    """
+    if not exists(spark, path):
+        return
+    local = _local(path)
+    if local is not None and local.is_dir():
+        shutil.rmtree(local)
+    else:
+        spark.createDataFrame([], REJECTED).write.mode("overwrite").json(path)
+
+
+def rejected_table(spark: SparkSession, rejected: Iterable[Rejected]) -> DataFrame:
+    """Rejected rows that the driver holds, as a table."""
+    return spark.createDataFrame([tuple(row) for row in rejected], REJECTED)
+
+
+def _is_empty_folder(path: str) -> bool:
+    local = _local(path)
+    return local is not None and local.is_dir() and not any(local.iterdir())
+
+
+def _local(path: str) -> Path | None:
+    """The path on this machine, as far as it can be one."""
+    plain = path.removeprefix("file://").removeprefix("file:")
+    return None if "://" in plain else Path(plain)

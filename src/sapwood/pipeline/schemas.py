@@ -1,0 +1,40 @@
+"""The columns of every table that the pipeline reads or writes, as Spark DDL.
+
+DDL is text, so this page needs no PySpark, and every PySpark call that wants a schema takes it.
+
+======================  ===========================================================================
+Table                   Columns
+======================  ===========================================================================
+publications            `id`; `attributes`; `home`, which may be missing
+subscriptions           `id`; `filter`, the text of a filter; `home`, which may be missing
+deliveries              `publication`, `subscription`: one row per pair
+rejected                `file`, `line` (from 1), `reason`, `text`: a row or line that could not be
+                        used; file and line are null where a table has none
+======================  ===========================================================================
+
+`attributes` comes in two forms.
+
+* A **struct** with one typed field per attribute is what `ingest` writes for a declared schema, and
+  the form to prefer. A filter set reads some of the fields, and only those travel to Python, as
+  Arrow columns with their types; the others are not even read from Parquet. Fields may be structs
+  (nested objects, dotted names in filters) and arrays (carried, invisible to filters).
+* A **text** column holds one JSON object per row, for records whose attributes nobody has declared.
+  It keeps every record exactly, integers and floats apart, and costs a parse in Python per row. A
+  map would need one type for all values, and Spark's VARIANT turns 1.0 into a decimal and cannot
+  be sent to Python as a column.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SUBSCRIPTIONS: Final = "id STRING, filter STRING, home STRING"
+DELIVERIES: Final = "publication STRING, subscription STRING"
+REJECTED: Final = "file STRING, line BIGINT, reason STRING, text STRING"
+
+CHECKED: Final = f"{REJECTED}, invisible INT"
+"""What is to be said about a publication: why it is rejected, or how many arrays are invisible."""
+
+REJECTED_COLUMNS: Final = ("file", "line", "reason", "text")
+PUBLICATION_COLUMNS: Final = ("id", "attributes", "home")
+DELIVERY_COLUMNS: Final = ("publication", "subscription")

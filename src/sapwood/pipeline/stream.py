@@ -1,0 +1,153 @@
+"""Matching files as they arrive: a folder of JSON Lines in, deliveries out, exactly once.
+
+Structured Streaming decides which files make up batch 0, 1, 2, ..., and writes each decision into
+the checkpoint before the batch is run. Whatever happens, a batch with the same number has the same
+files for ever. So each batch is written as a folder of its own, `batch=17`, in place of whatever is
+there under that number: a batch that was cut short and runs again after a restart replaces its own
+half, and a batch that was done but not yet noted as done replaces itself by the same rows. That is
+exactly-once for every reader of Parquet, and for deliveries and rejected lines alike.
+
+(The alternative is Spark's file sink. It leaves the files of failed attempts in the folder and says
+in a log of its own which ones count, so that only Spark reads each row once; and it takes one
+table, while a batch here gives two.)
+
+What this asks of its surroundings:
+
+* Files must come into the folder whole, by a rename; Spark reads a file once, as it is when seen.
+* One driver works on a checkpoint at a time, as everywhere in Structured Streaming.
+* The checkpoint and the output belong together; starting with one of them missing is refused.
+
+Ids are not compared: a publisher that repeats one gives both publications, in a stream without end
+there is no place to keep all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sapwood.errors import FileFormatError
+from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS
+from sapwood.pipeline.checks import agree, refuse_first
+from sapwood.pipeline.decoding import JSONDecoder
+from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.ingest import count_lines, decode, number, publications, rejected
+from sapwood.pipeline.matching import match_shipped
+from sapwood.pipeline.output import (
+    exists,
+    rejected_path,
+    rejected_table,
+    write_rejected,
+    write_table,
+)
+from sapwood.pipeline.publications import shape_of
+from sapwood.pipeline.reading import placed_lines
+from sapwood.pipeline.subscriptions import SubscriptionSet, ship
+from sapwood.pipeline.summaries import BatchSummary, Counts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+CHECKPOINT_SUFFIX: Final = ".checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJob:
+    """Match the files that come into a folder.
+
+    `compiled` is fixed for the query; after a restart another set may be given, and holds from the
+    next batch on. `checkpoint` and `aside` (for rejected lines) lie beside `out` unless named.
+    A batch takes at most `files_per_batch` files. With `strict` the first rejected line ends the
+    query, and its batch is not written. `on_batch` is told of every batch that is done;
+    through Spark Connect it runs on the server.
+    """
+
+    source: str
+    out: str
+    decoder: JSONDecoder
+    compiled: SubscriptionSet
+    checkpoint: str | None = None
+    aside: str | None = None
+    files_per_batch: int = 100
+    strict: bool = False
+    on_batch: Callable[[BatchSummary], None] | None = None
+
+    def start(self, spark: SparkSession, *, every_s: float | None = None) -> StreamingQuery:
+        """Start the query: all that is there and then no more, or for ever, each `every_s` seconds.
+
+        Raises `FileFormatError` if there is no such folder, or if checkpoint and output do not
+        belong together.
+        """
+        checkpoint = self.checkpoint or self.out.rstrip("/") + CHECKPOINT_SUFFIX
+        check_pair(spark, checkpoint, self.out)
+        wanted = rejected_table(spark, self.compiled.rejected)
+        aside = f"{self._aside}/subscriptions"
+        write_rejected(wanted, aside, expected=len(self.compiled.rejected))
+        ship(spark, self.compiled)
+        with spark_faults(self.source):
+            lines = stream_lines(spark, self.source, files_per_batch=self.files_per_batch)
+        writer = lines.writeStream.foreachBatch(self.run_batch)
+        writer = writer.option("checkpointLocation", checkpoint).queryName("sapwood")
+        if every_s is None:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{every_s} seconds").start()
+
+    def run_batch(self, lines: DataFrame, batch: int) -> None:
+        """Write the deliveries and the rejected lines of one batch, in place of earlier ones."""
+        decoded = decode(lines, self.decoder).persist()
+        try:
+            rows = number(decoded)
+            counts = count_lines(rows)
+            bad = rejected(rows)
+            if self.strict:
+                refuse_first(bad, counts.rejected)
+            aside = f"{self._aside}/batch={batch}"
+            agree(
+                "rejected lines",
+                counts.rejected,
+                write_rejected(bad, aside, expected=counts.rejected),
+            )
+            good = publications(rows)
+            deliveries = match_shipped(good, shape_of(good), self.compiled)
+            pairs = write_table(deliveries, f"{self.out}/batch={batch}")
+        finally:
+            decoded.unpersist()
+        if self.on_batch is not None:
+            read = counts.lines - counts.blank
+            found = Counts(read, counts.good, counts.rejected, counts.invisible)
+            self.on_batch(BatchSummary(batch, found, pairs))
+
+    @property
+    def _aside(self) -> str:
+        return self.aside or rejected_path(self.out)
+
+
+def stream_lines(spark: SparkSession, folder: str, *, files_per_batch: int) -> DataFrame:
+    """As `reading.read_lines`, for the files in a folder and those that will come into it."""
+    reader = spark.readStream.option("lineSep", "\n").option("maxFilesPerTrigger", files_per_batch)
+    # Files that are older than the newest by more than this would be passed over without a word.
+    reader = reader.option("maxFileAge", f"{STREAM_FILE_AGE_MAX_DAYS}d")
+    return placed_lines(reader.text(folder))
+
+
+def check_pair(spark: SparkSession, checkpoint: str, out: str) -> None:
+    """Refuse a checkpoint that does not know the batches in the output, or the other way round.
+
+    Batch 0 of a new checkpoint would replace batch 0 of the old one, which held other files; and
+    where the output is gone, a checkpoint that counts its batches as done would never bring them
+    back. (Batches that were taken away from a folder that is still there are nobody's mistake.)
+    """
+    if exists(spark, f"{out}/batch=*") and not exists(spark, f"{checkpoint}/offsets"):
+        raise FileFormatError(
+            out,
+            f"holds batches that the checkpoint {checkpoint} does not know; name their own "
+            "checkpoint, or another output",
+        )
+    if exists(spark, f"{checkpoint}/commits/*") and not exists(spark, out):
+        raise FileFormatError(
+            checkpoint,
+            f"counts batches as done that were to be in {out}, which is gone; bring it back, or "
+            "remove the checkpoint to do all of them again",
+        )

@@ -1,0 +1,234 @@
+"""Subscriptions from a table or from files to an index that workers can map into memory.
+
+The set is collected to the driver, within bounds, since an index is built in one place; a million
+subscriptions are some hundred megabytes. What cannot be used is set aside with a reason.
+
+**How the index reaches the workers.** It is saved as a folder, packed uncompressed, and handed to
+`SparkSession.addArtifacts(..., archive=True)`. Spark brings the archive to every executor once,
+unpacks it there, and Python workers map its files, so that all workers of a machine share one copy
+in the page cache. Of the ways there are it is the one that works alike on a local master, on a
+cluster of several processes and through Spark Connect: broadcast variables need a SparkContext,
+which Connect does not have, and copy the set into the heap of every worker; a shared folder needs
+one. The archive's name holds a digest of its content, so an index is never taken for another.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sapwood.errors import InputError, LimitError
+from sapwood.files.lines import decode_subscription
+from sapwood.limits import PIPELINE_FILTER_CHARS_MAX, PIPELINE_SUBSCRIPTIONS_MAX
+from sapwood.matching.index import Index
+from sapwood.model.filter import Filter
+from sapwood.pipeline.decoding import one_line, plain_line
+from sapwood.pipeline.reading import shown_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+DEFAULT_ENGINE: Final = "columnar"
+
+
+class Rejected(NamedTuple):
+    """A row or line that could not be used (`schemas.REJECTED`)."""
+
+    file: str | None
+    line: int | None
+    reason: str
+    text: str
+
+
+class Candidate(NamedTuple):
+    """What may be a subscription: a line as `files.lines.decode_subscription` reads it."""
+
+    file: str | None
+    line: int | None
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionSet:
+    """A compiled set of subscriptions: an index in a folder, and what is known about it.
+
+    `archive` is the index, packed, and `name` what it is called where it is unpacked. `attributes`
+    are those that some filter reads, sorted. The files live as long as this process.
+    """
+
+    archive: Path
+    name: str
+    size: int
+    attributes: tuple[str, ...]
+    rejected: tuple[Rejected, ...]
+
+
+def compile_subscriptions(
+    subscriptions: DataFrame, *, engine: str = DEFAULT_ENGINE
+) -> SubscriptionSet:
+    """Compile a table with the columns `id` and `filter` (text).
+
+    Of two rows with the same id the first one is taken, by `file` and `line` where the table has
+    these columns, else by the text of the filter, so that it does not depend on how the table is
+    partitioned.
+
+    Raises `InputError` for a table that lacks a column, `LimitError` for a set that is too large
+    for one driver.
+    """
+    return compile_candidates(_rows(subscriptions), engine=engine)
+
+
+def compile_lines(lines: DataFrame, *, engine: str = DEFAULT_ENGINE) -> SubscriptionSet:
+    """Compile JSON Lines, as `reading.read_lines` gives them. Errors as `compile_subscriptions`."""
+    return compile_candidates(_lines(lines), engine=engine)
+
+
+def compile_candidates(
+    candidates: Iterable[Candidate], *, engine: str = DEFAULT_ENGINE
+) -> SubscriptionSet:
+    """Index the good ones among the candidates, in their order, and set the others aside."""
+    index = Index(records=engine)
+    first: dict[str, tuple[str | None, int | None]] = {}
+    rejected: list[Rejected] = []
+    attributes: set[str] = set()
+    for file, line, raw in candidates:
+        try:
+            subscription = decode_subscription(raw)
+            if subscription.id in first:
+                where = describe_place(*first[subscription.id], beside=file)
+                raise InputError(f"id {subscription.id!r} was {where} already; give it its own id")
+            index.add(subscription.id, subscription.filter)
+        except InputError as error:
+            text = raw.decode(errors="backslashreplace")
+            rejected.append(Rejected(file, line, one_line(error), text))
+        else:
+            first[subscription.id] = (file, line)
+            attributes |= attributes_read(subscription.filter)
+    work = Path(tempfile.mkdtemp(prefix="sapwood-"))
+    atexit.register(shutil.rmtree, work, ignore_errors=True)
+    index.save(work / "index")
+    name = f"sapwood-index-{digest(work / 'index')}"
+    archive = pack(work / "index", work / f"{name}.zip")
+    shutil.rmtree(work / "index")
+    return SubscriptionSet(archive, name, len(index), tuple(sorted(attributes)), tuple(rejected))
+
+
+def attributes_read(filter: Filter) -> set[str]:  # noqa: A002 - the field's word
+    """The attributes whose values decide whether the filter accepts a record."""
+    return {name for conjunction in filter.conjunctions for name, _ in conjunction.constraints}
+
+
+def ship(spark: SparkSession, compiled: SubscriptionSet) -> None:
+    """Bring the index to the executors of `spark`; again does nothing."""
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        from pyspark import SparkFiles
+
+        # Classic Spark would warn of a second copy; Connect compares and passes over it.
+
+        if (Path(SparkFiles.getRootDirectory()) / compiled.name).is_dir():
+            return
+    spark.addArtifacts(f"{compiled.archive}#{compiled.name}", archive=True)
+
+
+def digest(folder: Path) -> str:
+    """A name for the content of a folder: equal for equal files with equal names."""
+    total = hashlib.blake2b(digest_size=16)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32))
+        total.update(f"{path.relative_to(folder)}\0{content.hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def pack(folder: Path, archive: Path) -> Path:
+    """The folder as a zip file without compression: arrays hardly shrink, and time is dear."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as target:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            target.write(path, path.relative_to(folder))
+    return archive
+
+
+def describe_place(file: str | None, line: int | None, *, beside: str | None) -> str:
+    """Where something was, in words; the file is only named where it is not the one `beside`."""
+    if line is None:
+        return "there"
+    return f"on line {line}" if file == beside else f"on line {line} of {file}"
+
+
+def _rows(subscriptions: DataFrame) -> Iterator[Candidate]:
+    import msgspec
+    from pyspark.sql import functions as F  # noqa: N812
+
+    types = {field.name: field.dataType.typeName() for field in subscriptions.schema.fields}
+    for name in ("id", "filter"):
+        if types.get(name) not in ("string", "char", "varchar"):
+            has = ", ".join(f"{column} {kind.upper()}" for column, kind in types.items())
+            raise InputError(
+                f"a table of subscriptions has the text columns id and filter; this one has {has}"
+            )
+    places = [name for name in ("file", "line") if name in types]
+    table = subscriptions.select("id", "filter", *places)
+    _check_size(table, F.char_length("filter"))
+    order = [F.col(name).asc_nulls_last() for name in (*places, "id", "filter")]
+    for row in _collected(table.orderBy(*order)):
+        raw = msgspec.json.encode({"id": row["id"], "filter": row["filter"]})
+        yield Candidate(row.get("file"), row.get("line"), raw)
+
+
+def _lines(lines: DataFrame) -> Iterator[Candidate]:
+    """The lines that are not blank, in the order of files and lines."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    _check_size(lines, F.length("value"))
+    # A task reads a piece in order, and collecting keeps the order of each task's rows.
+    pieces: dict[tuple[str, int], list[bytes]] = {}
+    for row in _collected(lines.withColumn("name", shown_path(F.col("file")))):
+        pieces.setdefault((row["name"], row["block"]), []).append(row["value"])
+    file, number = None, 0
+    for (name, block), values in sorted(pieces.items()):
+        if name != file:
+            file, number = name, 0
+        for value in values:
+            number += 1
+            raw = plain_line(value, first=block == 0 and number == 1)
+            if raw and not raw.isspace():
+                yield Candidate(file, number, raw)
+
+
+def _check_size(table: DataFrame, size: Column) -> None:
+    """Refuse a set that this driver could not hold, before it is collected."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = table.agg(
+        F.count(F.lit(1)).alias("count"), F.coalesce(F.sum(size), F.lit(0)).alias("chars")
+    ).first()
+    assert sums is not None, "an aggregate without keys has one row"
+    for name, bound, actual, subject in (
+        (
+            "PIPELINE_SUBSCRIPTIONS_MAX",
+            PIPELINE_SUBSCRIPTIONS_MAX,
+            sums["count"],
+            "the number of subscriptions",
+        ),
+        (
+            "PIPELINE_FILTER_CHARS_MAX",
+            PIPELINE_FILTER_CHARS_MAX,
+            sums["chars"],
+            "the length of all filters together",
+        ),
+    ):
+        if actual > bound:
+            raise LimitError(name, bound, actual, subject)
+
+
+def _collected(table: DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of a table, batch by batch."""
+    for batch in table.toArrow().to_batches():
+        yield from batch.to_pylist()

@@ -1,0 +1,58 @@
+"""What a job did, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the rows or lines of one input: `read == good + rejected`.
+
+    `invisible` counts the arrays in good publications: carried, but not visible to filters.
+    """
+
+    read: int
+    good: int
+    rejected: int
+    invisible: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSummary:
+    """What a match job did. `aside` is where rejected rows are, if there are any."""
+
+    subscriptions: Counts
+    publications: Counts
+    deliveries: int
+    out: str
+    aside: str
+
+    @property
+    def rejected(self) -> int:
+        """Rows and lines of both inputs that could not be used."""
+        return self.subscriptions.rejected + self.publications.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSummary:
+    """What an ingest job did. `undeclared` names some attributes that were not carried."""
+
+    publications: Counts
+    undeclared: tuple[str, ...]
+    out: str
+    aside: str
+
+    @property
+    def rejected(self) -> int:
+        """Lines that could not be used."""
+        return self.publications.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """What one batch of a stream did."""
+
+    batch: int
+    publications: Counts
+    deliveries: int

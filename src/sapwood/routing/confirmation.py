@@ -1,0 +1,116 @@
+"""When a subscription is in force: every router it must reach has confirmed.
+
+A subscription waits, on each link where it matters, for the confirmation of its representative
+there (itself, or one that covers it). When nothing is awaited any more it is in force, and the
+router confirms it to where it came from; so confirmations travel from the edges of the overlay
+back to the home router, and the client hears of it last.
+
+Publications accepted anywhere after that moment are matched against the subscription: on a FIFO
+link nothing overtakes it, and on a tree there is one path only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sapwood.errors import InvariantError
+from sapwood.routing.propagation.protocol import Propagation
+
+
+class Confirmations:
+    """Which subscriptions are not yet in force, and what they wait for.
+
+    #: awaited[s] == {link: representative of s on that link}; never empty
+    #: waiting[link][r] == the subscriptions that wait for r on that link, in order of arrival
+    #: confirmed[link] is part of what was propagated there; the links are those that are up
+    """
+
+    __slots__ = ("awaited", "confirmed", "waiting")
+
+    def __init__(self) -> None:
+        self.awaited: dict[str, dict[str, str]] = {}
+        self.waiting: dict[str, dict[str, dict[str, None]]] = {}
+        self.confirmed: dict[str, set[str]] = {}
+
+    def in_force(self, key: str) -> bool:
+        """Whether nothing is awaited for the subscription."""
+        return key not in self.awaited
+
+    def link_up(self, link: str) -> None:
+        """Begin with a link on which nothing is confirmed."""
+        self.waiting[link] = {}
+        self.confirmed[link] = set()
+
+    def link_down(self, link: str) -> list[str]:
+        """Give up a link; returns the subscriptions that are in force because of that."""
+        del self.confirmed[link]
+        waiting = self.waiting.pop(link)
+        keys = [key for keys in waiting.values() for key in keys]
+        return [key for key in keys if self._settle(key, link)]
+
+    def expect(self, key: str, link: str, representative: str | None) -> None:
+        """Let a subscription wait on a link until its representative there is confirmed."""
+        if representative is not None and representative not in self.confirmed[link]:
+            self.awaited.setdefault(key, {})[link] = representative
+            self.waiting[link].setdefault(representative, {})[key] = None
+
+    def confirm(self, link: str, representative: str) -> list[str]:
+        """Take in a confirmation; returns the subscriptions that are in force because of it."""
+        self.confirmed[link].add(representative)
+        keys = self.waiting[link].pop(representative, {})
+        return [key for key in keys if self._settle(key, link)]
+
+    def withdraw(
+        self, link: str, representative: str, heir: Callable[[str], str | None]
+    ) -> list[str]:
+        """Forget a representative; what waited for it waits for its `heir` on the link.
+
+        Returns the subscriptions that are in force because the heir is confirmed already.
+        """
+        self.confirmed[link].discard(representative)
+        settled: list[str] = []
+        for key in self.waiting[link].pop(representative, {}):
+            successor = heir(key)
+            if successor is None or successor in self.confirmed[link]:
+                if self._settle(key, link):
+                    settled.append(key)
+            else:
+                self.awaited[key][link] = successor
+                self.waiting[link].setdefault(successor, {})[key] = None
+        return settled
+
+    def discard(self, key: str) -> None:
+        """Forget a subscription that waits no longer because it was withdrawn."""
+        for link, representative in self.awaited.pop(key, {}).items():
+            keys = self.waiting[link][representative]
+            del keys[key]
+            if not keys:
+                del self.waiting[link][representative]
+
+    def validate(self, links: Mapping[str, Propagation]) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        if not self.confirmed.keys() == self.waiting.keys() == links.keys():
+            raise InvariantError("confirmations are kept for other links than those that are up")
+        expected: dict[str, dict[str, str]] = {}
+        for link, waiting in self.waiting.items():
+            for representative, keys in waiting.items():
+                for key in keys:
+                    expected.setdefault(key, {})[link] = representative
+                    if links[link].representative(key) != representative:
+                        raise InvariantError(f"{key} waits on {link} for a stranger")
+                if not keys or representative in self.confirmed[link]:
+                    raise InvariantError(f"nobody needs to wait on {link} for {representative}")
+        if expected != self.awaited:
+            raise InvariantError("what is awaited is not what is waited for")
+        for link, confirmed in self.confirmed.items():
+            if not confirmed <= links[link].propagated.keys():
+                raise InvariantError(f"something is confirmed on {link} that was not propagated")
+
+    def _settle(self, key: str, link: str) -> bool:
+        """Strike a link off what a subscription awaits; whether that was the last."""
+        awaited = self.awaited[key]
+        del awaited[link]
+        if awaited:
+            return False
+        del self.awaited[key]
+        return True

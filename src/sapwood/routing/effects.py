@@ -1,0 +1,79 @@
+"""What leaves a router: the list that `Router.handle` returns, to be carried out in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sapwood.model.publication import Publication
+from sapwood.routing.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Put a message on the link to a neighbor."""
+
+    neighbor: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Hand a publication to a client, once, with the ids of all its subscriptions that match.
+
+    `subscriptions` is sorted and never empty.
+    """
+
+    client: str
+    subscriptions: tuple[str, ...]
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """A client's subscription is in force: every router it must reach has confirmed."""
+
+    client: str
+    subscription: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed:
+    """A client's subscription is withdrawn: nothing is delivered for it any more."""
+
+    client: str
+    subscription: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A client's publication is accepted: from here on the overlay answers for it."""
+
+    client: str
+    publication: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What a client asked for was not done.
+
+    `subject` is the id of the subscription or publication; `reason` a sentence for a person.
+    """
+
+    client: str
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseLink:
+    """Take the link to a neighbor down and keep it down: the neighbor broke a rule of routing.
+
+    The router has forgotten the link already, as after `LinkDown`.
+    """
+
+    neighbor: str
+    reason: str
+
+
+Effect: TypeAlias = Send | Deliver | Subscribed | Unsubscribed | Accepted | Refused | CloseLink

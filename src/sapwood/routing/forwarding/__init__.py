@@ -1,0 +1,1 @@
+"""Where a publication goes next: one strategy a file, same shape."""

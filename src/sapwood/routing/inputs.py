@@ -1,0 +1,87 @@
+"""What enters a router: the only arguments `Router.handle` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+from sapwood.routing.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class AttachClient:
+    """A client has come to its home router. Its name is unique among the router's clients."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class DetachClient:
+    """A client has left; its subscriptions go with it."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSubscribe:
+    """A client subscribes under an id of its own choice (unique per client).
+
+    The same id with an equal filter again is answered as the first time and changes nothing;
+    with another filter it is refused.
+    """
+
+    client: str
+    subscription: str
+    filter: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUnsubscribe:
+    """A client withdraws one of its subscriptions."""
+
+    client: str
+    subscription: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPublish:
+    """A client publishes."""
+
+    client: str
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUp:
+    """The link to a neighbor carries messages from now on (first time or again)."""
+
+    neighbor: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkDown:
+    """The link to a neighbor is gone, with everything that was on it."""
+
+    neighbor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """A message from a neighbor."""
+
+    neighbor: str
+    message: Message
+
+
+Input: TypeAlias = (
+    AttachClient
+    | DetachClient
+    | ClientSubscribe
+    | ClientUnsubscribe
+    | ClientPublish
+    | LinkUp
+    | LinkDown
+    | Receive
+)

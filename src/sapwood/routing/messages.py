@@ -1,0 +1,51 @@
+"""What routers say to each other over a link. Links are FIFO and lose nothing while they are up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """The sender wants publications that `filter` accepts.
+
+    `key` identifies the subscription in the whole overlay and for all time (home router, its
+    incarnation, a serial number); it is what `Unsubscribe` and `Confirm` refer to.
+    """
+
+    key: str
+    filter: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """The sender no longer wants what it subscribed to under `key` on this link."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """The subscription that came over this link under `key` is in force from here on outwards."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """A publication on its way.
+
+    `origin` is the router that accepted it and `hops` the number of links it has crossed, this one
+    included; both serve to notice an overlay that is not a tree.
+    """
+
+    origin: str
+    hops: int
+    publication: Publication
+
+
+Message: TypeAlias = Subscribe | Unsubscribe | Confirm | Publish

@@ -1,0 +1,1 @@
+"""Which neighbor learns of which subscription: one strategy a file, same shape."""

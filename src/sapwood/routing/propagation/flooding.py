@@ -1,0 +1,43 @@
+"""No propagation: publications are flooded, so no router needs to know of remote subscriptions.
+
+XSiena 2.2 (event flooding). Cheapest for subscriptions, dearest for publications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from sapwood.model.filter import Filter
+from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
+
+
+class Flooding:
+    """The state of a link that is told nothing."""
+
+    __slots__ = ()
+
+    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:  # noqa: ARG002
+        """Say nothing."""
+        return NOTHING_TO_SAY
+
+    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002, ARG002
+        """Say nothing."""
+        return NOTHING_TO_SAY
+
+    def remove(self, key: str) -> Change:  # noqa: ARG002
+        """Say nothing."""
+        return NOTHING_TO_SAY
+
+    def representative(self, key: str) -> str | None:  # noqa: ARG002
+        """Nothing stands for a candidate, and nothing needs to."""
+        return None
+
+    @property
+    def propagated(self) -> Mapping[str, Filter]:
+        """Nothing."""
+        return MappingProxyType({})
+
+    def validate(self, candidates: Mapping[str, Filter]) -> None:  # noqa: ARG002
+        """There is no state to be wrong."""
+        return

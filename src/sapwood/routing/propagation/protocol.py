@@ -1,0 +1,61 @@
+"""What a propagation strategy is: the state of one outgoing link.
+
+Each link has *candidates* (all subscriptions that came from elsewhere) and what was *propagated*
+over it, a part of the candidates. A strategy keeps the rule that makes the part sufficient: every
+candidate has a *representative* among the propagated, whose filter accepts all that the candidate
+accepts. Publications that any candidate wants will therefore come back over the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from sapwood.model.filter import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be said on the link: first all of `propagate`, then all of `withdraw`.
+
+    That order leaves no gap in which a candidate has no representative at the neighbor.
+    """
+
+    propagate: tuple[str, ...] = ()
+    withdraw: tuple[str, ...] = ()
+
+
+NOTHING_TO_SAY = Change()
+
+
+class Propagation(Protocol):
+    """The propagation state of one link."""
+
+    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+        """Take in the candidates of a link that has just come up."""
+        ...
+
+    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+        """Take in one more candidate."""
+        ...
+
+    def remove(self, key: str) -> Change:
+        """Give up a candidate."""
+        ...
+
+    def representative(self, key: str) -> str | None:
+        """The propagated subscription that stands for a candidate.
+
+        `None` where nothing needs to be propagated for the candidate to be served.
+        """
+        ...
+
+    @property
+    def propagated(self) -> Mapping[str, Filter]:
+        """What the neighbor has been told and not been told to forget."""
+        ...
+
+    def validate(self, candidates: Mapping[str, Filter]) -> None:
+        """Check the rule of the strategy against the true candidates; raises `InvariantError`."""
+        ...

@@ -1,0 +1,53 @@
+"""Simple routing: every subscription goes to every router.
+
+XSiena 2.3 (equations 2.14 to 2.21), Shen 1.5 ("flooding" of subscriptions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sapwood.errors import InvariantError
+from sapwood.model.filter import Filter
+from sapwood.routing.propagation.protocol import Change
+
+
+class Simple:
+    """The state of a link that is told of every candidate.
+
+    #: propagated == candidates
+    """
+
+    __slots__ = ("_propagated",)
+
+    def __init__(self) -> None:
+        self._propagated: dict[str, Filter] = {}
+
+    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+        """Propagate all."""
+        self._propagated = dict(candidates)
+        return Change(propagate=tuple(self._propagated))
+
+    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+        """Propagate it."""
+        self._propagated[key] = filter
+        return Change(propagate=(key,))
+
+    def remove(self, key: str) -> Change:
+        """Withdraw it."""
+        del self._propagated[key]
+        return Change(withdraw=(key,))
+
+    def representative(self, key: str) -> str | None:
+        """Each stands for itself."""
+        return key
+
+    @property
+    def propagated(self) -> Mapping[str, Filter]:
+        """All candidates."""
+        return self._propagated
+
+    def validate(self, candidates: Mapping[str, Filter]) -> None:
+        """Check that the neighbor has been told of all."""
+        if self._propagated != candidates:
+            raise InvariantError("simple routing has not propagated exactly the candidates")

@@ -1,0 +1,409 @@
+"""The broker: a router behind TCP connections.
+
+All of it runs in one event loop. Bytes that arrive are handled to the end before anything else
+happens: messages to inputs, inputs to effects, effects to frames; then every peer that is
+concerned gets what is for it in one write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from sapwood.errors import EnvironmentMissingError, InvariantError
+from sapwood.limits import GOODBYE_S
+from sapwood.routing.effects import (
+    Accepted,
+    CloseLink,
+    Deliver,
+    Effect,
+    Refused,
+    Send,
+    Subscribed,
+    Unsubscribed,
+)
+from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
+from sapwood.routing.router import Router
+from sapwood.server.dialing import Dialer
+from sapwood.server.logs import Log, make_log
+from sapwood.server.peer import Peer
+from sapwood.server.reception import Reception
+from sapwood.server.roster import Roster, client_of, link_of
+from sapwood.server.settings import BrokerSettings
+from sapwood.session.admission import Identity
+from sapwood.session.congestion import Congestion
+from sapwood.session.ledger import SessionMemory
+from sapwood.wire.address import Address
+from sapwood.wire.greetings import Greeting, RefusalCode, Role
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message
+from sapwood.wire.publications import EncodedPublications
+
+LOW_WATER_PART: Final = 4
+"""Publishers go on when a queue has drained to this part of the high-water mark."""
+
+_FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, RefusalCode.VERSION))
+
+
+@dataclass(slots=True)
+class Counters:
+    """What has happened to connections since the broker began; plain counts."""
+
+    connections: int = 0
+    slow_consumers: int = 0
+    faulty_peers: int = 0
+    links_lost: int = 0
+    publishers_held: int = 0
+
+
+class Broker:
+    """One broker, to be started and stopped once.
+
+    `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
+    `link up NAME` and `link down NAME`. `name`, `address`, `router` and `reception` are there once
+    it is started.
+
+    #: the router's clients and links are those of the roster
+    """
+
+    name: str
+    address: Address
+    router: Router
+    reception: Reception
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        log: Log | None = None,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.roster = Roster()
+        self.counters = Counters()
+        self.congestion = Congestion()
+        self._log = make_log() if log is None else log
+        self._announce = announce
+        self._encoded = EncodedPublications(settings.connection.frame_bytes_max)
+        self._memory = SessionMemory(settings.sessions_remembered_max)
+        self._touched: dict[Peer, None] = {}
+        self._dialers: list[asyncio.Task[None]] = []
+        #: what the router is working on, for the effects that refer to it
+        self._request: Input | None = None
+        self._server: asyncio.Server | None = None
+        self._stopping = False
+        self._carry_out: dict[type[Effect], Callable[..., None]] = {
+            Deliver: self._deliver,
+            Send: self._send,
+            Accepted: self._accepted,
+            Subscribed: self._subscribed,
+            Unsubscribed: self._unsubscribed,
+            Refused: self._refused,
+            CloseLink: self._close_link,
+        }
+
+    # Life --------------------------------------------------------------------------------------
+
+    async def start(self) -> Address:
+        """Listen, begin to connect to the peers, and return the address that was taken.
+
+        Raises `EnvironmentMissingError` where the address cannot be listened on.
+        """
+        loop = asyncio.get_running_loop()
+        self._failure: asyncio.Future[None] = loop.create_future()
+        listen = self.settings.listen
+        try:
+            self._server = await loop.create_server(
+                lambda: Peer(self, None, self.settings.connection, self.name),
+                listen.host,
+                listen.port,
+                start_serving=False,
+            )
+        except OSError as error:
+            raise _cannot_listen(listen, error) from error
+        host, port = self._server.sockets[0].getsockname()[:2]
+        self.address = Address(host, port)
+        self.name = self.settings.name or f"{socket.gethostname()}-{port}"
+        settings = self.settings
+        self.router = Router(
+            self.name, settings.protocol, settings.engine, incarnation=time.time_ns()
+        )
+        me = Identity(
+            self.name, secrets.token_hex(8), settings.protocol, settings.connection.frame_bytes_max
+        )
+        self.reception = Reception(me, self.roster, self._memory, self._encoded, self._log)
+        await self._server.start_serving()
+        self._tell_program(f"listening on {self.address} as {self.name}")
+        for peer in settings.peers:
+            dialer = Dialer(peer, self.connect, self.roster, self._log)
+            self._dialers.append(asyncio.create_task(dialer.run(), name=f"dial {peer}"))
+        self._log.info("listening", address=str(self.address), name=self.name)
+        return self.address
+
+    async def stop(self, reason: str = "the broker is shutting down") -> None:
+        """Stop accepting, say goodbye to everybody, send what is queued, close everything."""
+        if self._server is None or self._stopping:
+            return
+        self._stopping = True
+        self._server.close()
+        for dialer in self._dialers:
+            dialer.cancel()
+        await asyncio.gather(*self._dialers, return_exceptions=True)
+        leaving = list(self.roster.peers)
+        for peer in leaving:
+            peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
+            peer.flush()
+        self._touched.clear()
+        if leaving:
+            await asyncio.wait([peer.finished for peer in leaving], timeout=GOODBYE_S)
+            for peer in leaving:
+                peer.abort()
+            await asyncio.wait([peer.finished for peer in leaving])
+        await self._server.wait_closed()
+        self._failure.cancel()
+        self._log.info("stopped", **asdict(self.counters), refusals=self.reception.refusals)
+
+    async def run_until_failure(self) -> None:
+        """Wait; raises the error if the broker itself turns out to have a defect."""
+        await self._failure
+
+    async def until_linked(self, *neighbors: str) -> None:
+        """Return as soon as the links to all these neighbors are up."""
+        await self.roster.until(lambda: all(name in self.roster.links for name in neighbors))
+
+    async def connect(self, address: Address) -> Peer:
+        """Connect to another broker; raises `OSError`."""
+        loop = asyncio.get_running_loop()
+        _, peer = await loop.create_connection(
+            lambda: Peer(self, Role.BROKER, self.settings.connection, self.name),
+            address.host,
+            address.port,
+        )
+        return peer
+
+    # What connections call (`sapwood.server.peer.Host`) ----------------------------------------
+
+    def arrived(self, peer: Peer) -> None:
+        """A connection was made."""
+        self.counters.connections += 1
+        self.roster.peers[peer] = None
+        if self._stopping:
+            peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, "the broker is shutting down")
+        elif peer.dialed:
+            peer.connection.greet(self.reception.hello())
+        elif len(self.roster.peers) > self.settings.connections_max:
+            bound = self.settings.connections_max
+            reason = f"broker {self.name} has its limit of {bound} connections"
+            peer.connection.refuse(RefusalCode.FULL, reason)
+
+    def said(self, peer: Peer, message: Greeting | Message, now: float) -> None:
+        """A peer says something."""
+        if peer.client is not None:
+            request = peer.client.interpret(message)
+            if request is not None:
+                self._handle(request, now)
+                if isinstance(request, ClientPublish) and self.congestion.hold_publishers:
+                    self._hold(peer)
+        elif peer.link is not None:
+            news = peer.link.interpret(message)
+            if isinstance(news, Receive):
+                self._handle(news, now)
+            elif isinstance(news, LinkCongestion):
+                self.congestion.told(peer.link.name, congested=news.congested)
+                self._spread_congestion()
+            else:
+                self._newcomer(self.reception.established(peer), now)
+        else:
+            self._newcomer(self.reception.greeted(peer, message), now)
+
+    def settle(self, peer: Peer) -> None:
+        """Send everybody what has come of the last arrival."""
+        self._touched[peer] = None
+        while self._touched:
+            touched, self._touched = self._touched, {}
+            for one in touched:
+                one.flush()
+                self._check_queue(one)
+
+    def drained(self, peer: Peer) -> None:
+        """A queue became shorter."""
+        link = peer.link
+        if link is None or not self.congestion.is_queued(link.name):
+            return
+        low_water = self.settings.link_high_water_bytes // LOW_WATER_PART
+        if peer.outbox.queued_bytes <= low_water:
+            self.congestion.queued(link.name, high=False)
+            self._spread_congestion()
+            self.settle(peer)
+
+    def gone(self, peer: Peer) -> None:
+        """A connection has ended: whoever was there is not there any more."""
+        roster = self.roster
+        del roster.peers[peer]
+        roster.held.pop(peer, None)
+        ending = peer.connection.ending
+        assert ending is not None
+        now = asyncio.get_running_loop().time()
+        if not ending.by_peer and ending.code in _FAULTS:
+            self.counters.faulty_peers += 1
+            self._log.warning("peer at fault", address=peer.address, reason=ending.reason)
+        if peer.client is not None:
+            name = peer.client.name
+            del roster.clients[name]
+            self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
+            self._log.info("client left", client=name, reason=ending.reason)
+            self._handle(DetachClient(name), now)
+        elif peer in roster.offered:
+            del roster.offered[peer]
+        elif peer.was_up:
+            name = link_of(peer).name
+            del roster.links[name]
+            self.counters.links_lost += 1
+            self.congestion.link_down(name)
+            self._log.warning("link down", neighbor=name, reason=ending.reason)
+            self._handle(LinkDown(name), now)
+            self._spread_congestion()
+            self._tell_program(f"link down {name}")
+        roster.changed()
+
+    # Inputs and effects ------------------------------------------------------------------------
+
+    def _newcomer(self, request: Input | None, now: float) -> None:
+        if request is None:
+            return
+        self._handle(request, now)
+        self.roster.changed()
+        if isinstance(request, LinkUp):
+            self.congestion.link_up(request.neighbor)
+            self._spread_congestion()
+            self._tell_program(f"link up {request.neighbor}")
+
+    def _handle(self, request: Input, now: float) -> None:
+        """Let the router handle an input, and do what it says."""
+        if self._failure.done():
+            return
+        self._request = request
+        try:
+            for effect in self.router.handle(request, now):
+                self._carry_out[type(effect)](effect)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """Handle nothing more, since it could be handled wrongly, and end the broker."""
+        self._log.error("defect", error=repr(error))
+        self._failure.set_exception(error)
+
+    def _deliver(self, effect: Deliver) -> None:
+        peer = self._open_client(effect.client)
+        if peer is not None:
+            encoded = self._encoded.encoded(effect.publication)
+            client_of(peer).deliver(effect.subscriptions, encoded)
+
+    def _send(self, effect: Send) -> None:
+        peer = self.roster.links.get(effect.neighbor)
+        if peer is not None and peer.connection.open:
+            link_of(peer).send(effect.message)
+            self._touched[peer] = None
+
+    def _accepted(self, effect: Accepted) -> None:
+        peer = self._open_client(effect.client)
+        if peer is not None:
+            client_of(peer).ledger.settle(effect.publication)
+
+    def _subscribed(self, effect: Subscribed) -> None:
+        peer = self._open_client(effect.client)
+        if peer is not None:
+            client_of(peer).subscribed(effect.subscription)
+
+    def _unsubscribed(self, effect: Unsubscribed) -> None:
+        peer = self._open_client(effect.client)
+        if peer is not None:
+            client_of(peer).unsubscribed(effect.subscription)
+
+    def _refused(self, effect: Refused) -> None:
+        peer = self._open_client(effect.client)
+        if peer is not None:
+            if self._request is None:
+                raise InvariantError("the router refuses what nobody asked for")
+            client_of(peer).refused(self._request, effect.reason)
+
+    def _close_link(self, effect: CloseLink) -> None:
+        peer = self.roster.links.get(effect.neighbor)
+        if peer is None:
+            return
+        self.roster.barred.add((effect.neighbor, link_of(peer).session))
+        self._log.error("link closed for good", neighbor=effect.neighbor, reason=effect.reason)
+        peer.connection.say_goodbye(GoodbyeCode.BARRED, effect.reason)
+        self._touched[peer] = None
+
+    def _open_client(self, name: str) -> Peer | None:
+        """A client that can be told something, which will be sent."""
+        peer = self.roster.clients.get(name)
+        if peer is None or not peer.connection.open:
+            return None
+        self._touched[peer] = None
+        return peer
+
+    # Queues ------------------------------------------------------------------------------------
+
+    def _check_queue(self, peer: Peer) -> None:
+        """Disconnect a slow consumer; hold publishers back where a link is too slow."""
+        if not peer.connection.open:
+            return
+        queued = peer.outbox.queued_bytes
+        settings = self.settings
+        if peer.link is None:
+            if queued > settings.outgoing_bytes_max:
+                self._give_up_slow(peer, queued)
+        elif queued > settings.link_outgoing_bytes_max:
+            self._give_up_slow(peer, queued)
+        elif queued > settings.link_high_water_bytes and not self.congestion.is_queued(
+            peer.link.name
+        ):
+            self.congestion.queued(peer.link.name, high=True)
+            self._spread_congestion()
+
+    def _give_up_slow(self, peer: Peer, queued: int) -> None:
+        self.counters.slow_consumers += 1
+        self._log.warning("slow consumer", address=peer.address, queued_bytes=queued)
+        peer.outbox.discard()
+        reason = f"slow consumer: {queued} bytes were waiting"
+        peer.connection.say_goodbye(GoodbyeCode.SLOW_CONSUMER, reason)
+        self._touched[peer] = None
+
+    def _hold(self, peer: Peer) -> None:
+        """Do not read a publisher until publications no longer pile up."""
+        if peer not in self.roster.held:
+            self.roster.held[peer] = None
+            self.counters.publishers_held += 1
+            peer.pause_reading()
+
+    def _spread_congestion(self) -> None:
+        """Tell neighbors what has changed; let publishers go on if they may."""
+        for neighbor, congested in self.congestion.announcements():
+            peer = self.roster.links[neighbor]
+            if peer.connection.open:
+                link_of(peer).congested(congested=congested)
+                self._touched[peer] = None
+        if not self.congestion.hold_publishers:
+            held, self.roster.held = self.roster.held, {}
+            for peer in held:
+                peer.resume_reading()
+
+    def _tell_program(self, line: str) -> None:
+        if self._announce is not None:
+            self._announce(line)
+
+
+def _cannot_listen(address: Address, error: OSError) -> EnvironmentMissingError:
+    if error.errno == errno.EADDRINUSE:
+        remedy = "stop what listens there, or choose another port (0 picks a free one)"
+        return EnvironmentMissingError(f"--listen {address}: the port is in use; {remedy}")
+    return EnvironmentMissingError(
+        f"--listen {address}: cannot listen there: {error.strerror or error}"
+    )

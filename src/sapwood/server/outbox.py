@@ -1,0 +1,72 @@
+"""The outgoing queue of one connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from sapwood.limits import TRANSPORT_BYTES_MAX
+
+
+class Outbox:
+    """Bytes on their way to one peer, at most a little of them in the transport's own buffer.
+
+    What waits here can still be discarded, which is how a slow consumer gets to read why it is
+    disconnected instead of all that it missed. Every write is a batch of whole frames, so what is
+    left after `discard` ends between two frames.
+
+    #: _waiting_bytes == the sum of the lengths in _waiting; _waiting is empty unless _paused
+    """
+
+    __slots__ = ("_finishing", "_paused", "_transport", "_waiting", "_waiting_bytes")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._paused = False
+        self._finishing = False
+        transport.set_write_buffer_limits(high=TRANSPORT_BYTES_MAX)
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes that the operating system has not taken yet."""
+        return self._waiting_bytes + self._transport.get_write_buffer_size()
+
+    def write(self, batch: bytes) -> None:
+        """Send a batch of whole frames, after all that was written before."""
+        if self._paused:
+            self._waiting.append(batch)
+            self._waiting_bytes += len(batch)
+        else:
+            self._transport.write(batch)
+
+    def pause(self) -> None:
+        """The transport has enough for now."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """The transport takes bytes again (and may have enough at once)."""
+        self._paused = False
+        while self._waiting and not self._paused:
+            batch = self._waiting.popleft()
+            self._waiting_bytes -= len(batch)
+            self._transport.write(batch)
+        if self._finishing and not self._waiting:
+            self._write_eof()
+
+    def discard(self) -> None:
+        """Forget what the transport has not been given."""
+        self._waiting.clear()
+        self._waiting_bytes = 0
+
+    def finish(self) -> None:
+        """End the stream after what is queued; the peer's end stays open for reading."""
+        if not self._finishing:
+            self._finishing = True
+            if not self._waiting:
+                self._write_eof()
+
+    def _write_eof(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.write_eof()

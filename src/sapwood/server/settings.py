@@ -1,0 +1,74 @@
+"""What can be set about a broker, checked; an error names the command's option."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from sapwood.errors import InputError, UnknownNameError
+from sapwood.limits import (
+    CONNECTIONS_MAX,
+    FRAME_BYTES_CEILING,
+    FRAME_BYTES_FLOOR,
+    LINK_HIGH_WATER_BYTES,
+    LINK_OUTGOING_BYTES_MAX,
+    OUTGOING_BYTES_MAX,
+    SESSIONS_REMEMBERED_MAX,
+)
+from sapwood.matching.engines import ENGINES
+from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.address import PORT_DEFAULT, Address
+from sapwood.wire.names import check_name
+
+SECONDS_MIN: Final = 0.05
+SECONDS_MAX: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """Everything a broker is started with.
+
+    `name` is made from the host's name and the port where it is `None`. `peers` are the brokers
+    to link with. Queue bounds are in bytes. Raises `InputError` (or one of its kinds) that names
+    the option of `sapwood broker` and what it takes.
+    """
+
+    listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
+    peers: tuple[Address, ...] = ()
+    protocol: str = "covering"
+    engine: str = "counting"
+    name: str | None = None
+    connection: ConnectionSettings = field(default_factory=ConnectionSettings)
+    outgoing_bytes_max: int = OUTGOING_BYTES_MAX
+    link_high_water_bytes: int = LINK_HIGH_WATER_BYTES
+    link_outgoing_bytes_max: int = LINK_OUTGOING_BYTES_MAX
+    connections_max: int = CONNECTIONS_MAX
+    sessions_remembered_max: int = SESSIONS_REMEMBERED_MAX
+
+    def __post_init__(self) -> None:
+        protocol_named(self.protocol)
+        if self.engine not in ENGINES:
+            raise UnknownNameError("engine", self.engine, ENGINES)
+        if self.name is not None:
+            try:
+                check_name("broker", self.name)
+            except InputError as error:
+                raise InputError(f"--name: {error}") from error
+        connection = self.connection
+        frame_bytes_max = connection.frame_bytes_max
+        _within("--frame-bytes-max", frame_bytes_max, FRAME_BYTES_FLOOR, FRAME_BYTES_CEILING)
+        _within("--greeting-s", connection.greeting_s, SECONDS_MIN, SECONDS_MAX)
+        _within("--keepalive-s", connection.keepalive_idle_s, SECONDS_MIN, SECONDS_MAX)
+        _within("--keepalive-missed", connection.keepalive_missed_max, 1, 1000)
+        _within("--outgoing-bytes-max", self.outgoing_bytes_max, frame_bytes_max, 2**40)
+        _within("--link-high-water-bytes", self.link_high_water_bytes, frame_bytes_max, 2**40)
+        link_bytes_min = self.link_high_water_bytes
+        _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, link_bytes_min, 2**44)
+        _within("--connections-max", self.connections_max, 1, 2**20)
+        _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
+
+
+def _within(option: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InputError(f"{option} is {value}; it takes {low:,} to {high:,}")

@@ -1,0 +1,114 @@
+"""Who may connect, and as what: decisions about greetings, as pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from sapwood.errors import InputError
+from sapwood.wire.greetings import Hello, RefusalCode, Welcome
+from sapwood.wire.names import check_name
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a broker is; `session` tells this run from others under the same name."""
+
+    name: str
+    session: str
+    routing: str
+    frame_bytes_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No, and why."""
+
+    code: RefusalCode
+    reason: str
+
+
+def refuse_client(hello: Hello, present: str | None) -> Refused | None:
+    """Why a client may not come in; `None` if it may.
+
+    `present` is the session of the client of that name that is connected now, if one is. A client
+    of the same name and session is the same client: it has lost its connection before this end
+    noticed.
+    """
+    unfit = _unfit_name("client", hello.name)
+    if unfit is not None:
+        return unfit
+    if present is not None and present != hello.session:
+        reason = f"a client named {hello.name} is connected already; choose another name"
+        return Refused(RefusalCode.NAME_TAKEN, reason)
+    return None
+
+
+def refuse_link(
+    hello: Hello,
+    me: Identity,
+    linked: Mapping[str, str],
+    barred: Collection[tuple[str, str]],
+) -> Refused | None:
+    """Why a broker may not link; `None` if it may.
+
+    `linked` gives the session of each neighbor by name; `barred` names the neighbors (with their
+    sessions) whose links were closed for good.
+    """
+    unfit = _unfit_name("broker", hello.name)
+    if unfit is not None:
+        return unfit
+    if hello.session == me.session:
+        return Refused(RefusalCode.ITSELF, f"broker {me.name} cannot link to itself")
+    if hello.name == me.name:
+        reason = f"two brokers are named {me.name}; give each its own with --name"
+        return Refused(RefusalCode.NAME_TAKEN, reason)
+    if hello.routing != me.routing:
+        reason = (
+            f"broker {me.name} routes by {me.routing} and broker {hello.name} by {hello.routing}; "
+            "start all brokers of an overlay with the same --protocol"
+        )
+        return Refused(RefusalCode.SETTINGS, reason)
+    if hello.frame_bytes_max != me.frame_bytes_max:
+        reason = (
+            f"broker {me.name} takes frames of {me.frame_bytes_max} bytes and broker {hello.name} "
+            f"of {hello.frame_bytes_max}; start all brokers of an overlay with the same "
+            "--frame-bytes-max"
+        )
+        return Refused(RefusalCode.SETTINGS, reason)
+    if (hello.name, hello.session) in barred:
+        reason = f"broker {me.name} closed its link to {hello.name} for good; restart either"
+        return Refused(RefusalCode.BARRED, reason)
+    present = linked.get(hello.name)
+    if present == hello.session:
+        reason = f"brokers {me.name} and {hello.name} are linked already"
+        return Refused(RefusalCode.ALREADY_LINKED, reason)
+    if present is not None:
+        reason = (
+            f"another broker named {hello.name} is linked with {me.name}; give each its own name, "
+            "or wait until the link of its earlier run has ended"
+        )
+        return Refused(RefusalCode.NAME_TAKEN, reason)
+    return None
+
+
+def takes_link(
+    welcome: Welcome, me: Identity, linked: Collection[str], offered: Collection[str]
+) -> bool:
+    """Whether a broker takes a link into use that it asked for.
+
+    `linked` names the neighbors, `offered` those that this broker has welcomed and that have not
+    answered yet. Two brokers that connect to each other at the same moment both decide here: the
+    connection that the one with the smaller name made is kept.
+    """
+    if welcome.name in linked:
+        return False
+    return welcome.name not in offered or me.name < welcome.name
+
+
+def _unfit_name(kind: str, name: str) -> Refused | None:
+    try:
+        check_name(kind, name)
+    except InputError as error:
+        return Refused(RefusalCode.SETTINGS, str(error))
+    return None

@@ -1,0 +1,135 @@
+"""A client, as its broker sees it: messages to router inputs, router effects to messages."""
+
+from __future__ import annotations
+
+from msgspec import Raw
+
+from sapwood.errors import FrameError, InputError, InvariantError, LimitError
+from sapwood.language import parse_filter
+from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
+from sapwood.routing.inputs import ClientPublish, ClientSubscribe, ClientUnsubscribe, Input
+from sapwood.session.connection import Connection, shortened
+from sapwood.session.ledger import PublisherLedger
+from sapwood.wire.greetings import Greeting
+from sapwood.wire.links import remembered
+from sapwood.wire.messages import (
+    AcceptedReply,
+    Message,
+    PublicationRefused,
+    PublishRequest,
+    SubscribedReply,
+    SubscribeRequest,
+    SubscriptionRefused,
+    UnsubscribedReply,
+    UnsubscribeRequest,
+)
+from sapwood.wire.publications import EncodedPublications
+
+
+class ClientPeer:
+    """The session of one connected client.
+
+    `interpret` turns what the client says into at most one input for the router; the other
+    methods tell the client what came of it. Acknowledgements are cumulative: they are put among
+    the bytes to be sent when these are taken.
+
+    #: _acknowledged <= ledger.through
+    """
+
+    __slots__ = ("_acknowledged", "_encoded", "_publication_bytes_max", "connection", "ledger",
+                 "name")  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        connection: Connection,
+        ledger: PublisherLedger,
+        *,
+        acknowledged: int,
+        encoded: EncodedPublications,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
+    ) -> None:
+        self.name = name
+        self.connection = connection
+        self.ledger = ledger
+        self._encoded = encoded
+        self._publication_bytes_max = frame_bytes_max - FRAME_OVERHEAD_BYTES
+        #: the client has been told that everything up to this publication is answered
+        self._acknowledged = acknowledged
+        for sequence, reason in ledger.resume(acknowledged):
+            connection.send(PublicationRefused(sequence, reason))
+
+    # What the client says ----------------------------------------------------------------------
+
+    def interpret(self, message: Greeting | Message) -> Input | None:
+        """The router's input in a message; `None` where the client is answered from here.
+
+        The bytes of a publication are remembered for sending them on. Raises `FrameError` for
+        what a client must not say.
+        """
+        if isinstance(message, PublishRequest):
+            return self._publish(message)
+        if isinstance(message, SubscribeRequest):
+            return self._subscribe(message)
+        if isinstance(message, UnsubscribeRequest):
+            return ClientUnsubscribe(self.name, message.id)
+        raise FrameError(f"a {type(message).__name__} is nothing a client says")
+
+    def _publish(self, request: PublishRequest) -> ClientPublish | None:
+        if not self.ledger.admit(request.sequence):
+            return None
+        body = request.publication
+        try:
+            if len(body) > self._publication_bytes_max:
+                bound = self._publication_bytes_max
+                raise LimitError("FRAME_BYTES_MAX", bound, len(body), "the size of a publication")
+            publication = remembered(body, self._encoded)
+        except InputError as error:
+            self._refuse_publication(request.sequence, str(error))
+            return None
+        self.ledger.pass_on(request.sequence, publication.id)
+        return ClientPublish(self.name, publication)
+
+    def _subscribe(self, request: SubscribeRequest) -> ClientSubscribe | None:
+        try:
+            wanted = parse_filter(request.filter)
+        except InputError as error:
+            self.connection.send(SubscriptionRefused(request.id, shortened(str(error))))
+            return None
+        return ClientSubscribe(self.name, request.id, wanted)
+
+    # What came of it ---------------------------------------------------------------------------
+
+    def deliver(self, subscriptions: tuple[str, ...], publication: Raw) -> None:
+        """A publication matches these subscriptions of the client."""
+        self.connection.send_delivery(subscriptions, publication)
+
+    def subscribed(self, subscription: str) -> None:
+        """The subscription is in force."""
+        self.connection.send(SubscribedReply(subscription))
+
+    def unsubscribed(self, subscription: str) -> None:
+        """The subscription is withdrawn."""
+        self.connection.send(UnsubscribedReply(subscription))
+
+    def refused(self, request: Input, reason: str) -> None:
+        """What the router says to `request` is no."""
+        match request:
+            case ClientPublish(_, publication):
+                self._refuse_publication(self.ledger.settle(publication.id), reason)
+            case ClientSubscribe(_, subscription, _) | ClientUnsubscribe(_, subscription):
+                self.connection.send(SubscriptionRefused(subscription, shortened(reason)))
+            case _:
+                raise InvariantError(f"nothing a client asked for: {request!r}")
+
+    def _refuse_publication(self, sequence: int, reason: str) -> None:
+        reason = shortened(reason)
+        self.ledger.refuse(sequence, reason)
+        self.connection.send(PublicationRefused(sequence, reason))
+
+    def acknowledge(self) -> None:
+        """Tell the client how far its publications are answered, if that is news."""
+        through = self.ledger.through
+        if through > self._acknowledged and self.connection.open:
+            self._acknowledged = through
+            self.connection.send(AcceptedReply(through))

@@ -1,0 +1,251 @@
+"""What all connections have in common: greeting in time, keep-alive, an orderly end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec import Raw
+
+from sapwood.errors import InvariantError, PeerError
+from sapwood.limits import REASON_CHARS_MAX
+from sapwood.session.keepalive import Due, KeepAlive
+from sapwood.session.phases import Phase, Trigger, step
+from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.codec import Decoder, append_delivery, append_message, greeting_frame
+from sapwood.wire.greetings import (
+    Greeting,
+    Hello,
+    Refusal,
+    RefusalCode,
+    Role,
+    VersionMismatchError,
+    Welcome,
+)
+from sapwood.wire.messages import Goodbye, GoodbyeCode, Message, Ping, Pong
+
+_PING: Final = Ping()
+_PONG: Final = Pong()
+_CONTROL: Final = (Ping, Pong, Goodbye, Refusal)
+_DONE: Final = frozenset((Phase.CLOSING, Phase.CLOSED))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a connection ended.
+
+    `code` is `None` where the bytes simply stopped. `by_peer` says whose word it was; a fault of
+    the peer that this end noticed is this end's word. `broker` names the broker that refused.
+    """
+
+    code: GoodbyeCode | RefusalCode | None
+    reason: str
+    by_peer: bool
+    broker: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether connecting again is pointless as long as both ends run."""
+        return self.code is not None and self.code.final
+
+    @property
+    def passing(self) -> bool:
+        """Whether a refusal may not be repeated a little later."""
+        return isinstance(self.code, RefusalCode) and self.code.passing
+
+
+class Connection:
+    """One connection, seen from one end.
+
+    `role` is this end's role when it connects, and `None` when it accepts. `name` is the broker's
+    name that refusals carry.
+
+    #: ending is not None iff phase is CLOSING or CLOSED
+    """
+
+    __slots__ = (
+        "_decoder",
+        "_frame_bytes_max",
+        "_greeting_deadline",
+        "_name",
+        "_outgoing",
+        "_role",
+        "ending",
+        "keepalive",
+        "phase",
+    )
+
+    def __init__(
+        self, role: Role | None, settings: ConnectionSettings, now: float, name: str = ""
+    ) -> None:
+        self.phase = Phase.GREETING
+        self.ending: Ending | None = None
+        self.keepalive = KeepAlive(now, settings.keepalive_idle_s, settings.keepalive_missed_max)
+        self._role = role
+        self._name = name
+        self._frame_bytes_max = settings.frame_bytes_max
+        self._decoder = Decoder(role, settings.frame_bytes_max)
+        self._greeting_deadline = now + settings.greeting_s
+        self._outgoing = bytearray()
+
+    @property
+    def open(self) -> bool:
+        """Whether messages may be sent."""
+        return self.phase is Phase.OPEN
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is read or sent, but for what `take_outgoing` still gives."""
+        return self.phase in _DONE
+
+    # Bytes in and out --------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message]:
+        """What `data` brings, in order; keep-alive, refusals and goodbyes are dealt with here.
+
+        To be iterated to its end. After a fault of the peer `ending` is set, and `take_outgoing`
+        holds what it is told.
+        """
+        if self.ended:
+            return
+        self.keepalive.heard(now)
+        for message in self._decoder.feed(data):
+            if not isinstance(message, _CONTROL):
+                yield message
+            elif isinstance(message, Ping):
+                append_message(self._outgoing, _PONG)
+            elif isinstance(message, Goodbye | Refusal):
+                self._ended_there(message)
+            if self.ended:
+                return
+        if self._decoder.error is not None:
+            self.fault(self._decoder.error)
+
+    def send(self, message: Message) -> None:
+        """Put a message among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        append_message(self._outgoing, message)
+
+    def send_delivery(self, subscriptions: tuple[str, ...], publication: Raw) -> None:
+        """Put a delivery among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        append_delivery(self._outgoing, subscriptions, publication, self._frame_bytes_max)
+
+    @property
+    def outgoing_bytes(self) -> int:
+        """How many bytes `take_outgoing` would give."""
+        return len(self._outgoing)
+
+    def take_outgoing(self) -> bytes:
+        """The bytes to be sent now."""
+        data = bytes(self._outgoing)
+        self._outgoing.clear()
+        return data
+
+    # Greeting ----------------------------------------------------------------------------------
+
+    def greet(self, hello: Hello) -> None:
+        """Say who connects."""
+        self._outgoing += greeting_frame(hello)
+
+    def welcome(self, welcome: Welcome, role: Role) -> None:
+        """Welcome the peer, which has this role."""
+        self.phase = step(self.phase, Trigger.WELCOMED if role is Role.CLIENT else Trigger.OFFERED)
+        self._outgoing += greeting_frame(welcome)
+
+    def welcomed(self) -> None:
+        """Take a connection into use on which this end was welcomed."""
+        self.phase = step(self.phase, Trigger.WELCOMED)
+
+    def established(self) -> None:
+        """The broker that was offered a link took it into use."""
+        self.phase = step(self.phase, Trigger.ESTABLISHED)
+
+    def refuse(self, code: RefusalCode, reason: str) -> None:
+        """Refuse a greeting; the connection ends with this."""
+        self._ended_here(code, reason)
+        refusal = Refusal(code=code, reason=shortened(reason), name=self._name)
+        self._outgoing += greeting_frame(refusal)
+
+    # The end -----------------------------------------------------------------------------------
+
+    def say_goodbye(self, code: GoodbyeCode, reason: str) -> None:
+        """End the connection with a word to the peer; nothing happens if it has ended already."""
+        if self.ended:
+            return
+        if self.phase is not Phase.GREETING:
+            append_message(self._outgoing, Goodbye(code, shortened(reason)))
+        self._ended_here(code, reason)
+
+    def lost(self, reason: str) -> None:
+        """The bytes stopped; nothing happens if the connection is closed already."""
+        if self.phase is Phase.CLOSED:
+            return
+        self.phase = step(self.phase, Trigger.LOST)
+        if self.ending is None:
+            self.ending = Ending(None, reason, by_peer=True)
+
+    def next_deadline(self) -> float | None:
+        """When `expire` has to be called, if nothing arrives before; `None` once it has ended."""
+        if self.ended:
+            return None
+        if self.phase is not Phase.OPEN:
+            return self._greeting_deadline
+        return self.keepalive.next_deadline()
+
+    def expire(self, now: float) -> None:
+        """Do what is due at `now`: ping a silent peer, give up a dead one."""
+        if self.ended:
+            return
+        if self.phase is not Phase.OPEN:
+            if now >= self._greeting_deadline:
+                self._late()
+            return
+        due = self.keepalive.due(now)
+        if due is Due.PING:
+            append_message(self._outgoing, _PING)
+        elif due is Due.DEAD:
+            self.say_goodbye(GoodbyeCode.SILENT, "nothing was heard, and pings went unanswered")
+
+    def _late(self) -> None:
+        reason = "the greeting was not completed in time"
+        if self.phase is not Phase.GREETING:
+            self.say_goodbye(GoodbyeCode.SILENT, reason)
+        elif self._role is not None:
+            self._ended_here(RefusalCode.LATE, reason)
+        else:
+            self.refuse(RefusalCode.LATE, reason)
+
+    def fault(self, error: PeerError) -> None:
+        """End the connection because the peer did what it must not."""
+        reason = shortened(str(error))
+        if self.phase is not Phase.GREETING:
+            self.say_goodbye(GoodbyeCode.PROTOCOL, reason)
+        elif self._role is not None:
+            self._ended_here(RefusalCode.NOT_UNDERSTOOD, reason)
+        elif self._decoder.foreign is not None:
+            self._ended_here(RefusalCode.NOT_UNDERSTOOD, reason)
+            self._outgoing += self._decoder.foreign.reply
+        elif isinstance(error, VersionMismatchError):
+            self.refuse(RefusalCode.VERSION, reason)
+        else:
+            self.refuse(RefusalCode.NOT_UNDERSTOOD, reason)
+
+    def _ended_here(self, code: GoodbyeCode | RefusalCode, reason: str) -> None:
+        self.phase = step(self.phase, Trigger.ENDED_HERE)
+        self.ending = Ending(code, reason, by_peer=False)
+
+    def _ended_there(self, last: Goodbye | Refusal) -> None:
+        self.phase = step(self.phase, Trigger.ENDED_THERE)
+        broker = last.name if isinstance(last, Refusal) else ""
+        self.ending = Ending(last.code, last.reason, by_peer=True, broker=broker)
+
+
+def shortened(reason: str) -> str:
+    """`reason`, cut to what a frame may carry."""
+    if len(reason) <= REASON_CHARS_MAX:
+        return reason
+    return reason[: REASON_CHARS_MAX - 1] + "…"

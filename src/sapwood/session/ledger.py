@@ -1,0 +1,189 @@
+"""Publications between "sent" and "accepted", at both ends.
+
+A client numbers its publications from 1, without gaps, in a *session*: one run of a client under
+its name, across all its connections. The broker answers cumulatively. A client that comes back
+sends again what is unacknowledged; the broker drops what it had passed on already. So a retry
+never publishes twice, as long as the broker remembers the session.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from msgspec import Raw
+
+from sapwood.errors import FrameError, InvariantError
+from sapwood.limits import (
+    SESSIONS_REMEMBERED_MAX,
+    UNACKNOWLEDGED_BYTES_MAX,
+    UNACKNOWLEDGED_MAX,
+)
+
+
+class PublisherLedger:
+    """What a broker knows of one publisher's session.
+
+    #: numbers in `_outstanding` ascend, and none is above `received`
+    #: every number up to `received` is outstanding, accepted or refused
+    """
+
+    __slots__ = ("_outstanding", "_refused", "received", "session")
+
+    def __init__(self, session: str, received: int = 0) -> None:
+        self.session = session
+        #: the last publication that was passed on or refused
+        self.received = received
+        #: passed on and not yet answered, with the publications' ids
+        self._outstanding: deque[tuple[int, str]] = deque()
+        #: reasons by number, kept as long as the client may not have read them
+        self._refused: dict[int, str] = {}
+
+    @property
+    def through(self) -> int:
+        """Every publication up to this one is answered."""
+        return self._outstanding[0][0] - 1 if self._outstanding else self.received
+
+    def admit(self, sequence: int) -> bool:
+        """Whether the publication with this number is new; it then has to be passed on or refused.
+
+        Raises `FrameError` where a number was left out, or too many wait for an answer.
+        """
+        if sequence <= self.received:
+            return False
+        if sequence != self.received + 1:
+            raise FrameError(f"publication {sequence} came after {self.received}")
+        if len(self._outstanding) >= UNACKNOWLEDGED_MAX:
+            raise FrameError(f"more than {UNACKNOWLEDGED_MAX} publications wait for an answer")
+        return True
+
+    def pass_on(self, sequence: int, publication_id: str) -> None:
+        """The publication goes to the router, which will answer."""
+        self.received = sequence
+        self._outstanding.append((sequence, publication_id))
+
+    def settle(self, publication_id: str) -> int:
+        """The router has answered for the oldest outstanding publication of this id.
+
+        Returns its number.
+        """
+        if self._outstanding and self._outstanding[0][1] == publication_id:
+            return self._outstanding.popleft()[0]
+        for position, (sequence, other) in enumerate(self._outstanding):
+            if other == publication_id:
+                del self._outstanding[position]
+                return sequence
+        raise InvariantError(f"publication {publication_id!r} was answered without being asked")
+
+    def refuse(self, sequence: int, reason: str) -> None:
+        """The publication is refused; the reason is kept for a client that did not read it."""
+        self.received = max(self.received, sequence)
+        self._refused[sequence] = reason
+        # A client waits at that many unacknowledged publications, so it has read the older ones.
+        while len(self._refused) > UNACKNOWLEDGED_MAX:
+            del self._refused[next(iter(self._refused))]
+
+    def resume(self, acknowledged: int) -> list[tuple[int, str]]:
+        """The client is back, and has read all answers up to `acknowledged`.
+
+        Returns the refusals that it has not read. A number that was never received here comes
+        from before this broker's time.
+        """
+        self._refused = {n: reason for n, reason in self._refused.items() if n > acknowledged}
+        self.received = max(self.received, acknowledged)
+        return sorted(self._refused.items())
+
+
+class SessionMemory:
+    """The publishers' sessions that a broker remembers, by client name.
+
+    Sessions of clients that are connected are always remembered; of those that have left, the
+    `remembered_max` that left last.
+    """
+
+    __slots__ = ("_connected", "_left", "remembered_max")
+
+    def __init__(self, remembered_max: int = SESSIONS_REMEMBERED_MAX) -> None:
+        self.remembered_max = remembered_max
+        self._connected: dict[str, PublisherLedger] = {}
+        #: in the order of leaving
+        self._left: dict[str, PublisherLedger] = {}
+
+    def __len__(self) -> int:
+        return len(self._connected) + len(self._left)
+
+    def attach(self, name: str, session: str) -> PublisherLedger:
+        """The ledger of a client that connects: the one it left, if this is the same session."""
+        if name in self._connected:
+            raise InvariantError(f"client {name!r} is connected already")
+        ledger = self._left.pop(name, None)
+        if ledger is None or ledger.session != session:
+            ledger = PublisherLedger(session)
+        self._connected[name] = ledger
+        return ledger
+
+    def detach(self, name: str, *, forget: bool) -> None:
+        """The client has left; `forget` where it said that it will not come back."""
+        ledger = self._connected.pop(name)
+        if forget:
+            return
+        self._left[name] = ledger
+        if len(self._left) > self.remembered_max:
+            del self._left[next(iter(self._left))]
+
+
+class Unacknowledged:
+    """A client's publications that wait for the broker's answer, oldest first.
+
+    #: numbers ascend without gaps from `acknowledged + 1` to `last`
+    """
+
+    __slots__ = ("_bytes", "_waiting", "acknowledged", "bytes_max", "last", "publications_max")
+
+    def __init__(
+        self,
+        publications_max: int = UNACKNOWLEDGED_MAX,
+        bytes_max: int = UNACKNOWLEDGED_BYTES_MAX,
+    ) -> None:
+        self.publications_max = publications_max
+        self.bytes_max = bytes_max
+        #: every publication up to this one has been answered
+        self.acknowledged = 0
+        #: the number of the newest publication
+        self.last = 0
+        self._waiting: deque[Raw] = deque()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def full(self) -> bool:
+        """Whether the next publication has to wait for an answer to an earlier one."""
+        return len(self._waiting) >= self.publications_max or self._bytes >= self.bytes_max
+
+    def add(self, publication: Raw) -> int:
+        """Keep a publication until it is answered; returns its number."""
+        if self.full:
+            raise InvariantError("a publication was added to a full window")
+        self._waiting.append(publication)
+        self._bytes += len(publication)
+        self.last += 1
+        return self.last
+
+    def answered(self, through: int) -> None:
+        """The broker has answered all up to `through`.
+
+        Raises `FrameError` for publications that were never sent.
+        """
+        if through > self.last:
+            raise FrameError(f"the broker accepted publication {through} of {self.last}")
+        for _ in range(through - self.acknowledged):
+            self._bytes -= len(self._waiting.popleft())
+        self.acknowledged = max(self.acknowledged, through)
+
+    def after(self, sequence: int) -> Iterator[tuple[int, Raw]]:
+        """The publications after `sequence` that still wait, with their numbers."""
+        for number, publication in enumerate(self._waiting, start=self.acknowledged + 1):
+            if number > sequence:
+                yield number, publication

@@ -1,0 +1,73 @@
+"""A neighbor, as a broker sees it: messages to router inputs, router messages to frames."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.errors import FrameError
+from sapwood.routing import messages as routing
+from sapwood.routing.inputs import Receive
+from sapwood.session.connection import Connection
+from sapwood.session.phases import Phase
+from sapwood.wire.greetings import Greeting
+from sapwood.wire.links import from_link, to_link
+from sapwood.wire.messages import (
+    LinkConfirm,
+    LinkCongestion,
+    LinkEstablished,
+    LinkPublish,
+    LinkSubscribe,
+    LinkUnsubscribe,
+    Message,
+)
+from sapwood.wire.publications import EncodedPublications
+
+_ROUTING: Final = (LinkPublish, LinkSubscribe, LinkUnsubscribe, LinkConfirm)
+
+
+class LinkPeer:
+    """The link to one neighbor, at the end that connected as at the end that accepted.
+
+    The end that connected says `LinkEstablished` when it takes the link into use; so each end
+    knows of the other that it counts the link as up before the first routing message arrives.
+    `session` is the neighbor's, and tells one run of it from the next.
+    """
+
+    __slots__ = ("_encoded", "connection", "name", "session")
+
+    def __init__(
+        self, name: str, session: str, connection: Connection, encoded: EncodedPublications
+    ) -> None:
+        self.name = name
+        self.session = session
+        self.connection = connection
+        self._encoded = encoded
+
+    def establish(self) -> None:
+        """Take a link into use that the neighbor welcomed."""
+        self.connection.send(LinkEstablished())
+
+    def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
+        """The router's input in a message, or what the neighbor says about the link itself.
+
+        Raises `FrameError` for what a neighbor must not say (now).
+        """
+        if isinstance(message, LinkEstablished):
+            if self.connection.phase is not Phase.AGREEING:
+                raise FrameError("the link was established twice")
+            return message
+        if self.connection.phase is not Phase.OPEN:
+            raise FrameError("the neighbor uses a link that it has not established")
+        if isinstance(message, _ROUTING):
+            return Receive(self.name, from_link(message, self._encoded))
+        if isinstance(message, LinkCongestion):
+            return message
+        raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
+
+    def send(self, message: routing.Message) -> None:
+        """Send a router's message."""
+        self.connection.send(to_link(message, self._encoded))
+
+    def congested(self, *, congested: bool) -> None:
+        """Tell the neighbor whether publications pile up on this side."""
+        self.connection.send(LinkCongestion(congested))

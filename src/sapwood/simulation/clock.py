@@ -1,0 +1,52 @@
+"""Virtual time: what happens next, and when.
+
+Nothing here looks at a real clock. Events that are due at the same time happen in the order in
+which they were scheduled, so one seed gives one history.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import Generic, TypeVar
+
+E = TypeVar("E")
+
+
+class Agenda(Generic[E]):
+    """The events to come, and the time, in seconds from 0.
+
+    #: now <= every scheduled time
+    """
+
+    __slots__ = ("_due", "_scheduled", "now")
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._due: list[tuple[float, int, E]] = []
+        self._scheduled = 0
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next event happens; `None` if nothing is scheduled."""
+        return self._due[0][0] if self._due else None
+
+    def schedule(self, at: float, event: E) -> None:
+        """Let `event` happen at time `at`, which lies not in the past."""
+        assert self.now <= at < math.inf, "events are scheduled from now on"
+        self._scheduled += 1
+        heapq.heappush(self._due, (at, self._scheduled, event))
+
+    def pop(self) -> E:
+        """Move on to the next event and hand it out."""
+        self.now, _, event = heapq.heappop(self._due)
+        return event
+
+    def advance(self, to: float) -> None:
+        """Let time pass up to `to`; nothing may be due before that."""
+        assert self._due == [] or to <= self._due[0][0], "an event would be passed over"
+        assert to >= self.now, "time does not go back"
+        self.now = to

@@ -1,0 +1,229 @@
+"""What was asked, confirmed, accepted and delivered, in order: the evidence the oracle judges.
+
+Only what clients see is here, and what was done to the links; routing tables and messages are not,
+so that a wrong router cannot write its own alibi.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+from sapwood.overlay.topology import Hop, Topology
+
+
+class Moment(NamedTuple):
+    """A place in the history: virtual time in seconds, and a number that orders equal times."""
+
+    time: float
+    order: int
+
+
+class ClientName(NamedTuple):
+    """A client in the whole overlay: names are unique only at their home router."""
+
+    home: str
+    client: str
+
+
+class SubscriptionName(NamedTuple):
+    """A subscription in the whole overlay: ids are unique only for their client."""
+
+    home: str
+    client: str
+    id: str
+
+    @property
+    def owner(self) -> ClientName:
+        """The client that subscribed."""
+        return ClientName(self.home, self.client)
+
+
+@dataclass(slots=True)
+class Epoch:
+    """One life of a subscription, from the client's request to its end.
+
+    #: asked <= confirmed; asked <= leaving <= left, where they are set
+    #: left is set and equal to leaving where nobody answers: the client or its router went
+    """
+
+    filter: Filter
+    asked: Moment
+    confirmed: Moment | None = None
+    leaving: Moment | None = None
+    left: Moment | None = None
+
+
+@dataclass(slots=True)
+class Published:
+    """A publication that a client handed to its home router."""
+
+    publication: Publication
+    publisher: ClientName
+    asked: Moment
+    accepted: Moment | None = None
+    refused: Moment | None = None
+
+
+class Delivery(NamedTuple):
+    """A publication handed to a client on behalf of one of its subscriptions."""
+
+    moment: Moment
+    publication: str
+    subscription: SubscriptionName
+
+
+@dataclass(slots=True)
+class Outage:
+    """A time during which a link was not to be relied on.
+
+    `joined` is when it carried messages again and both ends knew; `settled` when, after that, no
+    message was left in the overlay that could still change a routing table. Where the link goes
+    down again before, `joined` stays `None`.
+    """
+
+    down: Moment
+    joined: Moment | None = None
+    settled: Moment | None = None
+
+
+@dataclass(slots=True)
+class History:
+    """The record of one simulation.
+
+    #: epochs of one subscription follow each other: all but the last have `left` set
+    #: outages holds only links that were ever down, by their ends in both orders
+    #: owed holds exactly what clients asked for and were not told yet: subscriptions and
+    #: withdrawals by their names, publications by their ids
+    """
+
+    topology: Topology
+    subscriptions: dict[SubscriptionName, list[Epoch]] = field(default_factory=dict)
+    publications: dict[str, Published] = field(default_factory=dict)
+    deliveries: list[Delivery] = field(default_factory=list)
+    outages: dict[Hop, list[Outage]] = field(default_factory=dict)
+    refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
+    owed: dict[SubscriptionName | str, None] = field(default_factory=dict)
+    _noted: int = 0
+    _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
+
+    def subscribe(self, now: float, name: SubscriptionName, wanted: Filter) -> None:
+        """A client asks its home router for a subscription."""
+        epochs = self.subscriptions.setdefault(name, [])
+        if epochs and epochs[-1].leaving is None:
+            return  # asked again: either the same, which changes nothing, or to be refused
+        epochs.append(Epoch(wanted, self._moment(now)))
+        self.owed[name] = None
+
+    def subscribed(self, now: float, name: SubscriptionName) -> None:
+        """The home router says that the subscription is in force."""
+        epoch = self._current(name)
+        if epoch is not None and epoch.confirmed is None:
+            epoch.confirmed = self._moment(now)
+            if epoch.leaving is None:
+                self.owed.pop(name, None)
+
+    def unsubscribe(self, now: float, name: SubscriptionName) -> None:
+        """A client asks its home router to withdraw a subscription."""
+        epoch = self._current(name)
+        if epoch is not None and epoch.leaving is None:
+            epoch.leaving = self._moment(now)
+            self.owed[name] = None
+
+    def unsubscribed(self, now: float, name: SubscriptionName) -> None:
+        """The home router says that the subscription is withdrawn."""
+        epoch = self._current(name)
+        if epoch is not None and epoch.left is None:
+            epoch.left = self._moment(now)
+            self.owed.pop(name, None)
+
+    def gone(self, now: float, home: str, client: str | None = None) -> None:
+        """A client, or every client of a router, is gone, and its subscriptions with it."""
+        for name, epochs in self.subscriptions.items():
+            if name.home == home and client in (None, name.client) and epochs[-1].left is None:
+                moment = self._moment(now)
+                epochs[-1].leaving = epochs[-1].leaving or moment
+                epochs[-1].left = moment
+                self.owed.pop(name, None)
+
+    def publish(self, now: float, publisher: ClientName, publication: Publication) -> None:
+        """A client hands a publication to its home router."""
+        moment = self._moment(now)
+        self.publications[publication.id] = Published(publication, publisher, moment)
+        self.owed[publication.id] = None
+
+    def accepted(self, now: float, publication: str) -> None:
+        """The home router answers for the publication from here on."""
+        published = self.publications.get(publication)
+        if published is not None and published.accepted is None:
+            published.accepted = self._moment(now)
+            self.owed.pop(publication, None)
+
+    def refused(self, now: float, client: ClientName, subject: str) -> None:
+        """The home router does not do what a client asked for."""
+        moment = self._moment(now)
+        self.refusals.append((moment, client, subject))
+        published = self.publications.get(subject)
+        if published is not None and published.publisher == client:
+            published.refused = moment
+            self.owed.pop(subject, None)
+
+    def delivered(self, now: float, publication: str, subscription: SubscriptionName) -> None:
+        """A client has a publication because of one of its subscriptions."""
+        self.deliveries.append(Delivery(self._moment(now), publication, subscription))
+
+    def link_down(self, now: float, a: str, b: str) -> None:
+        """A link stops carrying messages."""
+        outage = Outage(self._moment(now))
+        outages = self.outages.setdefault((a, b), [])
+        self.outages[b, a] = outages
+        outages.append(outage)
+        self._unsettled.append(((a, b), outage))
+
+    def link_joined(self, now: float, a: str, b: str) -> None:
+        """A link carries messages again, and both ends know it."""
+        outages = self.outages.get((a, b))
+        if outages and outages[-1].joined is None:
+            outages[-1].joined = self._moment(now)
+
+    @property
+    def settling(self) -> bool:
+        """Whether some outage is not settled."""
+        return bool(self._unsettled)
+
+    def settle(self, now: float) -> None:
+        """Nothing is left in the overlay that could still change a routing table."""
+        waiting: list[tuple[Hop, Outage]] = []
+        for hop, outage in self._unsettled:
+            if self.outages[hop][-1].joined is None:
+                waiting.append((hop, outage))
+            else:
+                outage.settled = self._moment(now)
+        self._unsettled = waiting
+
+    def live(self) -> list[tuple[SubscriptionName, Filter]]:
+        """The subscriptions that nobody has asked to end, in the order of their first request."""
+        return [
+            (name, epochs[-1].filter)
+            for name, epochs in self.subscriptions.items()
+            if epochs[-1].leaving is None
+        ]
+
+    def unanswered(self) -> tuple[str, ...]:
+        """What is owed, in words; when the overlay is at rest there should be nothing."""
+        return tuple(
+            f"publication {owed} of {'/'.join(self.publications[owed].publisher)}"
+            if isinstance(owed, str)
+            else f"{'/'.join(owed)}: {self.subscriptions[owed][-1].filter}"
+            for owed in self.owed
+        )
+
+    def _current(self, name: SubscriptionName) -> Epoch | None:
+        epochs = self.subscriptions.get(name)
+        return epochs[-1] if epochs else None
+
+    def _moment(self, now: float) -> Moment:
+        self._noted += 1
+        return Moment(now, self._noted)

@@ -1,0 +1,198 @@
+"""Figures of a simulation: what it cost, how long it took, and whether it was right."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from sapwood.overlay.topology import Hop, Topology
+from sapwood.simulation.history import History
+from sapwood.simulation.oracle import Finding, Judgment
+from sapwood.simulation.simulator import Outcome
+from sapwood.simulation.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """Virtual seconds from acceptance to delivery, over all pairs; 0 where nothing was delivered.
+
+    A quantile is the smallest delay that at least that share of the pairs did not exceed.
+    """
+
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUse:
+    """Publications on links.
+
+    `needless` of the `crossings` of checked publications led to no subscriber that must or may
+    receive them: the false positives of routing.
+    """
+
+    crossings: int
+    checked_crossings: int
+    needless: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Counts of pairs, in the oracle's words; see `sapwood.simulation.oracle`."""
+
+    checked_publications: int
+    must: int
+    may: int
+    must_not: int
+    lost: int
+    unexpected: int
+    duplicated: int
+    reordered: int
+    recovered: int
+    stuck: int
+    diverged: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """All figures of one simulation; `to_json` writes them.
+
+    `messages` counts what was put on links by kind, `tables` the entries per router at the end,
+    `hops` the pairs by the number of links between the two homes.
+    """
+
+    protocol: str
+    engine: str
+    routers: int
+    seed: int
+    subscriptions: int
+    publications: int
+    unsent: int
+    refused: int
+    deliveries: int
+    virtual_seconds: float
+    inputs: int
+    messages: Mapping[str, int]
+    messages_lost: int
+    links_closed: int
+    content_matches: int
+    false_positives: LinkUse
+    hops: Mapping[int, int]
+    delay_s: Delays
+    tables: Mapping[str, Mapping[str, int]]
+    verdicts: Verdicts
+    trace: str
+
+    def to_json(self) -> bytes:
+        """The metrics as JSON text, one figure a line."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+
+    def to_builtins(self) -> dict[str, Any]:
+        """The metrics as nested dictionaries."""
+        built: dict[str, Any] = msgspec.to_builtins(self)
+        return built
+
+
+def measure(
+    outcome: Outcome,
+    judgment: Judgment,
+    *,
+    protocol: str,
+    engine: str,
+    seed: int,
+    diverged: int | None = None,
+) -> Metrics:
+    """The figures of a simulation and of the oracle's judgment on it."""
+    world = outcome.world
+    history = world.history
+    tally = world.tally
+    hops: Counter[int] = Counter()
+    delays: list[float] = []
+    for moment, id_, subscription in history.deliveries:
+        published = history.publications.get(id_)
+        if published is not None:
+            delays.append(moment.time - published.asked.time)
+            ends = published.publisher.home, subscription.home
+            hops[len(world.topology.path(*ends)) - 1] += 1
+    return Metrics(
+        protocol=protocol,
+        engine=engine,
+        routers=len(world.topology.routers),
+        seed=seed,
+        subscriptions=len(history.subscriptions),
+        publications=len(history.publications),
+        unsent=tally.unsent,
+        refused=len(history.refusals),
+        deliveries=len(history.deliveries),
+        virtual_seconds=world.now,
+        inputs=tally.inputs,
+        messages=dict(sorted(tally.messages.items())),
+        messages_lost=world.network.messages_lost,
+        links_closed=tally.links_closed,
+        content_matches=tally.content_matches,
+        false_positives=link_use(world, judgment.interested),
+        hops=dict(sorted(hops.items())),
+        delay_s=quantiles(delays),
+        tables={name: router.table_sizes() for name, router in world.routers.items()},
+        verdicts=_verdicts(judgment, diverged),
+        trace=world.trace.digest,
+    )
+
+
+def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
+    """How often publications crossed links, and how often for nothing.
+
+    `interested` holds for each checked publication the homes of those who may receive it.
+    """
+    checked = needless = 0
+    for id_, homes in interested.items():
+        crossed = world.tally.crossings.get(id_, ())
+        needed = _needed(world.topology, world.history, id_, homes) if crossed else frozenset()
+        checked += len(crossed)
+        needless += sum(hop not in needed for hop in crossed)
+    return LinkUse(sum(map(len, world.tally.crossings.values())), checked, needless)
+
+
+def quantiles(delays: list[float]) -> Delays:
+    """The quantiles of some delays."""
+    if not delays:
+        return Delays(0.0, 0.0, 0.0, 0.0)
+    ordered = sorted(delays)
+
+    def at(share: float) -> float:
+        return ordered[math.ceil(share * len(ordered)) - 1]
+
+    return Delays(at(0.5), at(0.9), at(0.99), ordered[-1])
+
+
+def _needed(
+    topology: Topology, history: History, publication: str, homes: Iterable[str]
+) -> frozenset[Hop]:
+    origin = history.publications[publication].publisher.home
+    return frozenset(hop for home in homes for hop in topology.hops(origin, home))
+
+
+def _verdicts(judgment: Judgment, diverged: int | None) -> Verdicts:
+    def count(finding: Finding) -> int:
+        return finding.count
+
+    return Verdicts(
+        checked_publications=judgment.checked,
+        must=judgment.must,
+        may=judgment.may,
+        must_not=judgment.must_not,
+        lost=count(judgment.lost),
+        unexpected=count(judgment.unexpected),
+        duplicated=count(judgment.duplicated),
+        reordered=count(judgment.reordered),
+        recovered=count(judgment.recovered),
+        stuck=len(judgment.stuck),
+        diverged=diverged,
+    )

@@ -1,0 +1,221 @@
+"""The network between the routers: FIFO links with latency, which can go down and come up.
+
+While a link is up it loses nothing and keeps the order of each direction. When it goes down,
+everything on it is gone. Each end hears of that on its own, possibly later than the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from sapwood.errors import InvariantError
+from sapwood.overlay.topology import Hop, Link, Topology
+from sapwood.routing.messages import Message, Publish
+from sapwood.simulation.clock import Agenda
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A message reaches the end of a link; `session` tells which life of the link it is from."""
+
+    source: str
+    target: str
+    message: Message
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A router learns that its link to a neighbor is up (`session`), or down (`None`).
+
+    `life` tells which life of the router it is meant for.
+    """
+
+    router: str
+    neighbor: str
+    session: int | None
+    life: int
+
+
+Occurrence: TypeAlias = Arrival | Notice
+"""What the network puts on the agenda."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How far times differ from the nominal ones.
+
+    A message takes between `latency_s` and `latency_s * (1 + jitter)`; an end learns of a change of
+    its link within `notice_s` seconds.
+    """
+
+    jitter: float = 0.0
+    notice_s: float = 0.0
+
+
+NOMINAL: Final = Timing()
+"""Every message takes exactly its link's latency, and both ends learn of a change at once."""
+
+
+@dataclass(slots=True)
+class _LinkState:
+    """One link. It carries messages iff no reason is against it."""
+
+    link: Link
+    #: which life of the link this is; a new one begins whenever it goes down
+    session: int = 0
+    reasons: set[str] = field(default_factory=set)
+    #: the session that an end was last told is up; `None`: that the link is down
+    told: dict[str, int | None] = field(default_factory=dict)
+    #: no message from this end arrives before this time
+    floor: dict[str, float] = field(default_factory=dict)
+    #: this end is told nothing new before this time
+    notice_floor: dict[str, float] = field(default_factory=dict)
+
+
+class Network:
+    """All links of an overlay.
+
+    `draw()` gives numbers from 0 up to 1; it is asked only where `timing` leaves room for chance.
+    Occurrences go onto `agenda`; whoever takes them off hands them to `arrive` and `heed`.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        agenda: Agenda[Occurrence],
+        draw: Callable[[], float],
+        timing: Timing,
+    ) -> None:
+        self.messages_lost = 0
+        #: occurrences on the agenda that can still change routing tables
+        self.control_pending = 0
+        self._topology = topology
+        self._agenda = agenda
+        self._draw = draw
+        self._timing = timing
+        self._lives = dict.fromkeys(topology.routers, 0)
+        self._states: dict[Hop, _LinkState] = {}
+        for link in topology.links:
+            state = _LinkState(link)
+            for end in (link.a, link.b):
+                state.told[end] = state.session
+                state.floor[end] = state.notice_floor[end] = 0.0
+            self._states[link.a, link.b] = self._states[link.b, link.a] = state
+
+    def is_up(self, a: str, b: str) -> bool:
+        """Whether the link carries messages."""
+        return not self._state(a, b).reasons
+
+    def is_joined(self, a: str, b: str) -> bool:
+        """Whether the link carries messages and both ends know it."""
+        state = self._state(a, b)
+        return not state.reasons and all(told == state.session for told in state.told.values())
+
+    def delay_max_s(self, link: Link) -> float:
+        """The longest that a message may be under way on a link."""
+        return link.latency_s * (1 + self._timing.jitter)
+
+    def send(self, source: str, target: str, message: Message) -> None:
+        """Put a message on the way.
+
+        It is lost if the link is down, or has been and the sender has yet to hear of it.
+        """
+        state = self._state(source, target)
+        if state.told[source] is None:
+            raise InvariantError(f"{source} sent to {target} though it knew that link to be down")
+        if state.reasons or state.told[source] != state.session:
+            self.messages_lost += 1
+            return
+        latency = state.link.latency_s
+        if self._timing.jitter:
+            latency *= 1 + self._timing.jitter * self._draw()
+        # A later message never overtakes an earlier one.
+        at = max(self._agenda.now + latency, state.floor[source])
+        state.floor[source] = at
+        self.control_pending += not isinstance(message, Publish)
+        self._agenda.schedule(at, Arrival(source, target, message, state.session))
+
+    def arrive(self, arrival: Arrival) -> bool:
+        """Take a message off its link; false if it was lost on the way."""
+        self.control_pending -= not isinstance(arrival.message, Publish)
+        if arrival.session != self._state(arrival.source, arrival.target).session:
+            self.messages_lost += 1
+            return False
+        return True
+
+    def heed(self, notice: Notice) -> bool:
+        """Let a router be told; false if that life of the router is over."""
+        self.control_pending -= 1
+        if notice.life != self._lives[notice.router]:
+            return False
+        self._state(notice.router, notice.neighbor).told[notice.router] = notice.session
+        return True
+
+    def take_down(self, a: str, b: str, reason: str) -> bool:
+        """Let a link be down for a reason (more than one can hold); whether it was up before."""
+        state = self._state(a, b)
+        was_up = not state.reasons
+        state.reasons.add(reason)
+        if was_up:
+            state.session += 1
+            self._tell_both(state, None)
+        return was_up
+
+    def bring_up(self, a: str, b: str, reason: str) -> bool:
+        """Take a reason away; whether the link came up, no other reason being left."""
+        state = self._state(a, b)
+        if reason not in state.reasons:
+            return False
+        state.reasons.remove(reason)
+        if state.reasons:
+            return False
+        self._tell_both(state, state.session)
+        for source, target in ((state.link.a, state.link.b), (state.link.b, state.link.a)):
+            # The end learns of the link before it sees what comes over it.
+            state.floor[source] = max(self._agenda.now, state.notice_floor[target])
+        return True
+
+    def forget(self, router: str) -> None:
+        """Let a router lose its state: whatever it was told, or was to be told, is void."""
+        self._lives[router] += 1
+        for neighbor in self._topology.neighbors(router):
+            state = self._state(router, neighbor)
+            state.told[router] = None
+            state.notice_floor[router] = self._agenda.now
+
+    def close(self, router: str, neighbor: str) -> bool:
+        """Take a link down for good because `router` refuses it; whether it was up before.
+
+        Only the neighbor is told: the router has forgotten the link already.
+        """
+        state = self._state(router, neighbor)
+        was_up = not state.reasons
+        state.reasons.add("closed")
+        state.told[router] = None
+        if was_up:
+            state.session += 1
+            self._tell(state, neighbor, router, None)
+        return was_up
+
+    def _state(self, a: str, b: str) -> _LinkState:
+        state = self._states.get((a, b))
+        if state is None:
+            self._topology.link(a, b)  # raises, and says who is linked to whom
+            raise InvariantError(f"the network lost the link {a}-{b}")
+        return state
+
+    def _tell_both(self, state: _LinkState, session: int | None) -> None:
+        self._tell(state, state.link.a, state.link.b, session)
+        self._tell(state, state.link.b, state.link.a, session)
+
+    def _tell(self, state: _LinkState, router: str, neighbor: str, session: int | None) -> None:
+        at = self._agenda.now
+        if self._timing.notice_s:
+            at += self._timing.notice_s * self._draw()
+        at = max(at, state.notice_floor[router])
+        state.notice_floor[router] = at
+        self.control_pending += 1
+        self._agenda.schedule(at, Notice(router, neighbor, session, self._lives[router]))

@@ -1,0 +1,307 @@
+"""The oracle: what had to happen, what might, what must not, and what did.
+
+For each pair of a publication and a subscription it says, from the history alone:
+
+* *must*: the filter matches; the subscription was confirmed before the publication was accepted
+  and nobody asked to end it before the publication could arrive; and the way between the two homes
+  was sound all that time: each link on it was up, and the overlay had settled since it last came
+  up. (A subscription that is confirmed in between may rely on one that was confirmed earlier and
+  has yet to travel over the link again.)
+* *may*: the filter matches, and the publication was under way during part of the subscription's
+  life.
+* *must not*: everything else. Besides, nothing may be delivered for a subscription that is not in
+  its life at that moment.
+
+Whether a filter matches is decided by the reference evaluation over syntax trees, which shares no
+code with the engines or with the filters' normal forms. Words as in Jepsen's checkers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from random import Random
+from typing import Final, NamedTuple, TypeAlias
+
+from sapwood.language.parser import parse
+from sapwood.language.syntax import Node
+from sapwood.limits import ORACLE_PAIRS_MAX, VERDICT_EXAMPLES_MAX
+from sapwood.matching.reference import holds
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
+from sapwood.overlay.topology import Link
+from sapwood.simulation.history import (
+    ClientName,
+    Epoch,
+    History,
+    Moment,
+    Outage,
+    Published,
+    SubscriptionName,
+)
+
+LongestDelay: TypeAlias = Callable[[Link], float]
+"""The longest, in seconds, that a message may be under way on a link."""
+
+_SLACK_S: Final = 1e-9
+"""Times are sums of floats in different orders; within this they count as equal."""
+
+
+class Obligation(IntEnum):
+    """What a pair demands; the larger, the stronger."""
+
+    MUST_NOT = 0
+    MAY = 1
+    MUST = 2
+
+
+class Pair(NamedTuple):
+    """A publication, by its id, and a subscription."""
+
+    publication: str
+    subscription: SubscriptionName
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How many pairs a word applies to, and the first of them."""
+
+    count: int
+    examples: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The verdicts on one history.
+
+    `must`, `may` and `must_not` count pairs of the `checked` publications with all subscriptions;
+    `lost` is among those as well. All other verdicts cover every delivery. `stuck` says in words
+    what was still owed when the overlay had come to rest. `interested` holds, for each checked
+    publication, the home routers of all subscriptions that must or may receive it.
+    """
+
+    checked: int
+    must: int
+    may: int
+    must_not: int
+    lost: Finding
+    unexpected: Finding
+    duplicated: Finding
+    reordered: Finding
+    recovered: Finding
+    stuck: tuple[str, ...]
+    interested: Mapping[str, frozenset[str]]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing went wrong; what was recovered is no fault."""
+        wrong = (self.lost, self.unexpected, self.duplicated, self.reordered)
+        return not self.stuck and all(finding.count == 0 for finding in wrong)
+
+
+class _Finder:
+    """Collects the pairs of one verdict: each once, counted, the first few kept."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[Pair, None] = {}
+
+    def add(self, pair: Pair) -> None:
+        self._pairs[pair] = None
+
+    def finding(self) -> Finding:
+        return Finding(len(self._pairs), tuple(self._pairs)[:VERDICT_EXAMPLES_MAX])
+
+
+class _Evidence:
+    """What filters really mean, and how long ways really are: each looked up once."""
+
+    def __init__(self, history: History, longest: LongestDelay) -> None:
+        self._history = history
+        self._longest = longest
+        #: text of a filter -> its syntax tree
+        self._trees: dict[str, Node] = {}
+        #: (home, home) -> the longest that a message may take, and the outages on the way
+        self._ways: dict[tuple[str, str], tuple[float, tuple[Outage, ...]]] = {}
+
+    def tree(self, wanted: Filter) -> Node:
+        text = _text(wanted)
+        tree = self._trees.get(text)
+        if tree is None:
+            tree = self._trees[text] = parse(text)
+        return tree
+
+    def accepts(self, wanted: Filter, record: Record) -> bool:
+        return holds(self.tree(wanted), record)
+
+    def way(self, start: str, end: str) -> tuple[float, tuple[Outage, ...]]:
+        way = self._ways.get((start, end))
+        if way is None:
+            topology = self._history.topology
+            hops = topology.hops(start, end)
+            delay = math.fsum(self._longest(topology.link(a, b)) for a, b in hops)
+            outages = tuple(o for hop in hops for o in self._history.outages.get(hop, ()))
+            way = self._ways[start, end] = (delay, outages)
+        return way
+
+
+def judge(
+    history: History,
+    longest: LongestDelay,
+    *,
+    stuck: tuple[str, ...] = (),
+    pairs_max: int = ORACLE_PAIRS_MAX,
+    seed: int = 0,
+) -> Judgment:
+    """The verdicts on a history of an overlay that has come to rest.
+
+    Where publications times distinct filters exceed `pairs_max`, so many publications as fit are
+    drawn with `seed` and only those are checked for losses.
+    """
+    evidence = _Evidence(history, longest)
+    received: dict[str, set[SubscriptionName]] = {}
+    for delivery in history.deliveries:
+        received.setdefault(delivery.publication, set()).add(delivery.subscription)
+    groups = _by_text(history)
+    checked = _checked(list(history.publications), len(groups), pairs_max, seed)
+    lost = _Finder()
+    must = may = 0
+    interested: dict[str, frozenset[str]] = {}
+    for id_ in checked:
+        duties = _obligations(history.publications[id_], groups, evidence)
+        homes: set[str] = set()
+        for name, obligation in duties.items():
+            homes.add(name.home)
+            if obligation is Obligation.MAY:
+                may += 1
+            else:
+                must += 1
+                if name not in received.get(id_, ()):
+                    lost.add(Pair(id_, name))
+        interested[id_] = frozenset(homes)
+    unexpected, duplicated, reordered, recovered = _judge_deliveries(history, evidence)
+    return Judgment(
+        checked=len(checked),
+        must=must,
+        may=may,
+        must_not=len(checked) * len(history.subscriptions) - must - may,
+        lost=lost.finding(),
+        unexpected=unexpected,
+        duplicated=duplicated,
+        reordered=reordered,
+        recovered=recovered,
+        stuck=stuck,
+        interested=interested,
+    )
+
+
+_Groups: TypeAlias = Mapping[str, list[tuple[SubscriptionName, Epoch]]]
+"""Text of a filter -> every life of a subscription with that filter."""
+
+
+def _by_text(history: History) -> _Groups:
+    groups: dict[str, list[tuple[SubscriptionName, Epoch]]] = {}
+    for name, epochs in history.subscriptions.items():
+        for epoch in epochs:
+            groups.setdefault(_text(epoch.filter), []).append((name, epoch))
+    return groups
+
+
+def _checked(ids: list[str], filters: int, pairs_max: int, seed: int) -> list[str]:
+    """The publications to check for losses: all, or as many as the bound allows."""
+    count = max(1, pairs_max // max(1, filters))
+    if len(ids) <= count:
+        return ids
+    generator = Random(f"{seed}/oracle")  # noqa: S311 - reproducible on purpose
+    return [ids[number] for number in sorted(generator.sample(range(len(ids)), count))]
+
+
+def _obligations(
+    published: Published, groups: _Groups, evidence: _Evidence
+) -> dict[SubscriptionName, Obligation]:
+    """What one publication demands, for every subscription that must or may receive it."""
+    duties: dict[SubscriptionName, Obligation] = {}
+    record = published.publication.record
+    for lives in groups.values():
+        if not evidence.accepts(lives[0][1].filter, record):
+            continue
+        for name, epoch in lives:
+            delay, outages = evidence.way(published.publisher.home, name.home)
+            far = name.home != published.publisher.home
+            obligation = _obligation(published, epoch, delay if far else None, outages)
+            if obligation > duties.get(name, Obligation.MUST_NOT):
+                duties[name] = obligation
+    return duties
+
+
+def _obligation(
+    published: Published, epoch: Epoch, delay_s: float | None, outages: Iterable[Outage]
+) -> Obligation:
+    """What a publication that matches demands of one life of a subscription.
+
+    It counts as under way for `delay_s` seconds; `None` where both clients are at one router, so
+    that nothing can come in between.
+    """
+    sent = published.accepted or published.asked
+    deadline = sent if delay_s is None else Moment(sent.time + delay_s + _SLACK_S, 0)
+    if epoch.asked > deadline or (epoch.left is not None and epoch.left < published.asked):
+        return Obligation.MUST_NOT
+    if (
+        published.accepted is None
+        or epoch.confirmed is None
+        or epoch.confirmed > published.accepted
+        or (epoch.leaving is not None and epoch.leaving <= deadline)
+    ):
+        return Obligation.MAY
+    if any(_disturbs(outage, sent, deadline) for outage in outages):
+        return Obligation.MAY
+    return Obligation.MUST
+
+
+def _disturbs(outage: Outage, sent: Moment, deadline: Moment) -> bool:
+    """Whether an outage overlaps with the travel of a publication from `sent` to `deadline`."""
+    return outage.down <= deadline and (outage.settled is None or outage.settled >= sent)
+
+
+def _judge_deliveries(
+    history: History, evidence: _Evidence
+) -> tuple[Finding, Finding, Finding, Finding]:
+    """Unexpected, duplicated, reordered and recovered deliveries, in this order."""
+    unexpected, duplicated, reordered, recovered = (_Finder() for _ in range(4))
+    seen: set[Pair] = set()
+    latest: dict[tuple[ClientName, SubscriptionName], Moment] = {}
+    for moment, id_, name in history.deliveries:
+        pair = Pair(id_, name)
+        published = history.publications.get(id_)
+        lives = history.subscriptions.get(name, [])
+        if published is None or not _is_wanted(published, lives, moment, evidence):
+            unexpected.add(pair)
+            continue
+        if pair in seen:
+            duplicated.add(pair)
+            continue
+        seen.add(pair)
+        if published.accepted is None:
+            recovered.add(pair)
+        flow = (published.publisher, name)
+        if published.asked < latest.get(flow, published.asked):
+            reordered.add(pair)
+        latest[flow] = max(published.asked, latest.get(flow, published.asked))
+    return unexpected.finding(), duplicated.finding(), reordered.finding(), recovered.finding()
+
+
+def _is_wanted(
+    published: Published, lives: Iterable[Epoch], moment: Moment, evidence: _Evidence
+) -> bool:
+    """Whether a delivery at `moment` fell into a life of the subscription that matches."""
+    return any(
+        epoch.asked <= moment
+        and (epoch.left is None or moment <= epoch.left)
+        and evidence.accepts(epoch.filter, published.publication.record)
+        for epoch in lives
+    )
+
+
+def _text(wanted: Filter) -> str:
+    return str(wanted) if wanted.source is None else wanted.source

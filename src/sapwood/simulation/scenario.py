@@ -1,0 +1,236 @@
+"""Scenarios: what happens when, as a value that any driver can carry out.
+
+A scenario is a topology and a list of steps. Each step is an action and how long to let time pass
+before it. Two actions wait for a state instead of a time, so that the same scenario means the same
+in virtual time and over real processes, whose clocks nobody controls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from random import Random
+from typing import Final, TypeAlias, TypeVar
+
+from sapwood.errors import InputError
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+from sapwood.model.subscription import Subscription
+from sapwood.overlay.topology import Topology
+from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.network import NOMINAL, Timing
+
+T = TypeVar("T")
+
+PUBLICATION_INTERVAL_DEFAULT_S: Final = 0.01
+"""Virtual seconds between two publications of a whole overlay: one hop of the default latency."""
+
+SUBSCRIBER: Final = "subscriber"
+PUBLISHER: Final = "publisher"
+"""The clients, one each at every router, of a scenario that is made from plain files."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribeAction:
+    """A client subscribes."""
+
+    name: SubscriptionName
+    filter: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class UnsubscribeAction:
+    """A client withdraws a subscription."""
+
+    name: SubscriptionName
+
+
+@dataclass(frozen=True, slots=True)
+class PublishAction:
+    """A client publishes."""
+
+    publisher: ClientName
+    publication: Publication
+
+
+@dataclass(frozen=True, slots=True)
+class DetachAction:
+    """A client leaves; its subscriptions go with it."""
+
+    client: ClientName
+
+
+@dataclass(frozen=True, slots=True)
+class FailLink:
+    """A link stops carrying messages; what is on it is lost."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnLink:
+    """A failed link carries messages again."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrashRouter:
+    """A router stops and loses its state."""
+
+    router: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnRouter:
+    """A crashed router starts afresh; its clients come back and subscribe again."""
+
+    router: str
+
+
+class Until(Enum):
+    """What a driver can wait for."""
+
+    CONFIRMED = "confirmed"
+    """Every subscription of a client whose router runs is confirmed, every withdrawal answered."""
+    QUIET = "quiet"
+    """Nothing is under way in the overlay: neither messages nor news of links."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitAction:
+    """Go on only when the overlay is in a state."""
+
+    until: Until
+
+
+Action: TypeAlias = (
+    SubscribeAction
+    | UnsubscribeAction
+    | PublishAction
+    | DetachAction
+    | FailLink
+    | ReturnLink
+    | CrashRouter
+    | ReturnRouter
+    | WaitAction
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An action, `after_s` seconds after the one before it was done."""
+
+    action: Action
+    after_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.after_s < float("inf"):
+            raise InputError(f"a step comes some seconds after the last one, not {self.after_s!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What happens on an overlay.
+
+    `seed` and `timing` decide the delays; drivers with a real network ignore them.
+    """
+
+    name: str
+    topology: Topology
+    steps: tuple[Step, ...]
+    seed: int = 0
+    timing: Timing = NOMINAL
+
+    def __post_init__(self) -> None:
+        published: set[str] = set()
+        for number, step in enumerate(self.steps, 1):
+            try:
+                _check_places(step.action, self.topology)
+            except InputError as error:
+                raise InputError(f"scenario {self.name!r}, step {number}: {error}") from error
+            if isinstance(step.action, PublishAction):
+                id_ = step.action.publication.id
+                if id_ in published:
+                    raise InputError(
+                        f"scenario {self.name!r}, step {number}: publication {id_!r} is there "
+                        "already; give each publication its own id"
+                    )
+                published.add(id_)
+
+
+def subscribe_then_publish(
+    name: str,
+    topology: Topology,
+    subscriptions: Iterable[Subscription],
+    publications: Iterable[tuple[Publication, str | None]],
+    *,
+    faults: Iterable[tuple[float, Action]] = (),
+    seed: int = 0,
+    interval_s: float = PUBLICATION_INTERVAL_DEFAULT_S,
+) -> Scenario:
+    """The plain timeline: all subscribe, and when all is confirmed the publications begin.
+
+    One publication is sent every `interval_s` seconds. `faults` are (seconds, action), counted
+    from the first publication. Homes that are not given are drawn with the seed, for subscriptions
+    and publications independently.
+    """
+    steps = [
+        Step(SubscribeAction(SubscriptionName(home, SUBSCRIBER, s.id), s.filter))
+        for s, home in _with_homes(
+            ((s, s.home) for s in subscriptions), topology, seed, "subscriptions"
+        )
+    ]
+    steps.append(Step(WaitAction(Until.CONFIRMED)))
+    steps.append(Step(WaitAction(Until.QUIET)))
+    timed: list[tuple[float, Action]] = [
+        (number * interval_s, PublishAction(ClientName(home, PUBLISHER), publication))
+        for number, (publication, home) in enumerate(
+            _with_homes(publications, topology, seed, "publications")
+        )
+    ]
+    steps.extend(timed_steps([*faults, *timed]))
+    steps.append(Step(WaitAction(Until.QUIET)))
+    return Scenario(name, topology, tuple(steps), seed)
+
+
+def timed_steps(actions: Iterable[tuple[float, Action]]) -> list[Step]:
+    """Actions at absolute times, as steps that follow each other; equal times keep their order."""
+    steps: list[Step] = []
+    now = 0.0
+    for time, action in sorted(actions, key=lambda timed: timed[0]):
+        after = max(0.0, round(time - now, 9))  # nanoseconds, not the dust of the subtraction
+        steps.append(Step(action, after))
+        now += after
+    return steps
+
+
+def _with_homes(
+    items: Iterable[tuple[T, str | None]], topology: Topology, seed: int, stream: str
+) -> Iterator[tuple[T, str]]:
+    """Each item with its home, drawn from the routers where there is none.
+
+    Every item takes a draw, so that naming one home does not move all others.
+    """
+    generator = Random(f"{seed}/homes/{stream}")  # noqa: S311 - reproducible on purpose
+    for item, home in items:
+        drawn = generator.randrange(len(topology.routers))
+        yield item, topology.routers[drawn] if home is None else home
+
+
+def _check_places(action: Action, topology: Topology) -> None:
+    """Refuse an action at a router or on a link that the topology does not have."""
+    match action:
+        case SubscribeAction(name) | UnsubscribeAction(name):
+            topology.known(name.home)
+        case PublishAction(client) | DetachAction(client):
+            topology.known(client.home)
+        case FailLink(a, b) | ReturnLink(a, b):
+            topology.link(a, b)
+        case CrashRouter(router) | ReturnRouter(router):
+            topology.known(router)
+        case WaitAction():
+            pass

@@ -1,0 +1,184 @@
+"""The written form of a scenario: one JSON object.
+
+::
+
+    {"scenario": 1, "name": "two homes", "seed": 7, "jitter": 0.0, "notice": 0.0,
+     "topology": {"routers": ["r1", "r2"], "link": [{"between": ["r1", "r2"], "latency": 0.01}]},
+     "steps": [
+       {"do": "subscribe", "home": "r2", "client": "ann", "id": "s1", "filter": "price > 10"},
+       {"do": "wait", "until": "confirmed"},
+       {"do": "publish", "home": "r1", "client": "bob", "id": "p1", "attributes": {"price": 12}},
+       {"do": "fail-link", "between": ["r1", "r2"], "after": 0.5},
+       {"do": "wait", "until": "quiet"}]}
+
+The other things to do are `unsubscribe`, `detach`, `return-link`, `crash-router` and
+`return-router`. `after` is how many seconds to let pass before a step, 0 where it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from sapwood.errors import InputError, UnknownNameError
+from sapwood.language import parse_filter
+from sapwood.model.publication import Publication
+from sapwood.overlay.document import decode_topology, encode_topology
+from sapwood.overlay.fields import Fields
+from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.network import Timing
+from sapwood.simulation.scenario import (
+    Action,
+    CrashRouter,
+    DetachAction,
+    FailLink,
+    PublishAction,
+    ReturnLink,
+    ReturnRouter,
+    Scenario,
+    Step,
+    SubscribeAction,
+    UnsubscribeAction,
+    Until,
+    WaitAction,
+)
+
+VERSION: Final = 1
+
+_HEAD: Final = ("scenario", "name", "seed", "jitter", "notice", "topology", "steps")
+_CLIENT: Final = ("home", "client")
+
+
+def decode_scenario(text: bytes | str) -> Scenario:
+    """The scenario that a JSON text describes; raises `InputError` naming the field or step."""
+    try:
+        document = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise InputError(f"the scenario is not JSON: {error}") from error
+    fields = Fields("the scenario", document, _HEAD)
+    version = fields.integer("scenario")
+    if version != VERSION:
+        raise InputError(f"the scenario is of version {version}; this program reads {VERSION}")
+    return Scenario(
+        name=fields.text("name"),
+        topology=decode_topology(fields.mapping("topology"), "the scenario's topology"),
+        steps=tuple(
+            _decode_step(f"step {number} of the scenario", entry)
+            for number, entry in enumerate(fields.tables("steps"), 1)
+        ),
+        seed=fields.integer("seed", 0),
+        timing=Timing(
+            jitter=fields.number("jitter", 0.0, what="a share of the latency"),
+            notice_s=fields.number("notice", 0.0),
+        ),
+    )
+
+
+def encode_scenario(scenario: Scenario) -> bytes:
+    """The JSON text that `decode_scenario` reads back as an equal scenario."""
+    document = {
+        "scenario": VERSION,
+        "name": scenario.name,
+        "seed": scenario.seed,
+        "jitter": scenario.timing.jitter,
+        "notice": scenario.timing.notice_s,
+        "topology": encode_topology(scenario.topology),
+        "steps": [_encode_step(step) for step in scenario.steps],
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def _decode_step(place: str, entry: object) -> Step:
+    word = entry.get("do") if isinstance(entry, Mapping) else None
+    if not isinstance(word, str):
+        raise InputError(f"{place}: `do` must say what to do, one of {', '.join(_DECODERS)}")
+    if word not in _DECODERS:
+        raise UnknownNameError("step", word, _DECODERS)
+    known, decode = _DECODERS[word]
+    fields = Fields(f"{place} ({word})", entry, ("do", "after", *known))
+    return Step(decode(fields), fields.number("after", 0.0))
+
+
+def _encode_step(step: Step) -> dict[str, Any]:
+    encoded = _encode_action(step.action)
+    if step.after_s:
+        encoded["after"] = step.after_s
+    return encoded
+
+
+def _encode_action(action: Action) -> dict[str, Any]:
+    match action:
+        case SubscribeAction(name, wanted):
+            text = str(wanted) if wanted.source is None else wanted.source
+            return {"do": "subscribe", **name._asdict(), "filter": text}
+        case UnsubscribeAction(name):
+            return {"do": "unsubscribe", **name._asdict()}
+        case PublishAction(publisher, publication):
+            content = {"id": publication.id, "attributes": publication.attributes}
+            return {"do": "publish", **publisher._asdict(), **content}
+        case DetachAction(client):
+            return {"do": "detach", **client._asdict()}
+        case FailLink(a, b):
+            return {"do": "fail-link", "between": [a, b]}
+        case ReturnLink(a, b):
+            return {"do": "return-link", "between": [a, b]}
+        case CrashRouter(router):
+            return {"do": "crash-router", "router": router}
+        case ReturnRouter(router):
+            return {"do": "return-router", "router": router}
+        case WaitAction(until):
+            return {"do": "wait", "until": until.value}
+        case _:
+            assert_never(action)
+
+
+def _client(fields: Fields) -> ClientName:
+    return ClientName(fields.text("home"), fields.text("client"))
+
+
+def _subscription(fields: Fields) -> SubscriptionName:
+    return SubscriptionName(*_client(fields), fields.text("id"))
+
+
+def _subscribe(fields: Fields) -> Action:
+    try:
+        wanted = parse_filter(fields.text("filter"))
+    except InputError as error:
+        raise InputError(f"{fields.place}: {error}") from error
+    return SubscribeAction(_subscription(fields), wanted)
+
+
+def _publish(fields: Fields) -> Action:
+    try:
+        publication = Publication(fields.text("id"), dict(fields.mapping("attributes")))
+    except InputError as error:
+        raise InputError(f"{fields.place}: {error}") from error
+    return PublishAction(_client(fields), publication)
+
+
+def _wait(fields: Fields) -> Action:
+    known = {until.value: until for until in Until}
+    word = fields.text("until")
+    if word not in known:
+        raise UnknownNameError("state to wait for", word, known)
+    return WaitAction(known[word])
+
+
+_DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]]] = (
+    MappingProxyType(
+        {
+            "subscribe": ((*_CLIENT, "id", "filter"), _subscribe),
+            "unsubscribe": ((*_CLIENT, "id"), lambda f: UnsubscribeAction(_subscription(f))),
+            "publish": ((*_CLIENT, "id", "attributes"), _publish),
+            "detach": (_CLIENT, lambda f: DetachAction(_client(f))),
+            "fail-link": (("between",), lambda f: FailLink(*f.pair("between"))),
+            "return-link": (("between",), lambda f: ReturnLink(*f.pair("between"))),
+            "crash-router": (("router",), lambda f: CrashRouter(f.text("router"))),
+            "return-router": (("router",), lambda f: ReturnRouter(f.text("router"))),
+            "wait": (("until",), _wait),
+        }
+    )
+)

@@ -1,0 +1,114 @@
+"""The simulator: carries out a scenario under a protocol, then lets the overlay come to rest.
+
+Two phases, as in TigerBeetle's simulator: in the first the scenario does its worst (safety: nothing
+wrong is delivered), in the second all faults end and whatever is still owed must be done
+(liveness: nothing is stuck).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from sapwood.limits import SIMULATION_INPUTS_MAX
+from sapwood.routing.router import Router
+from sapwood.simulation.scenario import (
+    Action,
+    CrashRouter,
+    DetachAction,
+    FailLink,
+    PublishAction,
+    ReturnLink,
+    ReturnRouter,
+    Scenario,
+    SubscribeAction,
+    UnsubscribeAction,
+    Until,
+    WaitAction,
+)
+from sapwood.simulation.world import MakeRouter, World
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a scenario: the world after it, at rest, and what was still owed then."""
+
+    world: World
+    stuck: tuple[str, ...]
+
+
+def router_maker(protocol: str, engine: str = "counting") -> MakeRouter:
+    """Makes real routers of a protocol and a matching engine, both by name."""
+    return lambda name, incarnation: Router(name, protocol, engine, incarnation)
+
+
+def simulate(
+    scenario: Scenario,
+    make_router: MakeRouter,
+    *,
+    validate: bool = True,
+    inputs_max: int = SIMULATION_INPUTS_MAX,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Outcome:
+    """Carry out a scenario, end all faults, and drain the overlay.
+
+    With `validate` every router checks itself after every input, else only when the overlay is at
+    rest. `progress` is told the number of steps done after each one.
+
+    Raises `LimitError` after `inputs_max` inputs, and `InvariantError` for a wrong router.
+    """
+    world = World(
+        scenario.topology,
+        make_router,
+        seed=scenario.seed,
+        timing=scenario.timing,
+        validate=validate,
+        inputs_max=inputs_max,
+    )
+    for number, step in enumerate(scenario.steps, 1):
+        if step.after_s:
+            world.run_until(world.now + step.after_s)
+        carry_out(world, step.action)
+        progress(number)
+    world.heal()
+    world.drain()
+    world.validate()
+    return Outcome(world, world.history.unanswered())
+
+
+def carry_out(world: World, action: Action) -> None:
+    """Let one action of a scenario happen now, or wait as it says."""
+    match action:
+        case SubscribeAction(name, wanted):
+            world.subscribe(name, wanted)
+        case UnsubscribeAction(name):
+            world.unsubscribe(name)
+        case PublishAction(publisher, publication):
+            world.publish(publisher, publication)
+        case DetachAction(client):
+            world.detach(client)
+        case FailLink(a, b):
+            world.fail_link(a, b)
+        case ReturnLink(a, b):
+            world.return_link(a, b)
+        case CrashRouter(router):
+            world.crash_router(router)
+        case ReturnRouter(router):
+            world.return_router(router)
+        case WaitAction(until):
+            _wait(world, until)
+        case _:
+            assert_never(action)
+
+
+def _wait(world: World, until: Until) -> None:
+    """Let time pass until the state is reached, or nothing can happen any more."""
+    match until:
+        case Until.QUIET:
+            world.drain()
+        case Until.CONFIRMED:
+            while world.history.owed and world.step():
+                pass
+        case _:
+            assert_never(until)

@@ -1,0 +1,193 @@
+"""Random scenarios from a seed: topology, subscriptions, churn, publications, faults.
+
+Each seed draws its own mixture (how many routers, how busy, which faults), so that a swarm of seeds
+visits corners that one average mixture never would. Filters and records come from a small world in
+which covering, equal and overlapping filters are frequent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from sapwood.language import parse_filter
+from sapwood.model.publication import Publication
+from sapwood.overlay.topology import Link, Topology
+from sapwood.simulation.faults import RECIPES, Window
+from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.network import NOMINAL, Timing
+from sapwood.simulation.scenario import (
+    Action,
+    DetachAction,
+    PublishAction,
+    Scenario,
+    Step,
+    SubscribeAction,
+    UnsubscribeAction,
+    Until,
+    WaitAction,
+    timed_steps,
+)
+
+_ATTRIBUTES: Final = "xytb"
+_TEXTS: Final = ("ash", "elm", "oak", "oak leaf")
+_NUMBERS: Final = range(6)
+_CLIENTS: Final = ("ann", "bob")
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """What a seed may draw from: upper bounds, and whether faults happen at all."""
+
+    routers_max: int = 8
+    rounds_max: int = 4
+    actions_max: int = 40
+    faults: bool = True
+
+
+def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
+    """The scenario of a seed; the same seed and mixture always give the same one.
+
+    It goes through rounds of actions, each with a density of its own and most with a rest after
+    it, and ends with a calm in which publications from every router show whether all is well.
+    """
+    limits = mixture or Mixture()
+    generator = Random(f"{seed}/swarm")  # noqa: S311 - reproducible on purpose
+    topology = draw_topology(generator, generator.randint(1, limits.routers_max))
+    actions = _Actions(generator, topology)
+    with_faults = limits.faults and generator.random() < 0.7
+    steps: list[Step] = []
+    for _ in range(generator.randint(1, limits.rounds_max)):
+        # As short as one hop, so that messages cross on the links, or so long that few do.
+        seconds = generator.choice((0.005, 0.05, 0.5, 5.0))
+        drawn = actions.draw(generator.randint(1, limits.actions_max))
+        times = sorted(generator.random() * seconds for _ in drawn)
+        timed = list(zip(times, drawn, strict=True))
+        if with_faults:
+            timed.extend(_draw_faults(generator, topology, seconds))
+        steps.extend(timed_steps(timed))
+        if generator.random() < 0.7:
+            steps.append(Step(WaitAction(generator.choice(tuple(Until)))))
+    steps.append(Step(WaitAction(Until.QUIET)))
+    steps.extend(
+        Step(PublishAction(ClientName(router, "last"), _publication(generator, f"last-{router}")))
+        for router in topology.routers
+    )
+    timing = generator.choice((NOMINAL, Timing(jitter=3.0), Timing(jitter=1.0, notice_s=0.05)))
+    return Scenario(f"swarm {seed}", topology, tuple(steps), seed, timing)
+
+
+def draw_topology(generator: Random, routers: int) -> Topology:
+    """A random tree; its latencies are all alike, or a mixture from nothing to much."""
+    names = tuple(f"r{number}" for number in range(1, routers + 1))
+    latencies = generator.choice(((0.01,), (0.1,), (0.0, 0.001, 0.01, 0.1)))
+    links = tuple(
+        Link(names[generator.randrange(i)], names[i], generator.choice(latencies))
+        for i in range(1, routers)
+    )
+    return Topology(names, links)
+
+
+def draw_filter(generator: Random, attributes: str = _ATTRIBUTES) -> str:
+    """The text of a filter over some of `x`, `y` (small numbers), `t` (text) and `b` (boolean)."""
+    count = generator.choice((1, 1, 1, 2, 2, 3))
+    parts = [_draw_condition(generator, generator.choice(attributes)) for _ in range(count)]
+    return generator.choice((" and ", " and ", " or ")).join(parts)
+
+
+def draw_record(generator: Random) -> dict[str, Any]:
+    """A record over the same attributes; each may be missing."""
+    values: dict[str, Any] = {
+        "x": generator.choice(_NUMBERS),
+        "y": generator.choice((*_NUMBERS, 2.5)),
+        "t": generator.choice(_TEXTS),
+        "b": generator.random() < 0.5,
+    }
+    return {name: value for name, value in values.items() if generator.random() < 0.8}
+
+
+def _draw_condition(generator: Random, name: str) -> str:
+    if generator.random() < 0.02:
+        return "true"
+    if name == "b":
+        return generator.choice(("b", "not b"))
+    if name == "t":
+        text = generator.choice(_TEXTS)
+        return generator.choice((f"t = '{text}'", f"t like '{text[0]}%'", f"t >= '{text}'"))
+    low, high = sorted((generator.choice(_NUMBERS), generator.choice(_NUMBERS)))
+    return generator.choice(
+        (
+            f"{name} >= {low}",
+            f"{name} < {high}",
+            f"{name} between {low} and {high}",
+            f"{name} = {low}",
+            f"exists {name}",
+            f"not {name} in ({low}, {high})",
+        )
+    )
+
+
+class _Actions:
+    """Draws subscriptions, withdrawals, publications and departures, in changing proportions."""
+
+    def __init__(self, generator: Random, topology: Topology) -> None:
+        self._generator = generator
+        self._topology = topology
+        self._attributes = generator.choice(("x", "x", "xy", _ATTRIBUTES))
+        # Few live subscriptions leave narrow ones uncovered more often than many do.
+        self._live_max = generator.choice((2, 4, 8, 100))
+        self._live: list[SubscriptionName] = []
+        #: so many of the live ones, the first, are from earlier rounds
+        self._settled = 0
+        self._published = 0
+
+    def draw(self, count: int) -> list[Action]:
+        """The actions of one round, which has its own proportions."""
+        self._settled = len(self._live)
+        weights = [self._generator.random() for _ in range(3)] + [0.05 * self._generator.random()]
+        makers = (self._subscribe, self._unsubscribe, self._publish, self._detach)
+        return [make() for make in self._generator.choices(makers, weights, k=count)]
+
+    def _client(self) -> ClientName:
+        home = self._generator.choice(self._topology.routers)
+        return ClientName(home, self._generator.choice(_CLIENTS))
+
+    def _subscribe(self) -> Action:
+        if len(self._live) >= self._live_max:
+            return self._publish()
+        # Few ids, so that some are used again: while they are taken, and after.
+        name = SubscriptionName(*self._client(), f"s{self._generator.randrange(6)}")
+        self._live.append(name)
+        return SubscribeAction(name, parse_filter(draw_filter(self._generator, self._attributes)))
+
+    def _unsubscribe(self) -> Action:
+        if not self._live:
+            return self._subscribe()
+        # Mostly one that is there since an earlier round, and therefore likely to be confirmed.
+        settled = self._settled > 0 and self._generator.random() < 0.8
+        chosen = self._generator.randrange(self._settled if settled else len(self._live))
+        self._settled -= chosen < self._settled
+        return UnsubscribeAction(self._live.pop(chosen))
+
+    def _publish(self) -> Action:
+        self._published += 1
+        return PublishAction(self._client(), _publication(self._generator, f"p{self._published}"))
+
+    def _detach(self) -> Action:
+        return DetachAction(self._client())
+
+
+def _draw_faults(
+    generator: Random, topology: Topology, seconds: float
+) -> list[tuple[float, Action]]:
+    timed: list[tuple[float, Action]] = []
+    for name in generator.sample(sorted(RECIPES), generator.randint(0, len(RECIPES))):
+        window = Window(0.0, seconds, generator.random())
+        for fault in RECIPES[name](topology, window, generator):
+            timed.extend(fault.actions())
+    return timed
+
+
+def _publication(generator: Random, id_: str) -> Publication:
+    return Publication(id_, draw_record(generator))

@@ -1,0 +1,125 @@
+"""The story of a simulation, and its hash: equal runs tell equal stories, to the last letter."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Final, assert_never
+
+from sapwood.limits import SIMULATION_STORY_LINES
+from sapwood.model.filter import Filter
+from sapwood.routing.effects import (
+    Accepted,
+    CloseLink,
+    Deliver,
+    Effect,
+    Refused,
+    Send,
+    Subscribed,
+    Unsubscribed,
+)
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnsubscribe,
+    DetachClient,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+)
+from sapwood.routing.messages import Confirm, Message, Publish, Subscribe, Unsubscribe
+
+_DIGEST_BYTES: Final = 16
+
+
+class Trace:
+    """Takes every input with its time and effects; keeps a hash of all and the last in words."""
+
+    __slots__ = ("_filters", "_hash", "story")
+
+    def __init__(self) -> None:
+        self.story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
+        self._hash = blake2b(digest_size=_DIGEST_BYTES)
+        #: Filter -> its text. Filters never change, so nothing invalidates an entry.
+        self._filters: dict[Filter, str] = {}
+
+    @property
+    def digest(self) -> str:
+        """The hash of the story so far, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    def note(self, time: float, router: str, event: Input, effects: Sequence[Effect]) -> None:
+        """Take one step of one router."""
+        told = "; ".join(map(self._effect, effects))
+        self._add(f"{time!r} {router}: {self._input(event)} => {told}")
+
+    def remark(self, time: float, words: str) -> None:
+        """Take something that happened outside the routers."""
+        self._add(f"{time!r} {words}")
+
+    def _add(self, line: str) -> None:
+        self.story.append(line)
+        self._hash.update(line.encode())
+        self._hash.update(b"\n")
+
+    def _input(self, event: Input) -> str:
+        match event:
+            case Receive(neighbor, message):
+                return f"{self._message(message)} from {neighbor}"
+            case AttachClient(client):
+                return f"attach {client}"
+            case DetachClient(client):
+                return f"detach {client}"
+            case ClientSubscribe(client, subscription, wanted):
+                return f"{client} subscribes {subscription}: {self._filter(wanted)}"
+            case ClientUnsubscribe(client, subscription):
+                return f"{client} unsubscribes {subscription}"
+            case ClientPublish(client, publication):
+                return f"{client} publishes {publication.id}"
+            case LinkUp(neighbor):
+                return f"link to {neighbor} up"
+            case LinkDown(neighbor):
+                return f"link to {neighbor} down"
+            case _:
+                assert_never(event)
+
+    def _effect(self, effect: Effect) -> str:
+        match effect:
+            case Send(neighbor, message):
+                return f"{self._message(message)} to {neighbor}"
+            case Deliver(client, subscriptions, publication):
+                return f"deliver {publication.id} to {client} for {', '.join(subscriptions)}"
+            case Subscribed(client, subscription):
+                return f"{client} is subscribed {subscription}"
+            case Unsubscribed(client, subscription):
+                return f"{client} is unsubscribed {subscription}"
+            case Accepted(client, publication):
+                return f"{publication} of {client} accepted"
+            case Refused(client, subject, reason):
+                return f"{subject} of {client} refused: {reason}"
+            case CloseLink(neighbor, reason):
+                return f"close link to {neighbor}: {reason}"
+            case _:
+                assert_never(effect)
+
+    def _message(self, message: Message) -> str:
+        match message:
+            case Subscribe(key, wanted):
+                return f"subscribe {key}: {self._filter(wanted)}"
+            case Unsubscribe(key):
+                return f"unsubscribe {key}"
+            case Confirm(key):
+                return f"confirm {key}"
+            case Publish(origin, hops, publication):
+                return f"publish {publication.id} of {origin} after {hops}"
+            case _:
+                assert_never(message)
+
+    def _filter(self, wanted: Filter) -> str:
+        text = self._filters.get(wanted)
+        if text is None:
+            text = self._filters[wanted] = str(wanted)
+        return text

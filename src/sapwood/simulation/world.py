@@ -1,0 +1,336 @@
+"""A world: routers, the network between them, their clients, and what fate does to them.
+
+The world takes actions (a client subscribes, a link fails) at the current virtual time, and lets
+time pass. It drives real routers through their one door and writes down what clients see.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol, TypeAlias
+
+from sapwood.errors import DuplicateIdError, LimitError
+from sapwood.limits import SIMULATION_INPUTS_MAX
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+from sapwood.overlay.topology import Hop, Topology
+from sapwood.routing.effects import (
+    Accepted,
+    CloseLink,
+    Deliver,
+    Effect,
+    Refused,
+    Send,
+    Subscribed,
+    Unsubscribed,
+)
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnsubscribe,
+    DetachClient,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+)
+from sapwood.routing.messages import Publish
+from sapwood.simulation.clock import Agenda
+from sapwood.simulation.history import ClientName, History, SubscriptionName
+from sapwood.simulation.network import NOMINAL, Arrival, Network, Notice, Occurrence, Timing
+from sapwood.simulation.trace import Trace
+
+
+class Machine(Protocol):
+    """What the world needs of a router."""
+
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        """Take one input; say what is to be done."""
+
+    def validate(self) -> None:
+        """Raise `InvariantError` if the state is one that must never be."""
+
+    def table_sizes(self) -> dict[str, int]:
+        """Entries in each table."""
+
+
+MakeRouter: TypeAlias = Callable[[str, int], Machine]
+"""Makes the router of a name and an incarnation (0, and one more after each crash)."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of what happened between the routers."""
+
+    #: inputs that all routers took
+    inputs: int = 0
+    #: messages put on links, by kind
+    messages: Counter[str] = field(default_factory=Counter)
+    #: publication id -> the links it crossed, in order of arrival
+    crossings: dict[str, list[Hop]] = field(default_factory=dict)
+    #: publications that routers matched against their tables
+    content_matches: int = 0
+    #: publications that could not be handed over because the home router was down
+    unsent: int = 0
+    #: links that a router closed because its neighbor broke a rule
+    links_closed: int = 0
+
+
+class World:
+    """One overlay in virtual time.
+
+    `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
+    router checks itself after each input. More than `inputs_max` inputs are a `LimitError`.
+
+    #: a router is in `_wishes` for ever, in `routers` only while it runs
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        make_router: MakeRouter,
+        *,
+        seed: int = 0,
+        timing: Timing = NOMINAL,
+        validate: bool = True,
+        inputs_max: int = SIMULATION_INPUTS_MAX,
+    ) -> None:
+        self.topology = topology
+        self.history = History(topology)
+        self.trace = Trace()
+        self.tally = Tally()
+        self.routers: dict[str, Machine] = {}
+        self._make_router = make_router
+        self._validate = validate
+        self._inputs_max = inputs_max
+        self._incarnations = dict.fromkeys(topology.routers, 0)
+        self._failed: dict[Hop, None] = {}
+        #: router -> client -> what that client wants, by its ids: clients outlive their routers
+        self._wishes: dict[str, dict[str, dict[str, Filter]]] = {
+            name: {} for name in topology.routers
+        }
+        self._agenda: Agenda[Occurrence] = Agenda()
+        draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
+        self.network = Network(topology, self._agenda, draw, timing)
+        for name in topology.routers:
+            self.routers[name] = make_router(name, 0)
+        for link in topology.links:
+            self._feed(link.a, LinkUp(link.b))
+            self._feed(link.b, LinkUp(link.a))
+
+    @property
+    def now(self) -> float:
+        """The current virtual time in seconds."""
+        return self._agenda.now
+
+    # Clients -----------------------------------------------------------------------------------
+
+    def subscribe(self, name: SubscriptionName, wanted: Filter) -> None:
+        """Let a client subscribe; if its router is down, as soon as that is back."""
+        wishes = self._wishes[self.topology.known(name.home)]
+        if name.home not in self.routers:
+            wishes.setdefault(name.client, {}).setdefault(name.id, wanted)
+            return
+        self._attach(name.owner)
+        wishes[name.client].setdefault(name.id, wanted)
+        self.history.subscribe(self.now, name, wanted)
+        self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
+
+    def unsubscribe(self, name: SubscriptionName) -> None:
+        """Let a client withdraw a subscription; if its router is down it is gone already."""
+        wishes = self._wishes[self.topology.known(name.home)]
+        wishes.get(name.client, {}).pop(name.id, None)
+        if name.home in self.routers:
+            self._attach(name.owner)
+            self.history.unsubscribe(self.now, name)
+            self._feed(name.home, ClientUnsubscribe(name.client, name.id))
+
+    def publish(self, publisher: ClientName, publication: Publication) -> bool:
+        """Let a client publish; false if its router is down and nobody took the publication."""
+        if publication.id in self.history.publications:
+            raise DuplicateIdError("publication", publication.id)
+        if self.topology.known(publisher.home) not in self.routers:
+            self.tally.unsent += 1
+            self.trace.remark(self.now, f"{publication.id} unsent, {publisher.home} is down")
+            return False
+        self._attach(publisher)
+        self.history.publish(self.now, publisher, publication)
+        self._feed(publisher.home, ClientPublish(publisher.client, publication))
+        return True
+
+    def detach(self, client: ClientName) -> None:
+        """Let a client leave; its subscriptions go with it."""
+        known = self._wishes[self.topology.known(client.home)].pop(client.client, None)
+        if known is not None and client.home in self.routers:
+            self.history.gone(self.now, client.home, client.client)
+            self._feed(client.home, DetachClient(client.client))
+
+    def clients(self) -> list[ClientName]:
+        """The clients that came and have not left."""
+        return [ClientName(home, name) for home, own in self._wishes.items() for name in own]
+
+    # Faults ------------------------------------------------------------------------------------
+
+    def fail_link(self, a: str, b: str) -> None:
+        """Take a link down; nothing happens if it failed already."""
+        self.topology.link(a, b)
+        self._failed[min(a, b), max(a, b)] = None
+        self._take_down(a, b, "failed")
+
+    def return_link(self, a: str, b: str) -> None:
+        """Bring a failed link up again, as far as both routers run."""
+        self.topology.link(a, b)
+        self._failed.pop((min(a, b), max(a, b)), None)
+        self._bring_up(a, b, "failed")
+
+    def crash_router(self, router: str) -> None:
+        """Stop a router: its state is lost, its links go down, its clients are cut off."""
+        if self.topology.known(router) not in self.routers:
+            return
+        self.trace.remark(self.now, f"{router} crashes")
+        del self.routers[router]
+        self.history.gone(self.now, router)
+        for neighbor in self.topology.neighbors(router):
+            self._take_down(router, neighbor, f"{router} is down")
+        self.network.forget(router)
+
+    def return_router(self, router: str) -> None:
+        """Start a crashed router afresh; its clients come back and subscribe again."""
+        if self.topology.known(router) in self.routers:
+            return
+        self.trace.remark(self.now, f"{router} returns")
+        self._incarnations[router] += 1
+        self.routers[router] = self._make_router(router, self._incarnations[router])
+        for neighbor in self.topology.neighbors(router):
+            self._bring_up(router, neighbor, f"{router} is down")
+        for client, wishes in self._wishes[router].items():
+            self._feed(router, AttachClient(client))
+            for id_, wanted in wishes.items():
+                self.history.subscribe(self.now, SubscriptionName(router, client, id_), wanted)
+                self._feed(router, ClientSubscribe(client, id_, wanted))
+
+    def heal(self) -> None:
+        """End all faults: crashed routers return, failed links come up."""
+        for router in self.topology.routers:
+            self.return_router(router)
+        for a, b in tuple(self._failed):
+            self.return_link(a, b)
+
+    # Time --------------------------------------------------------------------------------------
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is under way: no message, and no news of a link."""
+        return len(self._agenda) == 0
+
+    def step(self) -> bool:
+        """Let the next thing happen; false if nothing is under way."""
+        if self.quiet:
+            return False
+        occurrence = self._agenda.pop()
+        match occurrence:
+            case Arrival():
+                self._arrive(occurrence)
+            case Notice():
+                self._notice(occurrence)
+        if self.history.settling and self.network.control_pending == 0:
+            self.history.settle(self.now)
+        return True
+
+    def run_until(self, time: float) -> None:
+        """Let everything happen that is due by `time`, and time pass until then."""
+        while (due := self._agenda.next_due) is not None and due <= time:
+            self.step()
+        self._agenda.advance(time)
+
+    def drain(self) -> None:
+        """Let everything happen that is under way; afterwards the world is quiet."""
+        while self.step():
+            pass
+
+    def validate(self) -> None:
+        """Let every router check itself; raises `InvariantError`."""
+        for router in self.routers.values():
+            router.validate()
+
+    # What follows from an input ----------------------------------------------------------------
+
+    def _attach(self, client: ClientName) -> None:
+        wishes = self._wishes[client.home]
+        if client.client not in wishes:
+            wishes[client.client] = {}
+            self._feed(client.home, AttachClient(client.client))
+
+    def _arrive(self, arrival: Arrival) -> None:
+        if not self.network.arrive(arrival):
+            return
+        if isinstance(arrival.message, Publish):
+            crossed = self.tally.crossings.setdefault(arrival.message.publication.id, [])
+            crossed.append((arrival.source, arrival.target))
+        self._feed(arrival.target, Receive(arrival.source, arrival.message))
+
+    def _notice(self, notice: Notice) -> None:
+        if not self.network.heed(notice):
+            return
+        up = notice.session is not None
+        if up and self.network.is_joined(notice.router, notice.neighbor):
+            self.history.link_joined(self.now, notice.router, notice.neighbor)
+        self._feed(notice.router, (LinkUp if up else LinkDown)(notice.neighbor))
+
+    def _take_down(self, a: str, b: str, reason: str) -> None:
+        if self.network.take_down(a, b, reason):
+            self._note_down(a, b, reason)
+
+    def _bring_up(self, a: str, b: str, reason: str) -> None:
+        if self.network.bring_up(a, b, reason):
+            self.trace.remark(self.now, f"link {a}-{b} is up")
+
+    def _note_down(self, a: str, b: str, reason: str) -> None:
+        self.trace.remark(self.now, f"link {a}-{b} is down: {reason}")
+        self.history.link_down(self.now, a, b)
+
+    def _feed(self, name: str, event: Input) -> None:
+        """Give one input to one router, and carry out what it wants done."""
+        self.tally.inputs += 1
+        if self.tally.inputs > self._inputs_max:
+            raise LimitError(
+                "SIMULATION_INPUTS_MAX", self._inputs_max, None, "the inputs of the simulation"
+            )
+        is_publication = isinstance(event, ClientPublish) or (
+            isinstance(event, Receive) and isinstance(event.message, Publish)
+        )
+        self.tally.content_matches += is_publication
+        router = self.routers[name]
+        effects = router.handle(event, self.now)
+        self.trace.note(self.now, name, event, effects)
+        if self._validate:
+            router.validate()
+        for effect in effects:
+            self._carry_out(name, effect)
+
+    def _carry_out(self, router: str, effect: Effect) -> None:
+        history, now = self.history, self.now
+        match effect:
+            case Send(neighbor, message):
+                self.tally.messages[type(message).__name__.lower()] += 1
+                self.network.send(router, neighbor, message)
+            case Deliver(client, subscriptions, publication):
+                for id_ in subscriptions:
+                    name = SubscriptionName(router, client, id_)
+                    history.delivered(now, publication.id, name)
+            case Subscribed(client, id_):
+                history.subscribed(now, SubscriptionName(router, client, id_))
+            case Unsubscribed(client, id_):
+                history.unsubscribed(now, SubscriptionName(router, client, id_))
+            case Accepted(_, id_):
+                history.accepted(now, id_)
+            case Refused(client, subject, _):
+                history.refused(now, ClientName(router, client), subject)
+            case CloseLink(neighbor, reason):
+                self.tally.links_closed += 1
+                if self.network.close(router, neighbor):
+                    self._note_down(router, neighbor, reason)

@@ -1,0 +1,51 @@
+"""Addresses as people write them: `host:port`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sapwood.errors import InputError
+
+PORT_DEFAULT: Final = 7411
+PORT_MAX: Final = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A host (a name or an IP address, without brackets) and a TCP port; 0 means any free one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str, *, listening: bool = False) -> Address:
+    """The address of `host:port`, `host` (port 7411) or `[ipv6]:port`.
+
+    Port 0 is accepted only for `listening`. Raises `InputError` with the form that is expected.
+    """
+    host, port = _divide(text)
+    if not host or any(character.isspace() for character in host):
+        raise InputError(f"{text!r} is no address: write host:port, such as 127.0.0.1:7411")
+    if not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > PORT_MAX:
+        raise InputError(f"{text!r}: the port is a number from 1 to {PORT_MAX}, not {port!r}")
+    if int(port) == 0 and not listening:
+        raise InputError(f"{text!r}: port 0 means any free port, which only a listener can ask for")
+    return Address(host, int(port))
+
+
+def _divide(text: str) -> tuple[str, str]:
+    """Host and port as texts; the host is empty where the text has no such form."""
+    if text.startswith("["):
+        host, bracket, rest = text[1:].partition("]")
+        if not bracket or (rest and not rest.startswith(":")):
+            return "", ""
+        return host, rest[1:] if rest else str(PORT_DEFAULT)
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        return text, str(PORT_DEFAULT)
+    # An IPv6 address without brackets would be cut at its last colon.
+    return ("", "") if ":" in host else (host, port)

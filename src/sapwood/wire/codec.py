@@ -1,0 +1,156 @@
+"""Messages to frames and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from sapwood.errors import FrameError, HandshakeError, PeerError
+from sapwood.limits import FRAME_BYTES_CEILING, FRAME_BYTES_MAX, GREETING_BYTES_MAX
+from sapwood.wire.foreign import Foreign, identify
+from sapwood.wire.frames import HEADER_BYTES, FrameSplitter, frame
+from sapwood.wire.greetings import (
+    Greeting,
+    Hello,
+    Role,
+    Welcome,
+    decode_greeting,
+    encode_greeting,
+)
+from sapwood.wire.messages import (
+    BrokerMessage,
+    ClientMessage,
+    Delivery,
+    LinkMessage,
+    Message,
+)
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_CLIENT: Final = msgspec.msgpack.Decoder(ClientMessage)
+_BROKER: Final = msgspec.msgpack.Decoder(BrokerMessage)
+_LINK: Final = msgspec.msgpack.Decoder(LinkMessage)
+
+_NIL: Final = Raw(b"\xc0")
+_ID_HEADER_BYTES: Final = 5
+"""At most so many bytes stand before a text in MessagePack."""
+
+
+def greeting_frame(greeting: Greeting) -> bytes:
+    """The frame of a greeting."""
+    return frame(encode_greeting(greeting))
+
+
+def append_message(buffer: bytearray, message: Message) -> None:
+    """Put the frame of a message at the end of `buffer`."""
+    start = len(buffer)
+    _ENCODER.encode_into(message, buffer, start + HEADER_BYTES)
+    size = len(buffer) - start - HEADER_BYTES
+    buffer[start : start + HEADER_BYTES] = size.to_bytes(HEADER_BYTES, "big")
+
+
+def append_delivery(
+    buffer: bytearray, subscriptions: tuple[str, ...], publication: Raw, frame_bytes_max: int
+) -> None:
+    """Put the frame of a delivery at the end of `buffer`, or several where the ids are too many.
+
+    `publication` is at most `frame_bytes_max - limits.FRAME_OVERHEAD_BYTES` long.
+    """
+    start = len(buffer)
+    append_message(buffer, Delivery(subscriptions, publication))
+    if len(buffer) - start - HEADER_BYTES <= frame_bytes_max:
+        return
+    del buffer[start:]
+    for ids in _portions(subscriptions, frame_bytes_max // 2):
+        append_message(buffer, Delivery(ids, _NIL, more=True))
+    append_message(buffer, Delivery((), publication))
+
+
+def _portions(ids: Sequence[str], bytes_max: int) -> list[tuple[str, ...]]:
+    """The ids in order, in groups that take at most `bytes_max` bytes each (one id at least)."""
+    groups: list[tuple[str, ...]] = []
+    group: list[str] = []
+    total = 0
+    for one in ids:
+        size = len(one.encode()) + _ID_HEADER_BYTES
+        if group and total + size > bytes_max:
+            groups.append(tuple(group))
+            group, total = [], 0
+        group.append(one)
+        total += size
+    groups.append(tuple(group))
+    return groups
+
+
+class Decoder:
+    """Bytes of one direction of a connection to its greeting and messages, whatever the chunks.
+
+    The first frame is a greeting. Which union the later frames belong to follows from it: after a
+    client's `Hello` come `ClientMessage`s, after a broker's `LinkMessage`s, and what follows a
+    `Welcome` is what the one who was welcomed expects (`role`, the role of this end; `None` at
+    the accepting end).
+
+    `frame_bytes_max` bounds a frame; a client takes over what its broker's `Welcome` says.
+
+    `feed` never raises. The first fault ends the stream: `error` says what it was, and `foreign`
+    what the peer seems to speak if it was not ours at all.
+    """
+
+    __slots__ = ("_decode", "_role", "_splitter", "error", "foreign", "frame_bytes_max")
+
+    def __init__(self, role: Role | None, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+        self.frame_bytes_max = frame_bytes_max
+        self.error: PeerError | None = None
+        self.foreign: Foreign | None = None
+        self._role = role
+        self._splitter = FrameSplitter(GREETING_BYTES_MAX)
+        self._decode: (
+            msgspec.msgpack.Decoder[ClientMessage]
+            | msgspec.msgpack.Decoder[BrokerMessage]
+            | msgspec.msgpack.Decoder[LinkMessage]
+            | None
+        ) = None
+
+    def feed(self, data: bytes) -> list[Greeting | Message]:
+        """All that `data` completes, in order."""
+        found: list[Greeting | Message] = []
+        if self.error is not None:
+            return found
+        try:
+            for body in self._splitter.split(data):
+                if self._decode is None:
+                    found.append(self._greeting(body))
+                else:
+                    found.append(self._decode.decode(body))
+        except PeerError as error:
+            self.error = self._explained(error)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self.error = FrameError(f"a frame holds no message of this connection: {error}")
+        return found
+
+    def _greeting(self, body: bytes) -> Greeting:
+        greeting = decode_greeting(body)
+        if isinstance(greeting, Hello) != (self._role is None):
+            raise HandshakeError("both ends of the connection want to be the same end of it")
+        role = greeting.role if isinstance(greeting, Hello) else self._role
+        if role is Role.BROKER:
+            self._decode = _LINK
+        else:
+            self._decode = _CLIENT if self._role is None else _BROKER
+        self._splitter.body_bytes_max = self.frame_bytes_max
+        if isinstance(greeting, Welcome) and role is Role.CLIENT:
+            self._splitter.body_bytes_max = min(greeting.frame_bytes_max, FRAME_BYTES_CEILING)
+        return greeting
+
+    def _explained(self, error: PeerError) -> PeerError:
+        """The error, with what the peer seems to speak where a frame is too large to be one."""
+        header = self._splitter.header
+        if header is None or self._decode is not None:
+            return error
+        self.foreign = identify(header)
+        return HandshakeError(
+            f"the peer does not speak Sapwood's protocol: it begins with {header!r}, "
+            f"which looks like {self.foreign.name}"
+        )

@@ -1,0 +1,170 @@
+"""The first frame each way: who speaks, and whether the two can talk.
+
+Every greeting begins with the magic, the version of the protocol and its own kind, in every
+version there will ever be, so that two versions can at least tell each other apart. Fields are
+only ever added at the end.
+
+::
+
+    the one who connects                    the one who accepts
+    Hello (client)                    ->
+                                      <-    Welcome, or Refusal and the end
+    Hello (broker)                    ->
+                                      <-    Welcome, or Refusal and the end
+    LinkEstablished (a message), or the end
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sapwood.errors import HandshakeError
+from sapwood.limits import ID_CHARS_MAX, NAME_CHARS_MAX, REASON_CHARS_MAX
+
+MAGIC: Final = "sapwood"
+VERSION: Final = 1
+
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+Reason: TypeAlias = Annotated[str, Meta(max_length=REASON_CHARS_MAX)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
+
+
+class Role(StrEnum):
+    """Who connects: a client of the broker, or a broker that wants a link."""
+
+    CLIENT = "client"
+    BROKER = "broker"
+
+
+class RefusalCode(StrEnum):
+    """Why a greeting was not welcome, for programs; the reason beside it is for people."""
+
+    VERSION = "version"
+    SETTINGS = "settings"
+    NAME_TAKEN = "name taken"
+    ITSELF = "itself"
+    ALREADY_LINKED = "already linked"
+    BARRED = "barred"
+    FULL = "full"
+    LATE = "late"
+    NOT_UNDERSTOOD = "not understood"
+
+    @property
+    def final(self) -> bool:
+        """Whether a broker's trying again is pointless as long as both ends run."""
+        return self in (RefusalCode.ITSELF, RefusalCode.BARRED)
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same greeting may be welcome a little later."""
+        return self in (RefusalCode.FULL, RefusalCode.LATE)
+
+
+class _Preamble(Struct, array_like=True, frozen=True):
+    magic: str
+    version: int
+    kind: str
+
+
+class Hello(Struct, array_like=True, frozen=True, kw_only=True):
+    """Who connects.
+
+    `session` tells one run of a client or broker from the next under the same `name`.
+    `acknowledged` is the last publication of the session that the client knows to be accepted.
+    `routing` (brokers) is the routing protocol, which both ends of a link must share, as they must
+    share `frame_bytes_max` (brokers).
+    """
+
+    magic: Literal["sapwood"] = "sapwood"
+    version: int = VERSION
+    kind: Literal["hello"] = "hello"
+    role: Role
+    name: Name
+    session: Name
+    acknowledged: Count = 0
+    routing: str = ""
+    frame_bytes_max: Count = 0
+
+
+class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
+    """Who accepts, and that the other is welcome.
+
+    `received` is the last publication of the client's session that the broker has received: what
+    comes after it has to be sent again. `frame_bytes_max` bounds what may be sent.
+    """
+
+    magic: Literal["sapwood"] = "sapwood"
+    version: int = VERSION
+    kind: Literal["welcome"] = "welcome"
+    name: Name
+    session: Name
+    received: Count = 0
+    routing: str = ""
+    frame_bytes_max: Count
+
+
+class Refusal(Struct, array_like=True, frozen=True, kw_only=True):
+    """The greeting was not welcome; the connection ends after this frame.
+
+    `name` is the refusing broker's.
+    """
+
+    magic: Literal["sapwood"] = "sapwood"
+    version: int = VERSION
+    kind: Literal["refusal"] = "refusal"
+    code: RefusalCode
+    reason: Reason
+    name: str = ""
+
+
+Greeting: TypeAlias = Hello | Welcome | Refusal
+
+_KINDS: Final[dict[str, type[Hello] | type[Welcome] | type[Refusal]]] = {
+    "hello": Hello,
+    "welcome": Welcome,
+    "refusal": Refusal,
+}
+
+
+class VersionMismatchError(HandshakeError):
+    """The peer speaks another version of the protocol: `version`."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        super().__init__(
+            f"the peer speaks version {version} of the protocol, this is version {VERSION}; "
+            "install the same release of Sapwood at both ends"
+        )
+
+    def __reduce__(self) -> tuple[type[VersionMismatchError], tuple[int]]:
+        return type(self), (self.version,)
+
+
+def encode_greeting(greeting: Greeting) -> bytes:
+    """The body of a greeting's frame."""
+    return msgspec.msgpack.encode(greeting)
+
+
+def decode_greeting(body: bytes) -> Greeting:
+    """The greeting in a first frame's body.
+
+    Raises `VersionMismatchError` for another version and `HandshakeError` for all that is no
+    greeting.
+    """
+    try:
+        preamble = msgspec.msgpack.decode(body, type=_Preamble)
+        if preamble.magic != MAGIC:
+            raise HandshakeError("the first frame is no greeting of Sapwood: its magic is wrong")
+        if preamble.version != VERSION:
+            raise VersionMismatchError(preamble.version)
+        kind = _KINDS.get(preamble.kind)
+        if kind is None:
+            raise HandshakeError("the first frame is a greeting of an unknown kind")
+        return msgspec.msgpack.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HandshakeError(f"the first frame is no greeting of Sapwood: {error}") from error

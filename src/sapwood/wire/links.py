@@ -1,0 +1,62 @@
+"""What routers say to each other, as messages of a link and back."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Raw
+
+from sapwood.errors import FrameError, InputError, InvariantError
+from sapwood.language import parse_filter
+from sapwood.model.publication import Publication
+from sapwood.routing import messages as routing
+from sapwood.wire.messages import LinkConfirm, LinkPublish, LinkSubscribe, LinkUnsubscribe
+from sapwood.wire.publications import EncodedPublications, decode_publication
+
+RoutingMessage: TypeAlias = LinkPublish | LinkSubscribe | LinkUnsubscribe | LinkConfirm
+"""The messages of a link that concern the router."""
+
+
+def to_link(message: routing.Message, encoded: EncodedPublications) -> RoutingMessage:
+    """The message of a link that carries a router's message."""
+    match message:
+        case routing.Publish(origin, hops, publication):
+            return LinkPublish(origin, hops, encoded.encoded(publication))
+        case routing.Subscribe(key, wanted):
+            return LinkSubscribe(key, str(wanted))
+        case routing.Unsubscribe(key):
+            return LinkUnsubscribe(key)
+        case routing.Confirm(key):
+            return LinkConfirm(key)
+
+
+def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.Message:
+    """The router's message that a message of a link carries.
+
+    The bytes of a publication are remembered in `encoded`. Raises `FrameError` for a filter or a
+    publication that the neighbor should not have let pass.
+    """
+    try:
+        match message:
+            case LinkPublish(origin, hops, body):
+                publication = remembered(body, encoded)
+                return routing.Publish(origin, hops, publication)
+            case LinkSubscribe(key, text):
+                return routing.Subscribe(key, parse_filter(text))
+            case LinkUnsubscribe(key):
+                return routing.Unsubscribe(key)
+            case LinkConfirm(key):
+                return routing.Confirm(key)
+    except InputError as error:
+        raise FrameError(f"the neighbor passed on what it should have refused: {error}") from error
+    raise InvariantError(f"no message of a router: {message!r}")
+
+
+def remembered(body: Raw, encoded: EncodedPublications) -> Publication:
+    """The publication in these bytes, which are remembered for sending it on.
+
+    Raises `InputError` as `decode_publication`.
+    """
+    publication = decode_publication(body)
+    encoded.remember(publication, body)
+    return publication

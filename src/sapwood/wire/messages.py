@@ -1,0 +1,197 @@
+"""Messages: every frame after the greeting, as tagged arrays, one union a direction.
+
+A publication travels as the bytes its publisher made (`Raw`): a hop reads them once, to match,
+and sends the same bytes on. Filters travel as canonical text.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Raw, Struct
+
+from sapwood.wire.greetings import Count, Id, Name, Reason
+
+Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
+"""The number of a publication in its client's session, counted from 1 without gaps."""
+
+
+class GoodbyeCode(StrEnum):
+    """Why a connection ends, for programs; the reason beside it is for people."""
+
+    DONE = "done"
+    SHUTDOWN = "shutdown"
+    SILENT = "silent"
+    SLOW_CONSUMER = "slow consumer"
+    REPLACED = "replaced"
+    ALREADY_LINKED = "already linked"
+    BARRED = "barred"
+    PROTOCOL = "protocol"
+
+    @property
+    def final(self) -> bool:
+        """Whether connecting again is pointless as long as both ends run."""
+        return self is GoodbyeCode.BARRED
+
+
+# Both ways ---------------------------------------------------------------------------------------
+
+
+class Ping(Struct, array_like=True, frozen=True, tag=1, gc=False):
+    """Are you there? Answered by `Pong`."""
+
+
+class Pong(Struct, array_like=True, frozen=True, tag=2, gc=False):
+    """Yes."""
+
+
+class Goodbye(Struct, array_like=True, frozen=True, tag=3, gc=False):
+    """The sender ends the connection; nothing follows this frame."""
+
+    code: GoodbyeCode
+    reason: Reason
+
+
+# Client to broker --------------------------------------------------------------------------------
+
+
+class SubscribeRequest(Struct, array_like=True, frozen=True, tag=10, gc=False):
+    """The client subscribes under an id of its own; answered by a reply or a refusal."""
+
+    id: Id
+    filter: str
+
+
+class UnsubscribeRequest(Struct, array_like=True, frozen=True, tag=11, gc=False):
+    """The client withdraws a subscription."""
+
+    id: Id
+
+
+class PublishRequest(Struct, array_like=True, frozen=True, tag=12, gc=False):
+    """The client publishes; answered by a cumulative `AcceptedReply` or by a refusal."""
+
+    sequence: Sequence
+    publication: Raw
+
+
+# Broker to client --------------------------------------------------------------------------------
+
+
+class SubscribedReply(Struct, array_like=True, frozen=True, tag=20, gc=False):
+    """The subscription is in force in the whole overlay."""
+
+    id: Id
+
+
+class UnsubscribedReply(Struct, array_like=True, frozen=True, tag=21, gc=False):
+    """The subscription is withdrawn; no delivery for it follows."""
+
+    id: Id
+
+
+class SubscriptionRefused(Struct, array_like=True, frozen=True, tag=22, gc=False):
+    """What was asked about a subscription was not done."""
+
+    id: Id
+    reason: Reason
+
+
+class AcceptedReply(Struct, array_like=True, frozen=True, tag=23, gc=False):
+    """All publications up to this one are accepted, but for those refused before."""
+
+    through: Sequence
+
+
+class PublicationRefused(Struct, array_like=True, frozen=True, tag=24, gc=False):
+    """A publication was not accepted; sent before the `AcceptedReply` that passes it."""
+
+    sequence: Sequence
+    reason: Reason
+
+
+class Delivery(Struct, array_like=True, frozen=True, tag=25):
+    """A publication and the client's subscriptions that match it.
+
+    Where the ids are too many for one frame, all frames but the last have `more` set, and only
+    the last carries the publication.
+    """
+
+    subscriptions: tuple[str, ...]
+    publication: Raw
+    more: bool = False
+
+
+# Broker to broker --------------------------------------------------------------------------------
+
+
+class LinkEstablished(Struct, array_like=True, frozen=True, tag=30, gc=False):
+    """The broker that connected takes the link into use; the link is up for both from here on."""
+
+
+class LinkSubscribe(Struct, array_like=True, frozen=True, tag=31, gc=False):
+    """`routing.messages.Subscribe`."""
+
+    key: str
+    filter: str
+
+
+class LinkUnsubscribe(Struct, array_like=True, frozen=True, tag=32, gc=False):
+    """`routing.messages.Unsubscribe`."""
+
+    key: str
+
+
+class LinkConfirm(Struct, array_like=True, frozen=True, tag=33, gc=False):
+    """`routing.messages.Confirm`."""
+
+    key: str
+
+
+class LinkPublish(Struct, array_like=True, frozen=True, tag=34, gc=False):
+    """`routing.messages.Publish`."""
+
+    origin: Name
+    hops: Count
+    publication: Raw
+
+
+class LinkCongestion(Struct, array_like=True, frozen=True, tag=35, gc=False):
+    """Beyond the sender, publications pile up (or no longer do): hold publishers back."""
+
+    congested: bool
+
+
+ClientMessage: TypeAlias = (
+    PublishRequest | SubscribeRequest | UnsubscribeRequest | Ping | Pong | Goodbye
+)
+"""What a client may send once it is welcome."""
+
+BrokerMessage: TypeAlias = (
+    Delivery
+    | AcceptedReply
+    | PublicationRefused
+    | SubscribedReply
+    | UnsubscribedReply
+    | SubscriptionRefused
+    | Ping
+    | Pong
+    | Goodbye
+)
+"""What a broker may send to a client it has welcomed."""
+
+LinkMessage: TypeAlias = (
+    LinkPublish
+    | LinkSubscribe
+    | LinkUnsubscribe
+    | LinkConfirm
+    | LinkCongestion
+    | LinkEstablished
+    | Ping
+    | Pong
+    | Goodbye
+)
+"""What two brokers say to each other once the link is agreed."""
+
+Message: TypeAlias = ClientMessage | BrokerMessage | LinkMessage

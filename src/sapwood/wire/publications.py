@@ -1,0 +1,153 @@
+"""Publications as bytes: made once by the publisher, read once at each hop, never made again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from sapwood.errors import InputError, InvalidValueError, InvariantError, LimitError
+from sapwood.limits import (
+    FRAME_BYTES_MAX,
+    FRAME_OVERHEAD_BYTES,
+    ID_CHARS_MAX,
+    INTEGER_MAX,
+    INTEGER_MIN,
+    RECORD_DEPTH_MAX,
+)
+from sapwood.model.publication import Publication
+from sapwood.wire.names import check_id
+
+
+class PublicationBody(Struct, array_like=True, frozen=True):
+    """A publication in MessagePack: an array of its id and its attributes as they were given."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
+    attributes: Mapping[str, Any]
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(PublicationBody)
+
+
+def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BYTES_MAX) -> Raw:
+    """The bytes of a publication, for every frame that carries it.
+
+    Raises `InvalidValueError` for what cannot travel (an array that holds a date, a text that is
+    no Unicode) and `LimitError` for an id or a publication that is too long for its frames.
+    """
+    check_id("publication", publication.id)
+    _check_arrays(publication)
+    encoded = _ENCODER.encode(PublicationBody(publication.id, publication.attributes))
+    bytes_max = frame_bytes_max - FRAME_OVERHEAD_BYTES
+    if len(encoded) > bytes_max:
+        subject = f"the encoded size of publication {publication.id!r}, bytes,"
+        raise LimitError("FRAME_BYTES_MAX", bytes_max, len(encoded), subject)
+    return Raw(encoded)
+
+
+def decode_body(encoded: Raw | bytes) -> PublicationBody:
+    """The id and the attributes in the bytes of a publication, unchecked but for their form.
+
+    Raises `InputError` for bytes that are no publication.
+    """
+    try:
+        return _DECODER.decode(encoded)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"these bytes are no publication: {error}") from None
+
+
+def decode_publication(encoded: Raw | bytes) -> Publication:
+    """The publication in these bytes.
+
+    Raises `InputError` (or one of its kinds) for bytes that are no publication, and for values
+    that no publication may hold.
+    """
+    body = decode_body(encoded)
+    publication = Publication(body.id, body.attributes)
+    _check_arrays(publication)
+    return publication
+
+
+class EncodedPublications:
+    """The bytes of the publication that is being handled.
+
+    One entry: a router answers one publication at a time, and hands out the very object it was
+    given. It depends on nothing but that object, which never changes.
+    """
+
+    __slots__ = ("_encoded", "_frame_bytes_max", "_publication")
+
+    def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+        self._frame_bytes_max = frame_bytes_max
+        self._publication: Publication | None = None
+        self._encoded = Raw()
+
+    def remember(self, publication: Publication, encoded: Raw) -> None:
+        """These are the publication's bytes."""
+        self._publication = publication
+        self._encoded = encoded
+
+    def encoded(self, publication: Publication) -> Raw:
+        """The publication's bytes: those remembered, or made now."""
+        if publication is not self._publication:
+            self.remember(publication, encode_publication(publication, self._frame_bytes_max))
+        return self._encoded
+
+
+def _plain(value: object) -> object:
+    """What the encoder does not know but a record may hold, as what it knows."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    raise InvariantError(f"a {type(value).__name__} was not found when the record was checked")
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_plain)
+
+
+def _check_arrays(publication: Publication) -> None:
+    """Look into arrays, which filters do not see and the model therefore did not check.
+
+    What JSON has may be in them, and no deeper than `limits.RECORD_DEPTH_MAX`: otherwise one hop
+    could read what the next cannot.
+    """
+    if not publication.invisible:
+        return
+    level: list[tuple[str, object]] = list(publication.attributes.items())
+    for _ in range(RECORD_DEPTH_MAX):
+        deeper: list[tuple[str, object]] = []
+        for name, value in level:
+            if isinstance(value, Mapping):
+                for key in value:
+                    if not isinstance(key, str):
+                        raise InvalidValueError(name, "an attribute name is a text")
+                    _check_carried(name, key)
+                deeper.extend((name, inner) for inner in value.values())
+            elif isinstance(value, list | tuple):
+                deeper.extend((name, inner) for inner in value)
+            else:
+                _check_carried(name, value)
+        if not deeper:
+            return
+        level = deeper
+    raise LimitError(
+        "RECORD_DEPTH_MAX", RECORD_DEPTH_MAX, None, f"the nesting of attribute {level[0][0]!r}"
+    )
+
+
+def _check_carried(name: str, value: object) -> None:
+    if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
+        raise InvalidValueError(name, f"{value} needs more than 64 bits; send it as text")
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidValueError(name, f"{value!r} holds half of a surrogate pair") from None
+    if value is not None and not isinstance(value, bool | int | float | str):
+        raise InvalidValueError(
+            name, f"an array may hold what JSON has, not a {type(value).__name__}; convert it first"
+        )

@@ -1,0 +1,1 @@
+"""Generators of subscriptions and publications, seeded and streaming."""

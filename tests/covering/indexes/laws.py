@@ -1,0 +1,119 @@
+"""What every exact covering index must do (Shen T-9), as a state machine and as examples."""
+
+from __future__ import annotations
+
+from hypothesis import assume
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from sapwood import parse_filter
+from sapwood.covering.protocol import CoveringIndex
+from sapwood.model.filter import Filter
+from tests.matching.posets.nesting import EQUIVALENT, any_filters
+
+MIXED = tuple(
+    map(
+        parse_filter,
+        (
+            "airline = 'UA' and price < 300",
+            "price < 300",
+            "price <= 300",
+            "airline = 'UA'",
+            "airline like 'U%'",
+            "airline like '%A'",
+            "exists airline",
+            "airline = 'UA' and price < 200 and seats > 1",
+            "airline in ('UA', 'LH')",
+            "airline = 'UA' or price < 300",
+            "price < 150 or price > 100 and price < 300",
+            "price < 100 or seats > 5",
+            "seats is null",
+            "seats is null or seats > 3",
+            "halted",
+            "not halted",
+            "price = 250",
+            f"price > {2**53}",
+            f"price >= {2**53 + 1}",
+            f"price >= {2**53 + 2}",
+            "price > 1 and price < 2 or price > 3 and price < 4",
+            "true",
+            "false",
+        ),
+    )
+)
+"""Filters of all shapes around one another."""
+
+
+def covers_of(filters: dict[int, Filter], wanted: Filter) -> set[int]:
+    """C(s): whoever covers a filter, but not itself."""
+    return {key for key, f in filters.items() if f.covers(wanted) and f != wanted}
+
+
+def covered_by(filters: dict[int, Filter], wide: Filter) -> set[int]:
+    """Whoever a filter covers, but not itself."""
+    return {key for key, f in filters.items() if wide.covers(f) and f != wide}
+
+
+def check_all_pairs(index: CoveringIndex) -> None:
+    """Every question about the mixed filters, with all of them held, then with half of them."""
+    filters = dict(enumerate(dict.fromkeys((*MIXED, *EQUIVALENT))))
+    wanted = list(filters.values())
+    for key, held in filters.items():
+        index.add(key, held)
+    for remaining in (sorted(filters), sorted(filters)[::2]):
+        for key in sorted(filters.keys() - set(remaining)):
+            index.remove(key)
+            del filters[key]
+        index.validate()
+        for asked in wanted:
+            expected = covers_of(filters, asked)
+            found = index.cov(asked, len(filters))
+            assert (set(found), len(found)) == (expected, len(expected)), str(asked)
+            below = index.covered(asked)
+            assert (set(below), len(below)) == (
+                covered_by(filters, asked),
+                len(covered_by(filters, asked)),
+            ), str(asked)
+
+
+class IndexMachine(RuleBasedStateMachine):
+    """Any sequence of additions, removals and questions."""
+
+    def index(self) -> CoveringIndex:
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tried = self.index()
+        self.filters: dict[int, Filter] = {}
+
+    @rule(many=st.lists(st.one_of(any_filters(), st.sampled_from(MIXED)), min_size=1, max_size=4))
+    def add(self, many: list[Filter]) -> None:
+        for wanted in many:
+            if wanted not in self.filters.values():
+                key = next(k for k in range(len(self.filters) + 1) if k not in self.filters)
+                self.tried.add(key, wanted)
+                self.filters[key] = wanted
+
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        assume(self.filters)
+        key = data.draw(st.sampled_from(sorted(self.filters)))
+        self.tried.remove(key)
+        del self.filters[key]
+
+    @rule(data=st.data(), limit=st.integers(1, 4))
+    def ask(self, data: st.DataObject, limit: int) -> None:
+        held = sorted(self.filters.items())
+        stored = st.sampled_from([f for _, f in held]) if held else st.nothing()
+        wanted = data.draw(st.one_of(stored, any_filters(), st.sampled_from(MIXED)))
+        expected = covers_of(self.filters, wanted)
+        found = self.tried.cov(wanted, limit)
+        assert len(found) == len(set(found)) == min(limit, len(expected))
+        assert set(found) <= expected
+        assert set(self.tried.covered(wanted)) == covered_by(self.filters, wanted)
+
+    @invariant()
+    def valid(self) -> None:
+        self.tried.validate()
+        assert len(self.tried) == len(self.filters)

@@ -1,0 +1,286 @@
+"""One line to a value and back."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
+from sapwood.files.lines import (
+    decode_publication,
+    decode_subscription,
+    encode_publication,
+    encode_subscription,
+)
+from sapwood.language import parse_filter
+from sapwood.limits import LINE_BYTES_MAX
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+from sapwood.model.subscription import Subscription
+from tests.strategies import filters, nested_records
+
+
+def subscription_line(**members: Any) -> bytes:
+    """A good line, with some members exchanged."""
+    return json.dumps({"id": "s1", "filter": "price > 10", **members}).encode()
+
+
+def publication_line(**members: Any) -> bytes:
+    """A good line, with some members exchanged."""
+    return json.dumps({"id": "p1", "attributes": {"price": 12}, **members}).encode()
+
+
+def test_decode_subscription_reads_id_filter_and_home() -> None:
+    line = b'{"id": "s1", "filter": "price > 10", "home": "r7"}'
+    assert decode_subscription(line) == Subscription("s1", parse_filter("price > 10"), "r7")
+
+
+def test_decode_publication_reads_id_attributes_and_home() -> None:
+    line = decode_publication(b'{"id": "p1", "attributes": {"a": {"b": 1}}, "home": "r1"}')
+    assert line.publication == Publication("p1", {"a": {"b": 1}})
+    assert line.home == "r1"
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"home":null,"id":"x","filter":"a"}', b'{"id":"x","filter":"a"}']
+)
+def test_decode_subscription_takes_null_for_absent(line: bytes) -> None:
+    assert decode_subscription(line).home is None
+
+
+def test_decode_publication_takes_null_documents_for_absent() -> None:
+    assert decode_publication(publication_line(document=None, home=None)).home is None
+
+
+def test_decode_publication_counts_arrays_and_carries_them() -> None:
+    publication = decode_publication(
+        publication_line(attributes={"tags": ["a"], "n": 1})
+    ).publication
+    assert publication.attributes == {"tags": ["a"], "n": 1}
+    assert publication.record == {"n": 1}
+    assert publication.invisible == 1
+
+
+BAD_EITHER = [
+    pytest.param(b"", "blank", id="nothing"),
+    pytest.param(b"  \t", "blank", id="white space"),
+    pytest.param(b"price > 10", "not JSON: expecting value, at column 1", id="no JSON"),
+    pytest.param(b'{"id": "x"', "not JSON: expecting ',' delimiter, at column 11", id="half"),
+    pytest.param(b'{"id": "x"} {"id": "y"}', "not JSON: extra data, at column 13", id="two"),
+    pytest.param(b'["x"]', "one JSON object, not an array", id="an array"),
+    pytest.param(b'"x"', "one JSON object, not a text", id="a text"),
+    pytest.param(b"17", "one JSON object, not a number", id="a number"),
+    pytest.param(b"true", "one JSON object, not a boolean", id="a boolean"),
+    pytest.param(b"null", "one JSON object, not null", id="null"),
+    pytest.param(b'{"id": "\xff"}', "byte 9 of the line is not UTF-8", id="Latin-1"),
+    pytest.param(b'{"id": "\\ud800"}', "half of a surrogate pair", id="surrogate"),
+    pytest.param(b'{"id": NaN}', "NaN is not JSON", id="NaN"),
+    pytest.param(b'{"id": -Infinity}', "-Infinity is not JSON", id="infinity"),
+    pytest.param(b'{"id": 1e999}', "larger than 64 bits", id="overflow"),
+    pytest.param(b'{"id": ' + b"9" * 5000 + b"}", "larger than 64 bits", id="long integer"),
+    pytest.param(b'{"id": ' + b"[" * 5000 + b"]" * 5000 + b"}", "too deeply", id="deep"),
+    pytest.param(b'{"id": ' + b"[" * 5000, "too deeply", id="deep and half"),
+    pytest.param(b'{"id": "\\ud800", "x":' + b"[" * 99999, "too deeply", id="surrogate and deep"),
+    pytest.param(b"{}", 'needs an "id"', id="no id"),
+    pytest.param(b'{"id": null}', 'needs an "id"', id="null id"),
+    pytest.param(b'{"id": 7}', '"id" is a number; write it as text', id="number id"),
+    pytest.param(b'{"id": ""}', '"id" is empty', id="empty id"),
+    pytest.param(b'{"id": "x", "hom": "r1"}', "unknown key 'hom'; did you mean 'home'?", id="typo"),
+    pytest.param(b'{"id": "x", "xpath": "//a"}', "not supported in this version", id="xpath"),
+    pytest.param(
+        b'{"id": "x", "document": "<a/>"}', "not supported in this version", id="document"
+    ),
+    pytest.param(b'{"id": "x", "id": "y"}', "the name 'id' stands twice", id="repeated"),
+    pytest.param(b'{"id": "x", "id" : "y"}', "the name 'id' stands twice", id="repeated, spaced"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD_EITHER)
+def test_decode_names_what_is_wrong_with_any_line(line: bytes, reason: str) -> None:
+    with pytest.raises(InputError) as subscription:
+        decode_subscription(line)
+    with pytest.raises(InputError) as publication:
+        decode_publication(line)
+    assert reason in str(subscription.value)
+    assert reason in str(publication.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        pytest.param(subscription_line(filter=None), 'needs a "filter"', id="null"),
+        pytest.param(b'{"id": "s1"}', 'needs a "filter"', id="none"),
+        pytest.param(subscription_line(filter=7), '"filter" is a number', id="number"),
+        pytest.param(subscription_line(filter={"a": 1}), '"filter" is an object', id="object"),
+        pytest.param(subscription_line(home=7), '"home" is a number', id="home is a number"),
+        pytest.param(subscription_line(home=""), '"home" is empty', id="home is empty"),
+        pytest.param(subscription_line(attributes={}), "unknown key 'attributes'", id="mixed up"),
+    ],
+)
+def test_decode_subscription_names_what_is_wrong(line: bytes, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        decode_subscription(line)
+    assert reason in str(caught.value)
+
+
+def test_decode_subscription_gives_the_position_of_a_malformed_filter() -> None:
+    with pytest.raises(FilterSyntaxError) as caught:
+        decode_subscription(subscription_line(filter="price > 10 and"))
+    assert caught.value.position == len("price > 10 and")
+    assert caught.value.reason.startswith("filter: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        pytest.param(b'{"id": "p1"}', 'needs "attributes"', id="none"),
+        pytest.param(publication_line(attributes=None), 'needs "attributes"', id="null"),
+        pytest.param(publication_line(attributes=[1]), '"attributes" is an array', id="array"),
+        pytest.param(publication_line(attributes="a"), '"attributes" is a text', id="text"),
+        pytest.param(publication_line(home=[]), '"home" is an array', id="home is an array"),
+        pytest.param(publication_line(filter="a"), "unknown key 'filter'", id="mixed up"),
+    ],
+)
+def test_decode_publication_names_what_is_wrong(line: bytes, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        decode_publication(line)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+def test_decode_publication_names_the_attribute_of_an_impossible_value(value: int) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        decode_publication(publication_line(attributes={"a": {"b": value}}))
+    assert caught.value.attribute == "a.b"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id":"p1","attributes":{"a":1,"a":2}}',
+        b'{"id":"p1","attributes":{"a":{"b":1,"b":1}}}',
+        b'{"id":"p1","attributes":{"a":[{"b":1},{"b":1,"b":2}]}}',
+        b'{"id":"p1","attributes":{"\\u0061":1,"a":2}}',
+        b'{"id":"p1","attributes":{"t":"\\":","a":1,"a":2}}',
+    ],
+)
+def test_decode_publication_refuses_a_name_given_twice_anywhere(line: bytes) -> None:
+    with pytest.raises(InputError, match="stands twice in one object"):
+        decode_publication(line)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [{"t": '":'}, {'":': 1}, {"t": '" : ":'}, {"a": [{"b": 1}, {"b": 2}]}, {"t": "12:30:00"}],
+)
+def test_decode_publication_takes_colons_and_quotes_in_texts(attributes: dict[str, Any]) -> None:
+    line = publication_line(attributes=attributes)
+    assert decode_publication(line).publication.attributes == attributes
+
+
+def test_decode_refuses_a_line_that_is_too_long() -> None:
+    fits = publication_line(attributes={"t": "x" * (LINE_BYTES_MAX - 50)})
+    fits += b" " * (LINE_BYTES_MAX - len(fits))
+    assert decode_publication(fits).publication.id == "p1"
+    with pytest.raises(LimitError) as caught:
+        decode_publication(fits + b" ")
+    assert caught.value.name == "LINE_BYTES_MAX"
+
+
+def test_encode_publication_refuses_an_infinite_number() -> None:
+    with pytest.raises(InvalidValueError, match="inf cannot be written"):
+        encode_publication(Publication("p1", {"a": {"b": float("inf")}}))
+    with pytest.raises(InvalidValueError, match="inf cannot be written"):
+        encode_publication(Publication("p1", {"a": [1.0, float("-inf")]}))
+
+
+def test_encode_publication_writes_null_and_the_text_null_as_they_are() -> None:
+    attributes = {"a": None, "b": "null", "c": [None, 1]}
+    line = encode_publication(Publication("p1", attributes))
+    assert json.loads(line)["attributes"] == attributes
+
+
+def test_encode_publication_takes_any_mapping() -> None:
+    line = encode_publication(
+        Publication("p1", MappingProxyType({"a": MappingProxyType({"b": 1})}))
+    )
+    assert line == b'{"id":"p1","attributes":{"a":{"b":1}}}'
+
+
+def test_encode_publication_refuses_what_json_cannot_say() -> None:
+    with pytest.raises(InvalidValueError, match="cannot be written as JSON"):
+        encode_publication(Publication("p1", {"a": [object()]}))
+
+
+def test_encode_subscription_keeps_the_text_the_filter_was_read_from() -> None:
+    subscription = Subscription("s1", parse_filter("price>10  AND true"))
+    assert json.loads(encode_subscription(subscription))["filter"] == "price>10  AND true"
+
+
+def test_encode_subscription_prints_a_filter_without_a_text() -> None:
+    merged = parse_filter("a = 1").merge(parse_filter("a = 2")).filter
+    line = encode_subscription(Subscription("s1", merged, "r1"))
+    assert decode_subscription(line) == Subscription("s1", merged, "r1")
+
+
+@given(nested_records(), st.text(min_size=1, max_size=8), st.none() | st.sampled_from(("r1", "é")))
+def test_publication_lines_round_trip(
+    attributes: dict[str, Any], id_: str, home: str | None
+) -> None:
+    publication = Publication(id_, attributes)
+    if "Infinity" in json.dumps(attributes):
+        with pytest.raises(InvalidValueError, match="inf cannot be written"):
+            encode_publication(publication, home)
+        return
+    line = encode_publication(publication, home)
+    assert b"\n" not in line
+    decoded = decode_publication(line)
+    assert decoded.publication == publication
+    assert decoded.publication.record == publication.record
+    assert decoded.home == home
+
+
+@given(filters(), st.none() | st.just("r1"))
+def test_subscription_lines_round_trip(wanted: Filter, home: str | None) -> None:
+    subscription = Subscription("s1", wanted, home)
+    assert decode_subscription(encode_subscription(subscription)) == subscription
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":"), (" ,", " : "), (", ", "\t:")])
+def test_decode_publication_does_not_depend_on_white_space(separators: tuple[str, str]) -> None:
+    members = {"id": "p1", "attributes": {"a": {"b": [1, {"c": None}]}, "t": 'x":y'}}
+    line = json.dumps(members, separators=separators).encode()
+    assert decode_publication(line).publication.attributes == members["attributes"]
+
+
+FRAGMENTS = st.sampled_from(
+    (
+        *('{"id":"x"', ',"filter":', ',"attributes":', "{", "}", "[", "]", '"', ":", ",", "\\"),
+        *("NaN", "\\ud800", "\\ud83d\\ude00", "null", "true", "-0", "1e999", '"a"', "a > 1"),
+        *(" ", "\x00", "é"),
+    )
+)
+
+
+@given(st.lists(FRAGMENTS, max_size=14).map("".join).map(str.encode) | st.binary(max_size=40))
+def test_decode_raises_nothing_but_input_errors(line: bytes) -> None:
+    for decode in (decode_subscription, decode_publication):
+        with suppress(InputError):
+            decode(line)
+
+
+@given(st.lists(FRAGMENTS, max_size=14).map("".join).map(str.encode))
+def test_decode_blames_a_surrogate_only_where_there_is_one(line: bytes) -> None:
+    try:
+        decode_publication(line)
+    except InputError as error:
+        reason = str(error)
+    else:
+        reason = ""
+    assert "surrogate" not in reason or b"\\ud800" in line

@@ -1,0 +1,59 @@
+"""The file of rejected lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sapwood.errors import FileFormatError
+from sapwood.files.rejections import RejectedFile, StrictRejections
+
+
+def test_rejected_file_holds_one_object_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "out.rejected"
+    with RejectedFile(str(path)) as rejected:
+        rejected.reject("subs.jsonl", 3, "no good", '{"é"\n')
+        rejected.reject("pubs.jsonl", 1, "no better", "")
+    assert rejected.count == 2
+    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == [
+        {"file": "subs.jsonl", "line": 3, "reason": "no good", "text": '{"é"\n'},
+        {"file": "pubs.jsonl", "line": 1, "reason": "no better", "text": ""},
+    ]
+
+
+def test_rejected_file_is_not_made_when_nothing_is_rejected(tmp_path: Path) -> None:
+    with RejectedFile(str(tmp_path / "out.rejected")) as rejected:
+        pass
+    assert rejected.count == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rejected_file_of_an_earlier_run_goes_when_nothing_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "out.rejected"
+    path.write_text("old", encoding="utf-8")
+    with RejectedFile(str(path)):
+        assert path.read_text(encoding="utf-8") == "old"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("rejecting", [False, True])
+def test_rejected_file_stays_as_it_was_when_the_run_fails(
+    tmp_path: Path, *, rejecting: bool
+) -> None:
+    path = tmp_path / "out.rejected"
+    path.write_text("old", encoding="utf-8")
+    rejected = RejectedFile(str(path))
+    with pytest.raises(ZeroDivisionError), rejected:  # noqa: PT012 - the block is what is tested
+        if rejecting:
+            rejected.reject("subs.jsonl", 1, "no good", "")
+        raise ZeroDivisionError
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_strict_rejections_raise_with_the_place() -> None:
+    with pytest.raises(FileFormatError) as caught:
+        StrictRejections().reject("subs.jsonl", 3, "no good", "{")
+    assert str(caught.value) == "subs.jsonl, line 3: no good"

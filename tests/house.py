@@ -1,0 +1,277 @@
+"""The repository's rules, each a function from source text to the places that break it.
+
+`tests/test_house.py` applies them to the whole repository, and plants a breach of each to see that
+it is found.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PACKAGE: Final = ROOT / "src" / "sapwood"
+
+ROOMS: Final = (
+    ("errors",),
+    ("limits",),
+    ("model",),
+    ("language",),
+    ("matching",),
+    ("covering",),
+    ("overlay",),
+    ("routing",),
+    ("simulation",),
+    ("wire",),
+    ("session",),
+    ("files",),
+    ("server", "client"),
+    ("pipeline",),
+    ("workload",),
+    ("cli",),
+)
+"""The house from top to bottom: a room imports only from itself and from rooms above it. Rooms on
+one floor do not know each other."""
+
+PURE_ROOMS: Final = frozenset(room for floor in ROOMS[: ROOMS.index(("files",))] for room in floor)
+"""Rooms whose results depend on their arguments alone: no clock, no entropy, no file, no socket."""
+
+IMPURE_MODULES: Final = frozenset(
+    {
+        *("asyncio", "concurrent", "fcntl", "glob", "io", "multiprocessing", "os", "pathlib"),
+        *("random", "secrets", "selectors", "shutil", "signal", "socket", "ssl", "subprocess"),
+        *("sys", "tempfile", "threading", "time", "uuid"),
+    }
+)
+PURE_NAMES: Final = frozenset({"random.Random"})
+"""What an impure module offers and a pure room may use: a generator that was seeded outside."""
+
+EXCEPTIONS: Final = (
+    # An index saves and loads itself: engines take the folder, `storage` touches the files.
+    ("sapwood.matching", frozenset({"pathlib.Path"})),
+    ("sapwood.matching.storage", frozenset({"os.PathLike", "pathlib.Path", "shutil"})),
+    # Any number of threads may match at once, and one of them folds the tail.
+    ("sapwood.matching.columnar.engine", frozenset({"threading.Lock"})),
+)
+"""Module (and all below it), what it may import all the same. With the reason."""
+
+UNSAFE_MODULES: Final = frozenset({"cloudpickle", "dill", "marshal", "pickle", "shelve"})
+IMPURE_CALLS: Final = frozenset({"open", "print", "input"})
+UNSAFE_CALLS: Final = frozenset({"eval", "exec"})
+
+MODULE_LINES_MAX: Final = 600
+FUNCTION_LINES_MAX: Final = 70
+
+_MUTABLE: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_MUTABLE_CALLS: Final = frozenset(
+    {"list", "dict", "set", "bytearray", "defaultdict", "deque", "Counter", "OrderedDict"}
+)
+
+_STRAY: Final = re.compile(
+    r"\b(?:TODO|FIXME|XXX|HACK)\b"
+    r"|\b(?:neighbour|behaviour|colour|favour|honour|serialis|normalis|initialis|optimis|canonicalis"
+    r"|synchronis|organis|recognis|minimis|maximis|summaris|centre|cancelled by|licence)\w*"
+    r"|\b(?:pypi\.org|pythonhosted\.org)\b"
+    r"|\b(?:LLM|GPT|Claude|Copilot)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One Python file: its name in dotted form, its text and its syntax tree."""
+
+    module: str
+    text: str
+    tree: ast.Module
+
+    @classmethod
+    def of(cls, module: str, text: str) -> Source:
+        """Parse a text as the module of that name."""
+        return cls(module, text, ast.parse(text))
+
+    @property
+    def room(self) -> str:
+        """The room of a module of the package; `""` for the package's own front door."""
+        parts = self.module.split(".")
+        return parts[1] if len(parts) > 1 else ""
+
+
+Rule = Callable[[Source], Iterator[str]]
+
+
+def sources(folder: Path) -> list[Source]:
+    """All Python files under a folder."""
+    return [
+        Source.of(module_name(path, folder), path.read_text(encoding="utf-8"))
+        for path in sorted(folder.rglob("*.py"))
+    ]
+
+
+def module_name(path: Path, folder: Path) -> str:
+    """The dotted name of the module in the file `path`; `folder` is its package."""
+    parts = path.relative_to(folder.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(source: Source) -> Iterator[tuple[int, str]]:
+    """The line and the full name of everything imported, wherever the statement stands."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def imports_from_above(source: Source) -> Iterator[str]:
+    """A room imports only from itself and from rooms above it."""
+    floors = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+    own = floors.get(source.room)
+    if own is None:
+        yield f"{source.module}: no room of the house"
+        return
+    for line, name in imports(source):
+        room = name.split(".")[1] if name.startswith("sapwood.") else ""
+        if room in floors and room != source.room and floors[room] >= own:
+            yield f"{source.module}:{line}: imports {name}, which is not above it"
+
+
+def is_pure(source: Source) -> Iterator[str]:
+    """A pure room imports no clock, entropy, socket or file, and calls none."""
+    if source.room not in PURE_ROOMS:
+        return
+    allowed = PURE_NAMES.union(
+        *(names for module, names in EXCEPTIONS if f"{source.module}.".startswith(f"{module}."))
+    )
+    for line, name in imports(source):
+        if name.split(".")[0] in IMPURE_MODULES and name not in allowed:
+            yield f"{source.module}:{line}: imports {name}"
+    for line, call in _calls(source):
+        if call in IMPURE_CALLS:
+            yield f"{source.module}:{line}: calls {call}"
+
+
+def is_safe(source: Source) -> Iterator[str]:
+    """Nothing reads or writes pickles, or runs text as code."""
+    for line, name in imports(source):
+        if name.split(".")[0] in UNSAFE_MODULES:
+            yield f"{source.module}:{line}: imports {name}"
+    for line, call in _calls(source):
+        if call in UNSAFE_CALLS:
+            yield f"{source.module}:{line}: calls {call}"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            allowed = not (isinstance(node.value, ast.Constant) and node.value.value is False)
+            if allowed:
+                yield f"{source.module}:{node.value.lineno}: allows pickle"
+
+
+def fits_in_a_head(source: Source) -> Iterator[str]:
+    """Modules and functions have a length that one can keep in mind."""
+    length = source.text.count("\n")
+    if length > MODULE_LINES_MAX:
+        yield f"{source.module}: {length} lines"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            length = node.end_lineno - node.lineno + 1
+            if length > FUNCTION_LINES_MAX:
+                yield f"{source.module}:{node.lineno}: {node.name} has {length} lines"
+
+
+def has_no_module_state(source: Source) -> Iterator[str]:
+    """What a module holds never changes: no list, dictionary or set, no `global`."""
+    for node in source.tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            if names != ["__all__"] and node.value is not None and _is_mutable(node.value):
+                yield f"{source.module}:{node.lineno}: {', '.join(names)} can change"
+    for child in ast.walk(source.tree):
+        if isinstance(child, ast.Global):
+            yield f"{source.module}:{child.lineno}: global {', '.join(child.names)}"
+
+
+def has_slots(source: Source) -> Iterator[str]:
+    """Every dataclass has slots."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ClassDef):
+            for decorator in node.decorator_list:
+                call = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if _name(call) == "dataclass" and not _has_true(decorator, "slots"):
+                    yield f"{source.module}:{node.lineno}: {node.name} has no slots"
+
+
+def has_docstring(source: Source) -> Iterator[str]:
+    """Every module says what it is."""
+    if not ast.get_docstring(source.tree):
+        yield f"{source.module}: no docstring"
+
+
+def explains_bounds(source: Source) -> Iterator[str]:
+    """Every bound, or group of bounds, is followed by its docstring (for `sapwood.limits`)."""
+    waiting: list[str] = []
+    for node in source.tree.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            waiting.append(node.target.id)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            waiting = []
+    yield from (f"{source.module}: {name} has no docstring" for name in waiting)
+
+
+def stray_words(name: str, text: str) -> Iterator[str]:
+    """Notes to oneself, British spellings, and words that do not belong in the project."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = _STRAY.search(line)
+        if found:
+            yield f"{name}:{number}: {found.group()}"
+
+
+def unreferenced(all_sources: list[Source]) -> Iterator[str]:
+    """Modules that no other module imports, or names in a text (as lazily loaded ones are)."""
+    known = {source.module for source in all_sources}
+    used: set[str] = set()
+    for source in all_sources:
+        names = {name for _, name in imports(source)}
+        names |= {
+            node.value
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        for name in names:
+            used |= {name, name.rpartition(".")[0]} - {source.module}
+    packages = {module.rpartition(".")[0] for module in known}
+    # The plain twin of a compiled kernel is there for the tests to compare the two.
+    twins = {module for module in known if module.endswith(".kernels.plain")}
+    yield from sorted(known - used - packages - twins - {"sapwood.__main__"})
+
+
+def _calls(source: Source) -> Iterator[tuple[int, str]]:
+    """The line and the name of every call of a plain name."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.lineno, node.func.id
+
+
+def _is_mutable(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return _name(value.func) in _MUTABLE_CALLS
+    return isinstance(value, _MUTABLE)
+
+
+def _name(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _has_true(decorator: ast.expr, keyword: str) -> bool:
+    """Whether a decorator is called with this keyword as `True`."""
+    return isinstance(decorator, ast.Call) and any(
+        given.arg == keyword and isinstance(given.value, ast.Constant) and given.value.value is True
+        for given in decorator.keywords
+    )

@@ -1,0 +1,82 @@
+"""Rows and segments made of filter texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sapwood import parse_filter
+from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.rows import Rows, RowWriter
+from sapwood.matching.columnar.segment import Segment
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.filter import Filter
+
+
+class Made(NamedTuple):
+    """Rows, and the numbers they were written with."""
+
+    rows: Rows
+    attributes: dict[str, int]
+    probes: Probes
+    conjunctions: list[Conjunction]
+
+    def segment(self) -> Segment:
+        return build(self.rows, len(self.attributes))
+
+
+def made(filters: Sequence[Filter | str]) -> Made:
+    """The rows of filters in the slots 0, 1, 2, ..."""
+    parsed = [parse_filter(f) if isinstance(f, str) else f for f in filters]
+    attributes: dict[str, int] = {}
+    probes = Probes()
+    for wanted in parsed:
+        for conjunction in wanted.conjunctions:
+            for name, constraint in conjunction.constraints:
+                attributes.setdefault(name, len(attributes))
+                for pattern in (*constraint.strings.required, *constraint.strings.forbidden):
+                    probes.add(name, pattern)
+    writer = RowWriter(attributes, probes)
+    for slot, wanted in enumerate(parsed):
+        writer.add(slot, wanted.conjunctions)
+    conjunctions = [c for wanted in parsed for c in wanted.conjunctions]
+    return Made(writer.rows(), attributes, probes, conjunctions)
+
+
+def shown(rows: Rows) -> list[tuple[int, object, object]]:
+    """Rows with constants in place, conjunctions and constraints in a defined order."""
+    result = []
+    for number in range(len(rows.slot)):
+        first, last = rows.constraint_start[number : number + 2].tolist()
+        constraints = sorted(_constraint(rows, at) for at in range(first, last))
+        mine = np.flatnonzero(rows.checks.owner == number)
+        checks = sorted(
+            zip(rows.checks.probe[mine].tolist(), rows.checks.forbidden[mine].tolist(), strict=True)
+        )
+        result.append((int(rows.slot[number]), constraints, checks))
+    return sorted(result)
+
+
+def _constraint(rows: Rows, at: int) -> tuple[int, list[Any]]:
+    first, last = rows.run_start[at : at + 2].tolist()
+    runs = [
+        (
+            int(rows.low[run]),
+            _constant(rows, int(rows.low[run]), int(rows.low_at[run]), (4, 5), (7,)),
+            int(rows.high[run]),
+            _constant(rows, int(rows.high[run]), int(rows.high_at[run]), (4, 5), (7, 8)),
+        )
+        for run in range(first, last)
+    ]
+    return int(rows.attribute[at]), runs
+
+
+def _constant(
+    rows: Rows, code: int, place: int, numbers: tuple[int, ...], texts: tuple[int, ...]
+) -> tuple[float, int] | bytes | None:
+    if code in numbers:
+        return float(rows.numbers[place]), int(rows.remainders[place])
+    return rows.texts[place] if code in texts else None

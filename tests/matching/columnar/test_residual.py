@@ -1,0 +1,69 @@
+"""Pattern checks after the cells have had their say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.matching.columnar.batch import encode
+from sapwood.matching.columnar.residual import Probes, settle
+from sapwood.matching.kernels import plain
+from sapwood.model.patterns import Pattern
+from sapwood.model.publication import Record
+from tests.matching.columnar.made import made
+
+
+def test_probes_are_numbered_once() -> None:
+    probes = Probes()
+    for attribute, text in (("a", "%x%"), ("b", "%x%"), ("a", "%x%"), ("a", "_%")):
+        probes.add(attribute, Pattern.parse(text))
+    assert len(probes) == 3
+    assert probes.number("b", Pattern.parse("%x%")) == 1
+
+
+def test_probes_are_restored_from_their_texts() -> None:
+    probes = Probes()
+    patterns = [Pattern.parse(r"%\%\_\\_%", "\\"), Pattern.parse("a%b"), Pattern.parse("%!%", "!")]
+    for pattern in patterns:
+        probes.add("a", pattern)
+    again = Probes()
+    again.restore(list(probes.texts()))
+    assert [again.number("a", pattern) for pattern in patterns] == [0, 1, 2]
+
+
+def passing(texts: list[str], records: list[Record]) -> list[tuple[int, int]]:
+    """Pairs of record and slot that pass, of those that the cells leave in doubt."""
+    whole = made(texts)
+    segment = whole.segment()
+    batch = encode(records, whole.attributes)
+    found = plain.match_batch(segment.columns, segment.marks, batch, 1 << 62)
+    assert len(found.slots) == 0
+    passes = settle(found, segment.annex, whole.probes, records)
+    record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))[passes]
+    slots = segment.columns.slot[found.doubts[passes]]
+    return sorted(zip(record.tolist(), slots.tolist(), strict=True))
+
+
+def test_required_and_forbidden_patterns_decide() -> None:
+    texts = ["a like '%x%'", "a not like '%x%'", "a like '%x%' and a not like '%y%'"]
+    assert passing(texts, [{"a": "x"}, {"a": "xy"}, {"a": "z"}]) == [
+        (0, 0),
+        (0, 2),
+        (1, 0),
+        (2, 1),
+    ]
+
+
+def test_values_that_are_no_texts_pass() -> None:
+    texts = ["a like '%x%' or a > 5", "a not like '%x%' or a is null"]
+    assert passing(texts, [{"a": 6}, {}, {"a": "x"}, {"a": "y"}]) == [
+        (0, 0),
+        (1, 1),
+        (2, 0),
+        (3, 1),
+    ]
+
+
+def test_patterns_on_several_attributes_must_all_pass() -> None:
+    assert passing(
+        ["a like '%x%' and b like '%y%'"], [{"a": "x", "b": "y"}, {"a": "x", "b": ""}]
+    ) == [(0, 0)]

@@ -1,0 +1,77 @@
+"""Conjunctions as columns: written, joined, and thinned out."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood import parse_filter
+from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.rows import RowWriter, joined, kept, selection
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import NOTHING, equal_to
+from sapwood.model.filter import Filter
+from tests.matching.columnar.made import made, shown
+from tests.strategies import filters
+
+
+def test_rows_keep_constants_once_a_use() -> None:
+    rows = made(["a = 5 and b between 1 and 2", "c = 'x' or c = 'y' and d like '%z%'"]).rows
+    assert rows.slot.tolist() == [0, 1, 1]
+    assert rows.numbers.tolist() == [5, 1, 2]
+    assert sorted(rows.texts) == [b"x", b"y"]
+    assert rows.checks.owner.tolist() == [2]
+
+
+def test_conjunction_that_accepts_nothing_is_left_out() -> None:
+    writer = RowWriter({"a": 0, "b": 1}, Probes())
+    writer.add(0, [Conjunction((("a", equal_to(1)), ("b", NOTHING)))])
+    writer.add(1, [Conjunction((("a", equal_to(2)),))])
+    rows = writer.rows()
+    assert rows.slot.tolist() == [1]
+    assert rows.numbers.tolist() == [2]
+
+
+def test_no_filters_make_no_rows() -> None:
+    rows = made([]).rows
+    assert len(rows.slot) == 0
+    assert rows.constraint_start.tolist() == [0]
+    assert rows.run_start.tolist() == [0]
+
+
+@settings(deadline=None)
+@given(wanted=st.lists(filters(), max_size=6), cut=st.integers(0, 6))
+def test_joined_parts_are_the_whole(wanted: list[Filter], cut: int) -> None:
+    whole = made(wanted)
+    writers = [RowWriter(whole.attributes, whole.probes) for _ in range(3)]
+    for slot, one in enumerate(wanted):
+        writers[0 if slot < cut else 2].add(slot, one.conjunctions)
+    assert shown(joined([writer.rows() for writer in writers])) == shown(whole.rows)
+
+
+@settings(deadline=None)
+@given(wanted=st.lists(filters(), min_size=1, max_size=6), data=st.data())
+def test_kept_rows_are_those_of_the_mask(wanted: list[Filter], data: st.DataObject) -> None:
+    whole = made(wanted)
+    size = len(whole.rows.slot)
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), np.bool_)
+    writer = RowWriter(whole.attributes, whole.probes)
+    for number, conjunction in enumerate(whole.conjunctions):
+        if mask[number]:
+            writer.add(int(whole.rows.slot[number]), [conjunction])
+    assert shown(kept(whole.rows, mask)) == shown(writer.rows())
+
+
+def test_selection_lists_the_members_of_groups() -> None:
+    members, starts = selection(np.array([0, 2, 2, 5]), np.array([2, 1, 0, 2]))
+    assert members.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+    assert starts.tolist() == [0, 3, 3, 5, 8]
+    members, starts = selection(np.array([0, 2]), np.array([], np.int64))
+    assert members.tolist() == []
+    assert starts.tolist() == [0]
+
+
+def test_equal_filters_make_equal_rows() -> None:
+    one, other = parse_filter("a > 1 and not (b <> 2)"), parse_filter("b = 2 and a > 1")
+    assert shown(made([one]).rows) == shown(made([other]).rows)

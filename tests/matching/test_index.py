@@ -1,0 +1,282 @@
+"""`Index`: ids, errors, saving and loading. What it matches is checked in `test_checks`."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sapwood
+from sapwood import Index, Publication, parse_filter
+from sapwood.errors import (
+    DuplicateIdError,
+    FileFormatError,
+    FilterSyntaxError,
+    InvalidValueError,
+    InvariantError,
+    UnknownIdError,
+    UnknownNameError,
+)
+from sapwood.language import parser
+from sapwood.matching.engines import EngineInfo
+from sapwood.matching.index import Matchable
+from sapwood.matching.samples import Sampler
+from sapwood.model.filter import Filter
+from tests.matching.variants import VARIANTS, loaded
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda info: info.name)
+def info(request: pytest.FixtureRequest) -> EngineInfo:
+    found: EngineInfo = request.param
+    return found
+
+
+def filled(info: EngineInfo, **filters: str) -> Index:
+    index = Index(info)
+    for name, text in filters.items():
+        index.add(name, text)
+    return index
+
+
+def test_default_engine_is_columnar() -> None:
+    assert sapwood.Index().engine.name == "columnar"
+
+
+def test_engine_is_chosen_by_name() -> None:
+    assert Index(records="counting").engine.name == "counting"
+    with pytest.raises(UnknownNameError):
+        Index(records="quantum")
+
+
+def test_index_knows_its_ids(info: EngineInfo) -> None:
+    index = filled(info, b="x = 1", a="x = 2")
+    assert len(index) == 2
+    assert list(index) == ["a", "b"]
+    assert "a" in index
+    assert "c" not in index
+    assert [index.ids[slot] for slot in range(2)] == ["b", "a"]
+
+
+def test_match_sorts_ids_and_not_slots(info: EngineInfo) -> None:
+    index = filled(info, z="x > 0", m="x > 0", a="x > 0")
+    assert index.match({"x": 1}) == ["a", "m", "z"]
+    assert index.match_many([{"x": 1}, {}]) == [["a", "m", "z"], []]
+
+
+def test_match_takes_publications_and_nested_records(info: EngineInfo) -> None:
+    index = filled(info, a="detail.state = 'up'")
+    nested = {"detail": {"state": "up"}, "tags": ["x"]}
+    assert index.match(nested) == ["a"]
+    assert index.match(Publication("p", nested)) == ["a"]
+    assert index.match_any(nested)
+    several: list[Matchable] = [nested, Publication("p", nested), {}]
+    assert index.match_many(iter(several)) == [["a"], ["a"], []]
+
+
+def test_match_refuses_values_that_no_record_may_hold(info: EngineInfo) -> None:
+    index = filled(info, a="x > 0")
+    for ask in (index.match, index.match_any, lambda record: index.match_many([record])):
+        with pytest.raises(InvalidValueError):
+            ask({"x": float("nan")})
+
+
+def test_slots_are_dense_and_reused(info: EngineInfo) -> None:
+    index = filled(info, a="x = 1", b="x = 1", c="x = 1")
+    index.remove("b")
+    assert index.ids[1] == ""
+    index.add("d", "x = 1")
+    assert list(index.ids) == ["a", "d", "c"]
+    offsets, slots = index.match_slots([{"x": 1}, {"x": 2}])
+    assert offsets.tolist() == [0, 3, 3]
+    assert slots.tolist() == [0, 1, 2]
+    index.validate()
+
+
+def test_refused_additions_change_nothing(info: EngineInfo) -> None:
+    index = filled(info, a="x = 1")
+    with pytest.raises(DuplicateIdError):
+        index.add("a", "x = 2")
+    with pytest.raises(FilterSyntaxError):
+        index.add("b", "x ==")
+    for name in ("", 5):
+        with pytest.raises(InvalidValueError):
+            index.add(name, "x = 1")  # type: ignore[arg-type]
+    assert list(index) == ["a"]
+    assert index.match({"x": 2}) == []
+    index.validate()
+
+
+def test_removal_of_an_unknown_id_is_refused(info: EngineInfo) -> None:
+    index = filled(info, a="x = 1")
+    for act in (index.remove, index.filter):
+        with pytest.raises(UnknownIdError):
+            act("b")
+    index.remove("a")
+    with pytest.raises(UnknownIdError):
+        index.remove("a")
+    assert len(index) == 0
+
+
+def test_filter_gives_back_what_was_added(info: EngineInfo) -> None:
+    index = Index(info)
+    parsed = parse_filter("x in (1, 2) or y like '%a!_%' escape '!'")
+    index.add("text", "x in (1, 2) or y like '%a!_%' escape '!'")
+    index.add("parsed", parsed)
+    index.add("made", Filter(parsed.conjunctions))
+    for name in index:
+        assert index.filter(name) == parsed
+    assert index.filter("text").source == "x in (1, 2) or y like '%a!_%' escape '!'"
+
+
+def test_saved_index_is_plain_arrays_and_json(info: EngineInfo, tmp_path: Path) -> None:
+    index = filled(info, a="x = 1", b="y like '%z%'")
+    index.save(str(tmp_path / "index"))
+    files = [path for path in (tmp_path / "index").rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} == {".npy", ".json"}
+    assert loaded(tmp_path / "index", info).match({"x": 1, "y": "z"}) == ["a", "b"]
+
+
+def test_loading_the_default_engine_reads_no_filter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index()
+    for number in range(100):
+        index.add(f"s{number}", f"x > {number} and y like '%{number}%'")
+    index.save(tmp_path / "index")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a filter was read")
+
+    monkeypatch.setattr(parser, "tokenize", refuse)
+    again = Index.load(tmp_path / "index")
+    assert again.match({"x": 50, "y": "a4b"}) == ["s4"]
+    again.remove("s4")
+    assert again.match({"x": 50, "y": "a4b"}) == []
+
+
+def test_loaded_index_serves_while_its_folder_is_replaced(info: EngineInfo, tmp_path: Path) -> None:
+    filled(info, a="x = 1").save(tmp_path / "index")
+    first = loaded(tmp_path / "index", info)
+    filled(info, b="x = 1", c="x = 2").save(tmp_path / "index")
+    second = loaded(tmp_path / "index", info)
+    assert first.match({"x": 1}) == ["a"]
+    assert second.match({"x": 1}) == ["b"]
+
+
+def test_index_saves_over_itself_after_removals(info: EngineInfo, tmp_path: Path) -> None:
+    index = filled(info, **{f"s{number}": f"x > {number}" for number in range(30)})
+    for round_ in range(3):
+        index.save(tmp_path / "index")
+        index = loaded(tmp_path / "index", info)
+        index.validate()
+        for number in range(round_ * 10, round_ * 10 + 9):
+            index.remove(f"s{number}")
+        index.validate()
+    assert index.match({"x": 100}) == ["s19", "s29", "s9"]
+    index.add("new", "x = 100")
+    assert len(index.ids) == 30
+    assert index.match({"x": 100}) == ["new", "s19", "s29", "s9"]
+
+
+def header(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((path / "index.json").read_text())
+    return content
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "something else"}, "does not describe an index"),
+        ({"version": 99}, "version 99, this program reads up to 1"),
+        ({"version": "1"}, "has no version"),
+        ({"version": 0}, "has no version"),
+        ({"engine": 5}, "does not say its engine"),
+        ({"subscriptions": 7}, "do not belong together"),
+    ],
+)
+def test_foreign_header_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = tmp_path / "index"
+    filled(VARIANTS[0], a="x = 1").save(path)
+    (path / "index.json").write_text(json.dumps({**header(path), **change}))
+    with pytest.raises(FileFormatError, match=message):
+        Index.load(path)
+
+
+def test_header_that_is_no_object_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "index.json").write_text("[]")
+    with pytest.raises(FileFormatError, match="does not describe an index"):
+        Index.load(tmp_path)
+
+
+def test_unknown_engine_in_the_header_is_told(tmp_path: Path) -> None:
+    filled(VARIANTS[0], a="x = 1").save(tmp_path / "index")
+    content = {**header(tmp_path / "index"), "engine": "quantum"}
+    (tmp_path / "index" / "index.json").write_text(json.dumps(content))
+    with pytest.raises(UnknownNameError, match="quantum"):
+        Index.load(tmp_path / "index")
+
+
+def test_missing_folder_and_foreign_folder_are_told(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="is no folder"):
+        Index.load(tmp_path / "nowhere")
+    with pytest.raises(FileFormatError, match=r"has no index\.json"):
+        Index.load(tmp_path)
+
+
+def test_every_missing_file_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    index = Index()
+    index.add("a", "x = 1 or y like '%z%'")
+    index.save(path)
+    for file in sorted(path.rglob("*.npy")) + sorted(path.rglob("engine/*.json")):
+        content = file.read_bytes()
+        file.unlink()
+        with pytest.raises(FileFormatError, match=file.name):
+            Index.load(path)
+        file.write_bytes(content)
+    assert Index.load(path).match({"x": 1}) == ["a"]
+
+
+def test_validate_finds_tables_that_disagree(info: EngineInfo) -> None:
+    for harm in ("_slots", "_free", "_filters"):
+        index = filled(info, a="x = 1", b="x = 2")
+        index.remove("b")
+        index.validate()
+        table = getattr(index, harm)
+        if isinstance(table, dict):
+            table["c"] = 0
+        elif isinstance(table, list):
+            table.append(0)
+        else:
+            table[len(table)] = "x = 1"
+        with pytest.raises(InvariantError):
+            index.validate()
+
+
+def test_threads_may_match_while_the_tail_is_folded(info: EngineInfo) -> None:
+    sampler = Sampler(11)
+    index = filled(info, **{f"s{number:03d}": sampler.filter_text() for number in range(60)})
+    records = [sampler.record() for _ in range(40)]
+    reference = Index("reference")
+    for name in index:
+        reference.add(name, index.filter(name))
+    expected = reference.match_many(records)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(index.match, records * 3))
+        batches = list(pool.map(index.match_many, [records] * 4))
+    assert found == expected * 3
+    assert batches == [expected] * 4
+    index.validate()
+
+
+def test_match_slots_of_nothing_is_empty(info: EngineInfo) -> None:
+    for index in (filled(info), filled(info, a="true")):
+        offsets, slots = index.match_slots([])
+        assert offsets.tolist() == [0]
+        assert offsets.dtype == np.int64
+        assert slots.dtype == np.int32
+        assert slots.tolist() == []

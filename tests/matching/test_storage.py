@@ -1,0 +1,132 @@
+"""Folders of arrays and JSON: mapped when read, replaced as a whole, clear about what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sapwood.errors import FileFormatError
+from sapwood.matching.storage import Folder, frozen, opened, replaced
+
+
+@pytest.mark.parametrize(
+    "array", [np.arange(5), np.zeros(0, np.uint32), np.ones((2, 3)), np.array([True, False])]
+)
+def test_arrays_are_read_as_they_were_written(tmp_path: Path, array: np.ndarray) -> None:
+    folder = Folder(tmp_path)
+    folder.write_arrays({"a": array})
+    read = folder.read_arrays(("a",))["a"]
+    assert read.dtype == array.dtype
+    assert np.array_equal(read, array)
+    assert not read.flags.writeable
+    assert type(read) is np.ndarray
+
+
+def test_arrays_are_mapped_and_not_read(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write_arrays({"a": np.arange(1000)})
+    read = folder.read_arrays(("a",))["a"]
+    base = read
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        assert base.base is not None, "the array holds its own memory"
+        base = base.base
+    assert isinstance(base, np.memmap)
+
+
+def test_frozen_array_is_what_kernels_take() -> None:
+    plain = frozen(np.arange(10)[::2])
+    assert plain.flags.c_contiguous
+    assert not plain.flags.writeable
+    assert plain.tolist() == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not an array", b"\x93NUMPY\x01\x00"])
+def test_unreadable_array_is_named(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "a.npy").write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"a\.npy"):
+        Folder(tmp_path).read_arrays(("a",))
+
+
+def test_array_of_objects_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([{}], object), allow_pickle=True)
+    with pytest.raises(FileFormatError, match=r"a\.npy"):
+        Folder(tmp_path).read_arrays(("a",))
+
+
+def test_json_is_read_as_it_was_written(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    content = {"a": [1, "\U0001f600", "\ud83d\ude00", "\udc00", None]}
+    folder.write_json("x", content)
+    assert folder.read_json("x") == content
+    assert folder.has_json("x")
+    assert not folder.has_json("y")
+
+
+@pytest.mark.parametrize("content", [None, b"{", b"\xff"])
+def test_unreadable_json_is_named(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"x\.json"):
+        Folder(tmp_path).read_json("x")
+
+
+def test_folder_names_its_parts(tmp_path: Path) -> None:
+    folder = opened(str(tmp_path))
+    inner = folder.make_folder("inner")
+    assert inner.exists
+    assert folder.folder("inner") == inner
+    assert not folder.folder("other").exists
+    assert folder.place("x") == str(tmp_path / "x")
+    assert str(folder) == str(tmp_path)
+
+
+def write(path: Path, content: object) -> None:
+    with replaced(path, "header") as folder:
+        folder.write_json("header", content)
+
+
+def test_replaced_makes_the_folder_and_its_parents(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "b", 1)
+    assert Folder(tmp_path / "a" / "b").read_json("header") == 1
+
+
+def test_replaced_takes_the_place_of_an_empty_or_an_own_folder(tmp_path: Path) -> None:
+    target = tmp_path / "x"
+    target.mkdir()
+    write(target, 1)
+    write(target, 2)
+    assert Folder(target).read_json("header") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_replaced_refuses_what_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat").write_text("precious")
+    (tmp_path / "file").write_text("precious")
+    for name in ("photos", "file"):
+        with pytest.raises(FileFormatError, match="choose another path"):
+            write(tmp_path / name, 1)
+    assert (tmp_path / "photos" / "cat").read_text() == "precious"
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_replaced_keeps_the_old_folder_when_writing_fails(tmp_path: Path) -> None:
+    write(tmp_path / "x", 1)
+    with pytest.raises(TypeError):
+        write(tmp_path / "x", object())
+    assert Folder(tmp_path / "x").read_json("header") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_mapped_arrays_survive_their_replacement(tmp_path: Path) -> None:
+    with replaced(tmp_path / "x", "header") as folder:
+        folder.write_json("header", 1)
+        folder.write_arrays({"a": np.arange(3)})
+    before = Folder(tmp_path / "x").read_arrays(("a",))["a"]
+    with replaced(tmp_path / "x", "header") as folder:
+        folder.write_json("header", 2)
+        folder.write_arrays({"a": np.arange(7)})
+    assert before.tolist() == [0, 1, 2]

@@ -1,0 +1,139 @@
+"""The laws every propagation strategy keeps, and what each one saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.errors import InvariantError
+from sapwood.language import parse_filter
+from sapwood.model.filter import Filter
+from sapwood.routing.propagation.covering import Covering
+from sapwood.routing.propagation.flooding import Flooding
+from sapwood.routing.propagation.identity import Identity
+from sapwood.routing.propagation.protocol import Change, Propagation
+from sapwood.routing.propagation.simple import Simple
+
+STRATEGIES: tuple[Callable[[], Propagation], ...] = (Flooding, Simple, Identity, Covering)
+TELLING = STRATEGIES[1:]
+
+WIDE = parse_filter("price > 10")
+MIDDLE = parse_filter("price > 20")
+NARROW = parse_filter("price > 30")
+APART = parse_filter("color = 'red'")
+
+FILTERS = st.sampled_from(
+    [
+        parse_filter(text)
+        for text in (
+            "true",
+            "a > 0",
+            "a > 1",
+            "a > 1 and b = 1",
+            "a > 2",
+            "b = 1",
+            "b in (1, 2)",
+            "a > 0 or b = 1",
+            "not a > 1",
+        )
+    ]
+)
+
+
+def replay(neighbor: dict[str, Filter], change: Change, link: Propagation) -> None:
+    """What the neighbor knows after a change, checking the promise between any two messages."""
+    for key in change.propagate:
+        assert key not in neighbor
+        neighbor[key] = link.propagated[key]
+    for key in change.withdraw:
+        del neighbor[key]
+
+
+@pytest.mark.parametrize("make", TELLING)
+@given(data=st.data())
+def test_propagation_keeps_every_candidate_covered_at_all_times(
+    make: Callable[[], Propagation], data: st.DataObject
+) -> None:
+    link = make()
+    alive: dict[str, Filter] = {
+        f"early{i}": wanted for i, wanted in enumerate(data.draw(st.lists(FILTERS, max_size=4)))
+    }
+    neighbor: dict[str, Filter] = {}
+    replay(neighbor, link.start(alive.items()), link)
+    for step in range(data.draw(st.integers(0, 12))):
+        if alive and data.draw(st.booleans()):
+            key = data.draw(st.sampled_from(sorted(alive)))
+            del alive[key]
+            change = link.remove(key)
+            for told in change.propagate:
+                neighbor[told] = link.propagated[told]
+            assert all(any(n.covers(f) for n in neighbor.values()) for f in alive.values())
+            for gone in change.withdraw:
+                del neighbor[gone]
+        else:
+            wanted = data.draw(FILTERS)
+            alive[f"s{step}"] = wanted
+            replay(neighbor, link.add(f"s{step}", wanted), link)
+        link.validate(alive)
+        assert neighbor == dict(link.propagated)
+        for key, wanted in alive.items():
+            representative = link.representative(key)
+            assert representative is not None
+            assert neighbor[representative].covers(wanted)
+    for key in list(alive):
+        replay(neighbor, link.remove(key), link)
+    assert neighbor == {}
+
+
+def test_flooding_tells_nothing() -> None:
+    link = Flooding()
+    assert link.start([("a", WIDE)]) == link.add("b", WIDE) == link.remove("a") == Change()
+    assert link.representative("b") is None
+    assert link.propagated == {}
+    link.validate({"b": WIDE})
+
+
+def test_identity_propagates_the_heir_before_it_withdraws_the_leader() -> None:
+    link = Identity()
+    assert link.start([("a", WIDE), ("b", WIDE), ("c", APART)]).propagate == ("a", "c")
+    assert link.remove("a") == Change(propagate=("b",), withdraw=("a",))
+    assert link.add("d", parse_filter("not price <= 10")) == Change()
+    assert link.remove("d") == Change()
+    assert link.remove("b") == Change(withdraw=("b",))
+
+
+def test_covering_propagates_the_uncovered_most_general_first_before_it_withdraws() -> None:
+    link = Covering()
+    assert link.start([("w", WIDE)]).propagate == ("w",)
+    assert link.add("n", NARROW) == link.add("m", MIDDLE) == Change()
+    assert link.remove("w") == Change(propagate=("m",), withdraw=("w",))
+    assert link.representative("n") == "m"
+
+
+def test_covering_starts_with_the_most_general_whatever_the_order() -> None:
+    link = Covering()
+    said = link.start([("n", NARROW), ("m", MIDDLE), ("r", APART), ("w", WIDE)])
+    assert said.propagate == ("r", "w")
+
+
+def test_covering_keeps_narrow_ones_that_were_propagated_before_the_wide_one() -> None:
+    link = Covering()
+    link.start([("n", NARROW)])
+    assert link.add("w", WIDE) == Change(propagate=("w",))
+    assert set(link.propagated) == {"n", "w"}
+    assert link.remove("n") == Change(withdraw=("n",))
+
+
+@pytest.mark.parametrize("make", TELLING)
+def test_propagation_validate_notices_candidates_it_does_not_know(
+    make: Callable[[], Propagation],
+) -> None:
+    link = make()
+    link.start([("a", WIDE)])
+    with pytest.raises(InvariantError):
+        link.validate({"a": WIDE, "b": APART})
+    with pytest.raises(InvariantError):
+        link.validate({})

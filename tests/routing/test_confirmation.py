@@ -1,0 +1,120 @@
+"""Subscriptions are in force when every router they must reach has confirmed."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.errors import InvariantError
+from sapwood.language import parse_filter
+from sapwood.routing.effects import Send, Subscribed
+from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown, LinkUp, Receive
+from sapwood.routing.messages import Confirm, Subscribe, Unsubscribe
+from sapwood.routing.router import Router
+from tests.routing.wiring import LINE, Wiring
+
+WIDE, NARROW = parse_filter("price > 10"), parse_filter("price > 20")
+
+
+def key_of(effect: object) -> str:
+    assert isinstance(effect, Send)
+    assert isinstance(effect.message, Subscribe | Unsubscribe)
+    return effect.message.key
+
+
+def linked_router() -> Router:
+    overlay = Wiring("covering")
+    overlay.attach("r1", "c")
+    router = overlay.router("r1")
+    router.handle(LinkUp("r2"), 0.0)
+    router.handle(LinkUp("r3"), 0.0)
+    return router
+
+
+def test_subscription_is_in_force_only_after_every_link_confirmed() -> None:
+    router = linked_router()
+    two, three = router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
+    assert router.handle(Receive("r2", Confirm(key_of(two))), 0.0) == []
+    assert router.handle(Receive("r3", Confirm(key_of(three))), 0.0) == [Subscribed("c", "s")]
+
+
+def test_covered_subscription_waits_for_the_cover_that_stands_for_it() -> None:
+    router = linked_router()
+    two, three = router.handle(ClientSubscribe("c", "wide", WIDE), 0.0)
+    assert router.handle(ClientSubscribe("c", "narrow", NARROW), 0.0) == []
+    router.handle(Receive("r2", Confirm(key_of(two))), 0.0)
+    assert router.handle(Receive("r3", Confirm(key_of(three))), 0.0) == [
+        Subscribed("c", "wide"),
+        Subscribed("c", "narrow"),
+    ]
+    assert router.handle(ClientSubscribe("c", "later", NARROW), 0.0) == [Subscribed("c", "later")]
+
+
+def test_covered_subscription_waits_for_itself_when_its_cover_goes_first() -> None:
+    router = linked_router()
+    two, three = router.handle(ClientSubscribe("c", "wide", WIDE), 0.0)
+    router.handle(ClientSubscribe("c", "narrow", NARROW), 0.0)
+    effects = router.handle(ClientUnsubscribe("c", "wide"), 0.0)
+    router.validate()
+    messages = [effect.message for effect in effects if isinstance(effect, Send)]
+    assert [type(message) for message in messages] == [Subscribe, Unsubscribe] * 2
+    assert key_of(effects[1]) == key_of(two) == key_of(three)
+    own = key_of(effects[0])
+    assert router.handle(Receive("r2", Confirm(key_of(two))), 0.0) == []
+    router.handle(Receive("r2", Confirm(own)), 0.0)
+    assert router.handle(Receive("r3", Confirm(own)), 0.0) == [Subscribed("c", "narrow")]
+
+
+def test_subscription_whose_cover_goes_is_in_force_at_once_if_the_heir_is_confirmed() -> None:
+    router = linked_router()
+    router.handle(ClientSubscribe("c", "wide", WIDE), 0.0)
+    router.handle(ClientSubscribe("c", "deep", parse_filter("price > 30")), 0.0)
+    beside = parse_filter("price > 25 or color = 'red'")
+    two, three = router.handle(ClientSubscribe("c", "beside", beside), 0.0)
+    router.handle(Receive("r2", Confirm(key_of(two))), 0.0)
+    confirmed = router.handle(Receive("r3", Confirm(key_of(three))), 0.0)
+    assert confirmed == [Subscribed("c", "beside")]
+    effects = router.handle(ClientUnsubscribe("c", "wide"), 0.0)
+    router.validate()
+    assert Subscribed("c", "deep") in effects
+
+
+def test_subscription_does_not_wait_for_a_link_that_went_down() -> None:
+    router = linked_router()
+    two, _ = router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
+    router.handle(Receive("r2", Confirm(key_of(two))), 0.0)
+    assert router.handle(LinkDown("r3"), 0.0) == [Subscribed("c", "s")]
+    router.validate()
+
+
+def test_confirmation_travels_from_the_far_end_back_to_the_client() -> None:
+    overlay = Wiring("simple", LINE)
+    overlay.attach("r1", "c")
+    overlay.give("r1", ClientSubscribe("c", "s", WIDE))
+    assert overlay.answers() == []
+    kinds: list[str] = []
+    while overlay.step():
+        kinds = [f"{n}:{type(e.message).__name__}" for n, e in overlay.log if isinstance(e, Send)]
+    assert kinds == ["r1:Subscribe", "r2:Subscribe", "r3:Confirm", "r2:Confirm"]
+    assert overlay.answers() == [Subscribed("c", "s")]
+
+
+def test_confirmation_state_is_checked_by_validate() -> None:
+    router = linked_router()
+    router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
+    router.confirmations.confirmed["r2"].add("stranger")
+    with pytest.raises(InvariantError, match="not propagated"):
+        router.validate()
+    router.confirmations.confirmed["r2"].clear()
+    router.confirmations.awaited.clear()
+    with pytest.raises(InvariantError, match="awaited"):
+        router.validate()
+    router.confirmations.waiting["r2"].clear()
+    router.confirmations.waiting["r2"]["stranger"] = {"r1.0.1": None}
+    with pytest.raises(InvariantError, match="stranger"):
+        router.validate()
+    router.confirmations.waiting["r2"] = {"r1.0.1": {}}
+    with pytest.raises(InvariantError, match="nobody"):
+        router.validate()
+    del router.confirmations.confirmed["r2"]
+    with pytest.raises(InvariantError, match="other links"):
+        router.validate()

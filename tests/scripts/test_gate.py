@@ -1,0 +1,39 @@
+"""`scripts/gate.py`: all steps run, one line says how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from tests.scripts.loading import load
+
+
+@pytest.mark.parametrize(
+    ("failing", "status", "last"),
+    [
+        ((), 0, "gate: passed (style, format, types, tests)"),
+        (("mypy",), 1, "gate: FAILED: types"),
+        (("ruff", "pytest"), 1, "gate: FAILED: style, format, tests"),
+    ],
+)
+def test_gate_runs_all_steps_and_says_which_failed(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    failing: tuple[str, ...],
+    status: int,
+    last: str,
+) -> None:
+    gate = load("gate")
+    ran: list[str] = []
+
+    def run(command: Sequence[str], **_: Any) -> CompletedProcess[str]:
+        ran.append(command[2])
+        return CompletedProcess(command, int(command[2] in failing))
+
+    monkeypatch.setattr(gate.subprocess, "run", run)
+    assert gate.main() == status
+    assert ran == ["ruff", "ruff", "mypy", "pytest"]
+    assert capsys.readouterr().out.splitlines()[-1] == last

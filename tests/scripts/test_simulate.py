@@ -1,0 +1,38 @@
+"""`scripts/simulate.py`: seeds under every protocol, until one goes wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from sapwood.routing.protocols import PROTOCOLS
+from tests.scripts.loading import load
+
+
+def run(monkeypatch: pytest.MonkeyPatch, script: Any, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["simulate.py", *arguments])
+    status: int = script.main()
+    return status
+
+
+def test_simulate_runs_a_seed_under_every_protocol(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, load("simulate"), "--seed", "3") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:-1]] == list(PROTOCOLS)
+    assert "all right" in lines[-1]
+
+
+def test_simulate_stops_at_a_seed_that_goes_wrong_and_tells_its_story(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = load("simulate")
+    monkeypatch.setattr(script, "faults_found", lambda *_: {"lost": 2})
+    assert run(monkeypatch, script, "--seed", "3", "--count", "2") == 1
+    said = capsys.readouterr().out
+    first = next(iter(PROTOCOLS))
+    assert said.endswith(f"simulate: seed 3 under {first} went wrong: {{'lost': 2}}\n")
+    assert len(said.splitlines()) > 5

@@ -1,0 +1,172 @@
+"""A client, as its broker sees it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from sapwood import parse_filter
+from sapwood.errors import FrameError, InvariantError
+from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
+from sapwood.model.publication import Publication
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnsubscribe,
+)
+from sapwood.session.client_peer import ClientPeer
+from sapwood.session.connection import Connection
+from sapwood.session.ledger import PublisherLedger
+from sapwood.wire.messages import (
+    AcceptedReply,
+    Delivery,
+    LinkEstablished,
+    Message,
+    PublicationRefused,
+    PublishRequest,
+    SubscribedReply,
+    SubscribeRequest,
+    SubscriptionRefused,
+    UnsubscribedReply,
+    UnsubscribeRequest,
+)
+from sapwood.wire.publications import EncodedPublications, encode_publication
+from tests.session.helpers import open_pair
+
+BODY = encode_publication(Publication("p1", {"a": 1}))
+
+
+class Meeting:
+    """A client peer, and what its client hears."""
+
+    def __init__(self, ledger: PublisherLedger | None = None, acknowledged: int = 0) -> None:
+        self.client, broker = open_pair()
+        self.encoded = EncodedPublications()
+        self.peer = ClientPeer(
+            "c1",
+            broker,
+            ledger or PublisherLedger("s"),
+            acknowledged=acknowledged,
+            encoded=self.encoded,
+        )
+
+    @property
+    def connection(self) -> Connection:
+        return self.peer.connection
+
+    def heard(self) -> list[Message]:
+        self.peer.acknowledge()
+        return list(self.client.receive(self.connection.take_outgoing(), 0.0))  # type: ignore[arg-type]  # no greeting comes here
+
+
+def test_a_subscription_becomes_an_input() -> None:
+    meeting = Meeting()
+    request = meeting.peer.interpret(SubscribeRequest("s1", "a = 1"))
+    assert request == ClientSubscribe("c1", "s1", parse_filter("a = 1"))
+    meeting.peer.subscribed("s1")
+    assert meeting.heard() == [SubscribedReply("s1")]
+
+
+def test_a_filter_that_cannot_be_read_is_refused_from_here() -> None:
+    meeting = Meeting()
+    assert meeting.peer.interpret(SubscribeRequest("s1", "a =")) is None
+    (refused,) = meeting.heard()
+    assert isinstance(refused, SubscriptionRefused)
+    assert refused.id == "s1"
+    assert "at position" in refused.reason
+
+
+def test_a_withdrawal_becomes_an_input() -> None:
+    meeting = Meeting()
+    assert meeting.peer.interpret(UnsubscribeRequest("s1")) == ClientUnsubscribe("c1", "s1")
+    meeting.peer.unsubscribed("s1")
+    assert meeting.heard() == [UnsubscribedReply("s1")]
+
+
+def test_a_publication_becomes_an_input_and_its_bytes_are_remembered() -> None:
+    meeting = Meeting()
+    request = meeting.peer.interpret(PublishRequest(1, BODY))
+    assert request == ClientPublish("c1", Publication("p1", {"a": 1}))
+    assert isinstance(request, ClientPublish)
+    assert meeting.encoded.encoded(request.publication) is BODY
+
+
+def test_publications_are_acknowledged_together() -> None:
+    meeting = Meeting()
+    for number in (1, 2, 3):
+        meeting.peer.interpret(PublishRequest(number, BODY))
+        meeting.peer.ledger.settle("p1")
+    assert meeting.heard() == [AcceptedReply(3)]
+    assert meeting.heard() == []
+
+
+def test_a_publication_that_came_before_is_dropped_without_a_word() -> None:
+    meeting = Meeting(PublisherLedger("s", received=2), acknowledged=2)
+    assert meeting.peer.interpret(PublishRequest(2, BODY)) is None
+    assert meeting.heard() == []
+
+
+def test_a_client_that_comes_back_is_told_what_it_missed() -> None:
+    ledger = PublisherLedger("s")
+    ledger.refuse(1, "no")
+    ledger.pass_on(2, "p")
+    ledger.settle("p")
+    assert Meeting(ledger).heard() == [PublicationRefused(1, "no"), AcceptedReply(2)]
+
+
+def test_a_gap_is_the_client_s_fault() -> None:
+    with pytest.raises(FrameError):
+        Meeting().peer.interpret(PublishRequest(2, BODY))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Raw(b"\xc0"),
+        Raw(msgspec.msgpack.encode(["p", {"a": float("nan")}])),
+        Raw(msgspec.msgpack.encode(["p", {"a": "x" * (FRAME_BYTES_MAX - FRAME_OVERHEAD_BYTES)}])),
+    ],
+)
+def test_a_publication_that_cannot_be_taken_is_refused_before_it_is_acknowledged(body: Raw) -> None:
+    meeting = Meeting()
+    assert meeting.peer.interpret(PublishRequest(1, body)) is None
+    refused, accepted = meeting.heard()
+    assert isinstance(refused, PublicationRefused)
+    assert refused.sequence == 1
+    assert accepted == AcceptedReply(1)
+
+
+def test_what_the_router_refuses_is_told_by_kind() -> None:
+    meeting = Meeting()
+    request = meeting.peer.interpret(PublishRequest(1, BODY))
+    assert request is not None
+    meeting.peer.refused(request, "no room")
+    meeting.peer.refused(ClientSubscribe("c1", "s1", parse_filter("a = 1")), "taken")
+    meeting.peer.refused(ClientUnsubscribe("c1", "s2"), "unknown")
+    assert meeting.heard() == [
+        PublicationRefused(1, "no room"),
+        SubscriptionRefused("s1", "taken"),
+        SubscriptionRefused("s2", "unknown"),
+        AcceptedReply(1),
+    ]
+
+
+def test_a_refusal_of_what_no_client_asks_is_a_defect() -> None:
+    with pytest.raises(InvariantError):
+        Meeting().peer.refused(AttachClient("c1"), "no")
+
+
+def test_a_delivery_carries_the_bytes_as_they_are() -> None:
+    meeting = Meeting()
+    meeting.peer.deliver(("s1", "s2"), BODY)
+    (delivery,) = meeting.heard()
+    assert isinstance(delivery, Delivery)
+    assert delivery.subscriptions == ("s1", "s2")
+    assert bytes(delivery.publication) == bytes(BODY)
+
+
+def test_what_no_client_says_is_a_fault() -> None:
+    with pytest.raises(FrameError, match="LinkEstablished is nothing a client says"):
+        Meeting().peer.interpret(LinkEstablished())

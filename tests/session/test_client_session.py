@@ -1,0 +1,271 @@
+"""The client's own side, across connections."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import Raw
+
+from sapwood import parse_filter
+from sapwood.errors import ConnectionLostError, InvariantError
+from sapwood.model.publication import Publication
+from sapwood.routing.inputs import ClientPublish, ClientSubscribe, ClientUnsubscribe, Input
+from sapwood.session.client_peer import ClientPeer
+from sapwood.session.client_session import ClientSession, Delivery
+from sapwood.wire.codec import append_message, greeting_frame
+from sapwood.wire.greetings import Welcome
+from sapwood.wire.messages import (
+    AcceptedReply,
+    GoodbyeCode,
+    Message,
+    PublicationRefused,
+    SubscribedReply,
+    SubscriptionRefused,
+    UnsubscribedReply,
+)
+from sapwood.wire.messages import (
+    Delivery as DeliveryMessage,
+)
+from sapwood.wire.publications import encode_publication
+from tests.session.helpers import SETTINGS, Home, welcome
+
+
+def new_session() -> ClientSession:
+    return ClientSession("c1", "s1", SETTINGS)
+
+
+def body(number: int) -> Raw:
+    return encode_publication(Publication(f"p{number}", {"n": number}))
+
+
+def asked(session: ClientSession, peer: ClientPeer) -> list[Input | None]:
+    """What the broker makes of all that the client has said."""
+    data = session.take_outgoing()
+    return [peer.interpret(message) for message in peer.connection.receive(data, 0.0)]
+
+
+def answered(peer: ClientPeer, session: ClientSession) -> list[object]:
+    """What the client hears of all that the broker has said."""
+    peer.acknowledge()
+    return list(session.receive(peer.connection.take_outgoing(), 0.0))
+
+
+def test_commands_go_out_at_once_when_the_client_is_connected() -> None:
+    session, home = new_session(), Home()
+    peer, heard = home.connect(session)
+    assert heard == [welcome()]
+    assert session.open
+    session.subscribe("a", "x = 1")
+    assert session.publish(body(1)) == 1
+    assert session.outgoing_bytes > 0
+    assert asked(session, peer) == [
+        ClientSubscribe("c1", "a", parse_filter("x = 1")),
+        ClientPublish("c1", Publication("p1", {"n": 1})),
+    ]
+    peer.subscribed("a")
+    peer.ledger.settle("p1")
+    peer.deliver(("a",), body(1))
+    assert answered(peer, session) == [
+        SubscribedReply("a"),
+        Delivery("p1", {"n": 1}, ("a",)),
+        AcceptedReply(1),
+    ]
+    assert session.window.acknowledged == 1
+
+
+def test_a_delivery_is_a_publication_again() -> None:
+    delivery = Delivery("p", {"a": {"b": 1}}, ("s",))
+    assert delivery.publication() == Publication("p", {"a": {"b": 1}})
+
+
+def test_commands_wait_for_a_connection() -> None:
+    session, home = new_session(), Home()
+    session.subscribe("a", "x = 1")
+    session.publish(body(1))
+    assert session.take_outgoing() == b""
+    assert session.next_deadline() is None
+    assert session.outgoing_bytes == 0
+    session.expire(1e9)
+    session.say_goodbye("nobody is there")
+    peer, _ = home.connect(session)
+    assert len(asked(session, peer)) == 2
+
+
+def test_a_client_that_comes_back_asks_and_sends_again_what_is_open() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.subscribe("a", "x = 1")
+    for number in (1, 2, 3):
+        session.publish(body(number))
+    # The broker reads two of the three publications, and none of its answers arrives.
+    requests = asked(session, peer)
+    for request in requests[1:3]:
+        assert isinstance(request, ClientPublish)
+        peer.ledger.settle(request.publication.id)
+    peer.ledger.received = 2
+    home.lose(session, peer)
+    peer, heard = home.connect(session)
+    assert heard == [welcome(received=2), AcceptedReply(2)]
+    assert asked(session, peer) == [
+        ClientSubscribe("c1", "a", parse_filter("x = 1")),
+        ClientPublish("c1", Publication("p3", {"n": 3})),
+    ]
+    assert session.welcomes == 2
+
+
+def test_a_refusal_that_was_lost_is_heard_after_coming_back() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.publish(Raw(b"\xc0"))
+    session.publish(body(2))
+    asked(session, peer)
+    peer.ledger.settle("p2")
+    home.lose(session, peer)
+    _, heard = home.connect(session)
+    _, refused, accepted = heard
+    assert isinstance(refused, PublicationRefused)
+    assert refused.sequence == 1
+    assert accepted == AcceptedReply(2)
+
+
+def test_a_withdrawal_is_answered_by_the_broker_if_it_can_be() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.subscribe("a", "x = 1")
+    assert session.unsubscribe("a")
+    assert session.unsubscribe("a")
+    assert asked(session, peer)[1:] == [ClientUnsubscribe("c1", "a")]
+    peer.unsubscribed("a")
+    assert answered(peer, session) == [UnsubscribedReply("a")]
+    session.subscribe("a", "x = 2")
+
+
+def test_a_withdrawal_between_two_connections_needs_no_answer() -> None:
+    session, home = new_session(), Home()
+    session.subscribe("a", "x = 1")
+    assert not session.unsubscribe("a")
+    peer, _ = home.connect(session)
+    assert asked(session, peer) == []
+
+
+def test_a_withdrawal_ends_with_its_connection() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.subscribe("a", "x = 1")
+    session.subscribe("b", "x = 2")
+    session.unsubscribe("a")
+    assert home.lose(session, peer) == [UnsubscribedReply("a")]
+    peer, _ = home.connect(session)
+    assert asked(session, peer) == [ClientSubscribe("c1", "b", parse_filter("x = 2"))]
+
+
+def test_a_refused_subscription_is_not_asked_for_again() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.subscribe("a", "x =")
+    asked(session, peer)
+    (refused,) = answered(peer, session)
+    assert isinstance(refused, SubscriptionRefused)
+    home.lose(session, peer)
+    peer, _ = home.connect(session)
+    assert asked(session, peer) == []
+
+
+def test_a_delivery_in_several_frames_is_one() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    for part in (
+        DeliveryMessage(("a", "b"), Raw(b"\xc0"), more=True),
+        DeliveryMessage(("c",), Raw(b"\xc0"), more=True),
+        DeliveryMessage((), body(1)),
+        DeliveryMessage(("d",), body(2)),
+    ):
+        peer.connection.send(part)
+    assert answered(peer, session) == [
+        Delivery("p1", {"n": 1}, ("a", "b", "c")),
+        Delivery("p2", {"n": 2}, ("d",)),
+    ]
+
+
+def test_half_a_delivery_does_not_survive_its_connection() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    peer.connection.send(DeliveryMessage(("a",), Raw(b"\xc0"), more=True))
+    assert answered(peer, session) == []
+    home.lose(session, peer)
+    peer, _ = home.connect(session)
+    peer.deliver(("b",), body(1))
+    assert answered(peer, session) == [Delivery("p1", {"n": 1}, ("b",))]
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (AcceptedReply(1), "accepted publication 1 of 0"),
+        (DeliveryMessage(("a",), Raw(b"\xc0")), "a delivery holds no publication"),
+    ],
+)
+def test_a_fault_of_the_broker_ends_the_connection(message: Message, reason: str) -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    peer.connection.send(message)
+    assert answered(peer, session) == []
+    assert session.ending is not None
+    assert session.ending.code is GoodbyeCode.PROTOCOL
+    assert reason in session.ending.reason
+
+
+def test_a_broker_that_knows_more_than_was_sent_is_at_fault() -> None:
+    session = new_session()
+    session.connected(0.0)
+    assert list(session.receive(greeting_frame(welcome(received=1)), 0.0)) == []
+    assert session.ending is not None
+    assert "knows publication 1 of this session" in session.ending.reason
+
+
+def test_what_no_broker_says_to_a_client_is_a_fault() -> None:
+    session = new_session()
+    session.connected(0.0)
+    buffer = bytearray(greeting_frame(welcome()))
+    append_message(buffer, AcceptedReply(1))
+    events = list(session.receive(bytes(buffer), 0.0))
+    assert [type(event) for event in events] == [Welcome]
+    assert session.ending is not None
+
+
+def test_goodbye_is_the_end() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.say_goodbye("done")
+    asked(session, peer)
+    assert peer.connection.ending is not None
+    assert peer.connection.ending.code is GoodbyeCode.DONE
+    assert not session.open
+
+
+def test_a_silent_broker_is_given_up() -> None:
+    session, home = new_session(), Home()
+    home.connect(session)
+    assert session.next_deadline() == 10.0
+    for now in (10.0, 20.0, 30.0):
+        session.expire(now)
+    assert session.ending is not None
+    assert session.ending.code is GoodbyeCode.SILENT
+
+
+def test_a_session_has_one_connection_at_a_time() -> None:
+    session, home = new_session(), Home()
+    home.connect(session)
+    with pytest.raises(InvariantError):
+        session.connected(0.0)
+
+
+def test_an_id_is_wanted_once() -> None:
+    session = new_session()
+    session.subscribe("a", "x = 1")
+    with pytest.raises(InvariantError):
+        session.subscribe("a", "x = 2")
+
+
+def test_bytes_without_a_connection_are_refused() -> None:
+    with pytest.raises(ConnectionLostError):
+        list(new_session().receive(b"", 0.0))

@@ -1,0 +1,85 @@
+"""A neighbor, as a broker sees it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import Raw
+
+from sapwood import parse_filter
+from sapwood.errors import FrameError
+from sapwood.model.publication import Publication
+from sapwood.routing import messages as routing
+from sapwood.routing.inputs import Receive
+from sapwood.session.connection import Connection
+from sapwood.session.link_peer import LinkPeer
+from sapwood.wire.greetings import Role
+from sapwood.wire.messages import (
+    LinkConfirm,
+    LinkCongestion,
+    LinkEstablished,
+    LinkPublish,
+    Message,
+    UnsubscribeRequest,
+)
+from sapwood.wire.publications import EncodedPublications
+from tests.session.helpers import SETTINGS, accepting, hello, welcome
+
+
+def ends() -> tuple[LinkPeer, LinkPeer]:
+    """The end that connected, welcomed, and the end that accepted, not yet established."""
+    dialed, accepted = Connection(Role.BROKER, SETTINGS, 0.0), accepting()
+    dialed.greet(hello(Role.BROKER, "r2"))
+    list(accepted.receive(dialed.take_outgoing(), 0.0))
+    accepted.welcome(welcome(), Role.BROKER)
+    list(dialed.receive(accepted.take_outgoing(), 0.0))
+    dialed.welcomed()
+    return (
+        LinkPeer("r1", "b", dialed, EncodedPublications()),
+        LinkPeer("r2", "s", accepted, EncodedPublications()),
+    )
+
+
+def pass_on(sender: LinkPeer, receiver: LinkPeer) -> list[object]:
+    """What the receiver makes of all that the sender has said."""
+    data = sender.connection.take_outgoing()
+    found: list[object] = []
+    for message in receiver.connection.receive(data, 0.0):
+        news = receiver.interpret(message)
+        if isinstance(news, LinkEstablished):
+            receiver.connection.established()
+        found.append(news)
+    return found
+
+
+def test_a_link_carries_routing_messages_once_it_is_established() -> None:
+    dialed, accepted = ends()
+    dialed.establish()
+    message = routing.Subscribe("r2.1.1", parse_filter("a = 1"))
+    dialed.send(message)
+    assert pass_on(dialed, accepted) == [LinkEstablished(), Receive("r2", message)]
+    publication = routing.Publish("r1", 1, Publication("p", {"a": 1}))
+    accepted.send(publication)
+    accepted.congested(congested=True)
+    assert pass_on(accepted, dialed) == [Receive("r1", publication), LinkCongestion(True)]
+
+
+def test_a_link_must_not_be_used_before_it_is_established() -> None:
+    _, accepted = ends()
+    with pytest.raises(FrameError, match="has not established"):
+        accepted.interpret(LinkConfirm("k"))
+
+
+@pytest.mark.parametrize("at_dialer", [True, False])
+def test_a_link_must_not_be_established_twice(at_dialer: bool) -> None:
+    dialed, accepted = ends()
+    dialed.establish()
+    pass_on(dialed, accepted)
+    with pytest.raises(FrameError, match="established twice"):
+        (dialed if at_dialer else accepted).interpret(LinkEstablished())
+
+
+@pytest.mark.parametrize("message", [LinkPublish("r9", 1, Raw(b"\xc0")), UnsubscribeRequest("s1")])
+def test_what_no_neighbor_says_is_a_fault(message: Message) -> None:
+    dialed, _ = ends()
+    with pytest.raises(FrameError):
+        dialed.interpret(message)

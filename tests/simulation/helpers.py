@@ -1,0 +1,114 @@
+"""What the tests of this room share: runs that are judged in every way, and small worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sapwood.language import parse_filter
+from sapwood.model.publication import Publication
+from sapwood.model.subscription import Subscription
+from sapwood.simulation.divergence import divergences, leaks
+from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.metrics import Metrics, measure
+from sapwood.simulation.oracle import Judgment, judge
+from sapwood.simulation.scenario import Scenario
+from sapwood.simulation.simulator import Outcome, router_maker, simulate
+from sapwood.simulation.world import MakeRouter, World
+
+PROTOCOLS = ("flooding", "simple", "identity", "covering")
+INPUTS_MAX = 200_000
+"""Far more than any scenario of these tests needs: a loop ends as an error soon."""
+
+PROBES = ({"x": 1, "y": 2, "t": "oak", "b": True}, {"x": 4, "t": "elm", "b": False}, {"y": 0})
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A scenario that was run, judged and measured; `pairs` is what was delivered, sorted."""
+
+    outcome: Outcome
+    judgment: Judgment
+    metrics: Metrics
+    pairs: list[tuple[str, SubscriptionName]]
+
+
+def run(scenario: Scenario, protocol: str = "covering", engine: str = "counting") -> Trial:
+    """Run a scenario with real routers that check themselves after every input."""
+    return run_with(scenario, router_maker(protocol, engine), protocol)
+
+
+def run_with(scenario: Scenario, make_router: MakeRouter, protocol: str = "covering") -> Trial:
+    """Run a scenario with any routers."""
+    outcome = simulate(scenario, make_router, inputs_max=INPUTS_MAX)
+    judgment = judge_world(outcome.world, outcome.stuck)
+    metrics = measure(outcome, judgment, protocol=protocol, engine="counting", seed=scenario.seed)
+    pairs = sorted((d.publication, d.subscription) for d in outcome.world.history.deliveries)
+    return Trial(outcome, judgment, metrics, pairs)
+
+
+def judge_world(world: World, stuck: tuple[str, ...] = ()) -> Judgment:
+    """The oracle's judgment on a world at rest."""
+    return judge(world.history, world.network.delay_max_s, stuck=stuck)
+
+
+def faults_found(trial: Trial, make_router: MakeRouter) -> dict[str, int]:
+    """Every word that is not zero, of all the ways to look at a trial; empty for a right router.
+
+    The world is used up: probes are published in it, and its clients leave.
+    """
+    judgment = trial.judgment
+    world = trial.outcome.world
+    words = {
+        "lost": judgment.lost.count,
+        "unexpected": judgment.unexpected.count,
+        "duplicated": judgment.duplicated.count,
+        "reordered": judgment.reordered.count,
+        "stuck": len(judgment.stuck),
+        "closed": world.tally.links_closed,
+        "diverged": len(divergences(world, make_router, PROBES)),
+        "leaked": len(leaks(world, make_router)),
+    }
+    return {word: count for word, count in words.items() if count}
+
+
+def assert_right(scenario: Scenario, protocol: str) -> Trial:
+    """Run a scenario with real routers; fail, with the story, if anything at all is wrong."""
+    make_router = router_maker(protocol)
+    trial = run_with(scenario, make_router, protocol)
+    story = "\n".join(trial.outcome.world.trace.story)
+    found = faults_found(trial, make_router)
+    assert not found, f"{scenario.name} under {protocol}: {found}\n{trial.judgment}\n{story}"
+    return trial
+
+
+def subscriptions(*entries: tuple[str, str, str | None]) -> list[Subscription]:
+    """Subscriptions from (id, filter, home)."""
+    return [Subscription(id_, parse_filter(text), home) for id_, text, home in entries]
+
+
+def publications(
+    *entries: tuple[str, dict[str, object], str | None],
+) -> list[tuple[Publication, str | None]]:
+    """Publications with homes from (id, attributes, home)."""
+    return [(Publication(id_, attributes), home) for id_, attributes, home in entries]
+
+
+def subscribe(world: World, home: str, id_: str, wanted: str, client: str = "ann") -> None:
+    """Let a client of a world subscribe, now."""
+    world.subscribe(SubscriptionName(home, client, id_), parse_filter(wanted))
+
+
+def publish(world: World, home: str, id_: str, client: str = "bob", **attributes: object) -> bool:
+    """Let a client of a world publish, now."""
+    return world.publish(ClientName(home, client), Publication(id_, attributes))
+
+
+def delivered(world: World) -> list[str]:
+    """What was delivered so far, in order, as "publication>home/client/id"."""
+    return [f"{d.publication}>{'/'.join(d.subscription)}" for d in world.history.deliveries]
+
+
+def ids(deliveries: Iterable[str]) -> list[str]:
+    """The publications in such a list."""
+    return [line.partition(">")[0] for line in deliveries]

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+
+from sapwood.overlay.shapes import parse_topology
+from sapwood.simulation.metrics import Delays, LinkUse, link_use, measure, quantiles
+from sapwood.simulation.scenario import CrashRouter, Scenario, Step, subscribe_then_publish
+from tests.simulation.helpers import publications, run, subscriptions
+
+LINE = parse_topology("line:4", Random(0).randrange)
+SCENARIO = subscribe_then_publish(
+    "plain",
+    LINE,
+    subscriptions(("s1", "x > 1", "r4"), ("s2", "x > 1", "r2")),
+    publications(("p1", {"x": 2}, "r1"), ("p2", {"x": 0}, "r1")),
+    seed=3,
+)
+
+
+def test_measure_counts_what_happened() -> None:
+    metrics = run(SCENARIO, "simple").metrics
+    assert metrics.routers == 4
+    assert metrics.subscriptions == 2
+    assert metrics.publications == 2
+    assert metrics.deliveries == 2
+    assert metrics.messages == {"confirm": 6, "publish": 3, "subscribe": 6}
+    assert metrics.content_matches == 5
+    assert metrics.hops == {1: 1, 3: 1}
+    assert metrics.delay_s.p50 == pytest.approx(0.01)
+    assert metrics.delay_s.max == pytest.approx(0.03)
+    assert metrics.virtual_seconds == pytest.approx(0.06 + 0.03)
+    assert metrics.seed == 3
+    assert (metrics.refused, metrics.unsent, metrics.messages_lost, metrics.links_closed) == (
+        (0,) * 4
+    )
+    assert list(metrics.tables) == ["r1", "r2", "r3", "r4"]
+    assert metrics.tables["r1"]["received"] == 2
+    assert metrics.verdicts.must == 2
+    assert metrics.verdicts.checked_publications == 2
+    assert metrics.verdicts.diverged is None
+
+
+def test_measure_finds_needless_crossings_only_where_publications_flood() -> None:
+    assert run(SCENARIO, "covering").metrics.false_positives == LinkUse(3, 3, 0)
+    assert run(SCENARIO, "flooding").metrics.false_positives == LinkUse(6, 6, 3)
+
+
+def test_link_use_leaves_out_what_was_not_checked() -> None:
+    world = run(SCENARIO, "flooding").outcome.world
+    assert link_use(world, {"p2": ()}) == LinkUse(6, 3, 3)
+    assert link_use(world, {}) == LinkUse(6, 0, 0)
+
+
+def test_measure_counts_what_could_not_be_sent_or_was_refused() -> None:
+    publish = SCENARIO.steps[-2]
+    steps = (*SCENARIO.steps[:-2], Step(CrashRouter("r1")), publish)
+    assert run(Scenario("unsent", LINE, steps)).metrics.unsent == 1
+
+
+def test_metrics_are_json() -> None:
+    trial = run(SCENARIO)
+    written = json.loads(trial.metrics.to_json())
+    assert written == json.loads(json.dumps(trial.metrics.to_builtins()))
+    assert written["verdicts"]["lost"] == 0
+    assert written["hops"] == {"1": 1, "3": 1}
+    assert written["trace"] == trial.outcome.world.trace.digest
+
+
+def test_measure_takes_the_number_of_divergences() -> None:
+    trial = run(SCENARIO)
+    metrics = measure(
+        trial.outcome, trial.judgment, protocol="covering", engine="counting", seed=3, diverged=2
+    )
+    assert metrics.verdicts.diverged == 2
+
+
+def test_quantiles_are_delays_that_happened() -> None:
+    delays = [float(number) for number in range(1, 101)]
+    assert quantiles(delays) == Delays(p50=50.0, p90=90.0, p99=99.0, max=100.0)
+    assert quantiles([3.0]) == Delays(3.0, 3.0, 3.0, 3.0)
+    assert quantiles([2.0, 1.0]) == Delays(1.0, 2.0, 2.0, 2.0)
+    assert quantiles([]) == Delays(0.0, 0.0, 0.0, 0.0)

@@ -1,0 +1,94 @@
+"""Documentation that runs is run; commands and options that it names exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from sapwood import limits
+from sapwood.cli.main import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    page.relative_to(ROOT).as_posix() for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
+)
+NEEDS_MORE = ("sapwood.pipeline", "spark.", "asyncio.run", "async with")
+"""Examples that need a broker or a Spark session are only compiled here."""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+PYTHON = [(page, i, code) for page in PAGES for i, code in enumerate(blocks(page, "python"))]
+CONSOLE = [
+    (page, line.removeprefix("$ "))
+    for page in PAGES
+    for block in blocks(page, "console")
+    for line in block.replace("\\\n", " ").splitlines()
+    if line.startswith("$ ")
+]
+
+
+@pytest.mark.parametrize(("page", "number", "code"), PYTHON)
+def test_documented_python_runs(page: str, number: int, code: str) -> None:
+    compiled = compile(code, f"{page}[{number}]", "exec")
+    if not any(word in code for word in NEEDS_MORE):
+        exec(compiled, {"__name__": "documentation"})
+
+
+def test_documentation_has_examples() -> None:
+    assert len(PYTHON) >= 3
+    assert len(CONSOLE) >= 8
+
+
+def sapwood_calls(line: str) -> list[list[str]]:
+    words = shlex.split(line, comments=True)
+    calls: list[list[str]] = []
+    for word in words:
+        if word == "|":
+            continue
+        if word in ("sapwood", ".venv/bin/sapwood"):
+            calls.append([])
+        elif calls:
+            calls[-1].append(word)
+    return calls
+
+
+@pytest.mark.parametrize(("page", "line"), CONSOLE)
+def test_documented_commands_exist_with_their_options(page: str, line: str) -> None:
+    for words in sapwood_calls(line):
+        command: click.Command = main
+        context = click.Context(main)
+        position = 0
+        while isinstance(command, click.Group) and position < len(words):
+            if words[position].startswith("-"):
+                break
+            found = command.get_command(context, words[position])
+            assert found is not None, f"{page}: no command {words[position]!r}"
+            command, position = found, position + 1
+        known = {opt for p in command.get_params(context) for opt in (*p.opts, *p.secondary_opts)}
+        for word in words[position:]:
+            if word.startswith("--"):
+                assert word.split("=")[0] in known, f"{page}: {line}: unknown {word}"
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "help", "bench"])
+def test_documented_make_targets_exist(target: str) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_documented_limits_and_links_exist(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    for name in re.findall(r"`(?:limits\.)?([A-Z]+(?:_[A-Z]+)*_MAX)`", text):
+        assert hasattr(limits, name), f"{page} names the limit {name}"
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"

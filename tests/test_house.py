@@ -1,0 +1,199 @@
+"""The repository keeps its own rules (`tests/house.py` says which)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import pytest
+
+from tests import house
+from tests.house import PACKAGE, ROOMS, ROOT, Rule, Source
+
+RULES: Final[tuple[Rule, ...]] = (
+    house.imports_from_above,
+    house.is_pure,
+    house.is_safe,
+    house.fits_in_a_head,
+    house.has_no_module_state,
+    house.has_slots,
+    house.has_docstring,
+)
+
+FRONT_DOORS: Final = frozenset({"sapwood", "sapwood.__main__"})
+"""Outside all rooms: they name what is inside."""
+
+TESTED_ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType({})
+"""Modules whose test file has another name than theirs, with the reason."""
+
+TEXTS: Final = (
+    "*.md",
+    "*.toml",
+    "Makefile",
+    ".ci/*",
+    "docs/**/*.md",
+    "scripts/*",
+    "requirements/*",
+)
+
+
+@cache
+def package() -> tuple[Source, ...]:
+    return tuple(house.sources(PACKAGE))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_package_keeps(rule: Rule) -> None:
+    rooms = [source for source in package() if source.module not in FRONT_DOORS]
+    assert listed(breach for source in rooms for breach in rule(source)) == ""
+
+
+def test_the_tests_fit_in_a_head_too() -> None:
+    suite = house.sources(ROOT / "tests")
+    assert listed(breach for source in suite for breach in house.fits_in_a_head(source)) == ""
+
+
+def listed(breaches: Iterable[str]) -> str:
+    """One a line, so that a failure shows them all."""
+    return "\n".join(breaches)
+
+
+PLANTED: Final = (
+    (house.imports_from_above, "matching", "from sapwood.routing.router import Router"),
+    (house.imports_from_above, "client", "def f():\n    import sapwood.server.broker"),
+    (house.imports_from_above, "attic", "x = 1"),
+    (house.is_pure, "routing", "import time"),
+    (house.is_pure, "routing", "from os.path import exists"),
+    (house.is_pure, "model", "from random import random"),
+    (house.is_pure, "model", "def f():\n    open('x')"),
+    (house.is_safe, "cli", "import pickle"),
+    (house.is_safe, "cli", "eval('1')"),
+    (house.is_safe, "matching", "load(path, allow_pickle=True)"),
+    (house.fits_in_a_head, "model", "\n" * 601),
+    (house.fits_in_a_head, "model", "def f():\n" + "    x = 1\n" * 70),
+    (house.has_no_module_state, "model", "CACHE = {}"),
+    (house.has_no_module_state, "model", "CACHE: Final[list[int]] = list()"),
+    (house.has_no_module_state, "model", "CACHE = collections.defaultdict(int)"),
+    (house.has_no_module_state, "model", "def f():\n    global x"),
+    (house.has_slots, "model", "@dataclass\nclass A:\n    x: int"),
+    (house.has_slots, "model", "@dataclasses.dataclass(frozen=True)\nclass A:\n    x: int"),
+    (house.has_slots, "model", "@dataclass(slots=False)\nclass A:\n    x: int"),
+    (house.has_docstring, "model", "x = 1"),
+    (house.explains_bounds, "limits", "A: Final = 1\n'''Why.'''\nB: Final = 2"),
+)
+
+
+@pytest.mark.parametrize(("rule", "room", "text"), PLANTED)
+def test_a_planted_breach_is_found(rule: Rule, room: str, text: str) -> None:
+    assert len(list(rule(Source.of(f"sapwood.{room}.planted", text)))) == 1
+
+
+HARMLESS: Final = (
+    (house.imports_from_above, "routing", "from sapwood.matching.index import Index"),
+    (house.is_pure, "simulation", "from random import Random"),
+    (house.is_pure, "server", "import asyncio"),
+    (house.is_pure, "matching", "from pathlib import Path"),
+    (house.is_safe, "matching", "load(path, allow_pickle=False)"),
+    (house.has_no_module_state, "model", "__all__ = ['a']\nA = MappingProxyType({})\nB = (1, 2)"),
+    (house.has_no_module_state, "model", "def f():\n    local = []"),
+    (house.has_slots, "model", "@dataclass(frozen=True, slots=True)\nclass A:\n    x: int"),
+    (house.explains_bounds, "limits", "A: Final = 1\nB: Final = 2\n'''Why both.'''"),
+)
+
+
+@pytest.mark.parametrize(("rule", "room", "text"), HARMLESS)
+def test_what_is_allowed_is_not_taken_for_a_breach(rule: Rule, room: str, text: str) -> None:
+    assert list(rule(Source.of(f"sapwood.{room}.planted", text))) == []
+
+
+def test_the_table_of_rooms_names_the_rooms_there_are() -> None:
+    there = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith(("_", "py."))}
+    assert {room for floor in ROOMS for room in floor} == there
+
+
+def test_every_bound_has_a_docstring() -> None:
+    (limits,) = (source for source in package() if source.module == "sapwood.limits")
+    assert list(house.explains_bounds(limits)) == []
+
+
+def test_every_module_is_used_by_another() -> None:
+    assert listed(house.unreferenced(list(package()))) == ""
+
+
+def test_a_module_that_nobody_uses_is_found() -> None:
+    used = Source.of("sapwood.a", "x = 1")
+    user = Source.of("sapwood.b", "from sapwood.a import x")
+    lazy = Source.of("sapwood.c", "TABLE = ('sapwood.b',)")
+    assert list(house.unreferenced([used, user, lazy])) == ["sapwood.c"]
+
+
+def test_every_module_has_a_test_file_of_its_name() -> None:
+    modules = [
+        source.module
+        for source in package()
+        if has_behavior(source) and source.module not in FRONT_DOORS
+    ]
+    without = [module for module in modules if not any(path.is_file() for path in mirrors(module))]
+    assert listed(without) == ""
+
+
+def has_behavior(source: Source) -> bool:
+    """Whether any function of a module does something; values and protocols only are."""
+    functions = (
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return any(
+        not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant)
+        for function in functions
+        for statement in function.body
+    )
+
+
+def mirrors(module: str) -> Iterator[Path]:
+    """Where the tests of a module may be."""
+    if module in TESTED_ELSEWHERE:
+        yield ROOT / TESTED_ELSEWHERE[module]
+    _, *rooms, name = module.split(".")
+    folder = ROOT / "tests" / Path(*rooms)
+    yield folder / f"test_{name}.py"
+    yield folder / name / "test_init.py"
+    if len(rooms) > 1:  # room/part/name.py may be tested by tests/room/test_part_name.py
+        yield folder.parent / f"test_{rooms[-1]}_{name}.py"
+        yield folder.parent / f"test_{name}.py"
+
+
+def test_no_stray_words() -> None:
+    here = Path(__file__).parent
+    files = {path for pattern in TEXTS for path in ROOT.glob(pattern)}
+    files |= {*PACKAGE.rglob("*.py"), *here.rglob("*.py")}
+    files -= {here / "house.py", here / "test_house.py", ROOT / "requirements" / "lock.txt"}
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
+    names = sorted(texts)
+    assert listed(word for name in names for word in house.stray_words(name, texts[name])) == ""
+
+
+@pytest.mark.parametrize("line", ["# TODO later", "the neighbours", "serialise it", "see pypi.org"])
+def test_a_stray_word_is_found(line: str) -> None:
+    assert len(list(house.stray_words("x", f"fine\n{line}\n"))) == 1
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from sapwood.cli.main import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = set(done.stderr.split())
+    assert "click" in loaded
+    heavy = {"numpy", "numba", "pyspark", "rich", "msgspec", "asyncio", "sapwood.model.filter"}
+    assert loaded & heavy == set()

@@ -1,0 +1,102 @@
+"""Hypothesis strategies for what travels on a connection."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from sapwood.model.publication import Publication
+from sapwood.wire.messages import (
+    AcceptedReply,
+    ClientMessage,
+    Delivery,
+    Goodbye,
+    GoodbyeCode,
+    LinkConfirm,
+    LinkCongestion,
+    LinkEstablished,
+    LinkMessage,
+    LinkPublish,
+    LinkSubscribe,
+    LinkUnsubscribe,
+    Ping,
+    Pong,
+    PublicationRefused,
+    PublishRequest,
+    SubscribedReply,
+    SubscribeRequest,
+    SubscriptionRefused,
+    UnsubscribedReply,
+    UnsubscribeRequest,
+)
+from sapwood.wire.publications import encode_publication
+from tests.strategies import nested_records
+
+ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+names = st.sampled_from(("r1", "r2", "größe"))
+reasons = st.text(st.characters(codec="utf-8"), max_size=20)
+sequences = st.integers(1, 2**63 - 1)
+
+
+def publications() -> st.SearchStrategy[Publication]:
+    """Publications of all shapes; nested names that flatten to one are left out."""
+    return st.builds(Publication, ids, nested_records())
+
+
+def bodies() -> st.SearchStrategy[Raw]:
+    """The bytes of publications."""
+    return publications().map(encode_publication)
+
+
+_GOODBYES = st.builds(Goodbye, st.sampled_from(GoodbyeCode), reasons)
+
+
+def client_messages() -> st.SearchStrategy[ClientMessage]:
+    """What a client says."""
+    return st.one_of(
+        st.builds(PublishRequest, sequences, bodies()),
+        st.builds(SubscribeRequest, ids, st.text(st.characters(codec="utf-8"), max_size=20)),
+        st.builds(UnsubscribeRequest, ids),
+        st.builds(Ping),
+        st.builds(Pong),
+        _GOODBYES,
+    )
+
+
+def broker_messages() -> st.SearchStrategy[Any]:
+    """What a broker says to a client."""
+    return st.one_of(
+        st.builds(Delivery, st.lists(ids, max_size=3).map(tuple), bodies(), st.booleans()),
+        st.builds(AcceptedReply, sequences),
+        st.builds(PublicationRefused, sequences, reasons),
+        st.builds(SubscribedReply, ids),
+        st.builds(UnsubscribedReply, ids),
+        st.builds(SubscriptionRefused, ids, reasons),
+        st.builds(Ping),
+        st.builds(Pong),
+        _GOODBYES,
+    )
+
+
+def link_messages() -> st.SearchStrategy[LinkMessage]:
+    """What brokers say to each other."""
+    return st.one_of(
+        st.builds(LinkPublish, names, st.integers(0, 1000), bodies()),
+        st.builds(LinkSubscribe, ids, st.text(st.characters(codec="utf-8"), max_size=20)),
+        st.builds(LinkUnsubscribe, ids),
+        st.builds(LinkConfirm, ids),
+        st.builds(LinkCongestion, st.booleans()),
+        st.builds(LinkEstablished),
+        st.builds(Ping),
+        st.builds(Pong),
+        _GOODBYES,
+    )
+
+
+def cuts(data: bytes, points: list[int]) -> list[bytes]:
+    """`data` in pieces, cut at these points (taken modulo its length)."""
+    places = sorted({point % (len(data) + 1) for point in points} | {0, len(data)})
+    return [data[a:b] for a, b in itertools.pairwise(places)]

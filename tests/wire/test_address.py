@@ -1,0 +1,55 @@
+"""Addresses as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.errors import InputError
+from sapwood.wire.address import Address, parse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:7411", Address("127.0.0.1", 7411)),
+        ("localhost", Address("localhost", 7411)),
+        ("broker.example:1", Address("broker.example", 1)),
+        ("[::1]:65535", Address("::1", 65535)),
+        ("[::1]", Address("::1", 7411)),
+    ],
+)
+def test_parse_address_reads(text: str, address: Address) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "write host:port"),
+        (":7411", "write host:port"),
+        ("a b:1", "write host:port"),
+        ("::1", "write host:port"),
+        ("[::1:7411", "write host:port"),
+        ("[::1]7411", "write host:port"),
+        ("host:", "a number from 1 to 65535, not ''"),
+        ("host:http", "a number from 1 to 65535, not 'http'"),
+        ("host:65536", "a number from 1 to 65535"),
+        ("host:" + "9" * 5000, "a number from 1 to 65535"),
+        ("host:-1", "a number from 1 to 65535"),
+        ("host:٣", "a number from 1 to 65535"),
+        ("host:0", "only a listener"),
+    ],
+)
+def test_parse_address_refuses_with_the_expected_form(text: str, reason: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_address(text)
+    assert reason in str(refused.value)
+
+
+def test_parse_address_lets_a_listener_ask_for_any_free_port() -> None:
+    assert parse_address("host:0", listening=True) == Address("host", 0)
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1:7411", "[::1]:1"])
+def test_an_address_is_written_as_it_is_read(text: str) -> None:
+    assert str(parse_address(text)) == text

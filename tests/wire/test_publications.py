@@ -1,0 +1,162 @@
+"""Publications as bytes."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from msgspec import Raw
+
+from sapwood.errors import InputError, InvalidValueError, LimitError
+from sapwood.limits import (
+    FRAME_BYTES_MAX,
+    FRAME_OVERHEAD_BYTES,
+    ID_CHARS_MAX,
+    RECORD_DEPTH_MAX,
+)
+from sapwood.model.publication import Publication
+from sapwood.wire.publications import (
+    EncodedPublications,
+    decode_body,
+    decode_publication,
+    encode_publication,
+)
+from tests.wire.strategies import publications
+
+
+@given(publications())
+def test_a_publication_is_read_as_it_was_written(publication: Publication) -> None:
+    encoded = encode_publication(publication)
+    assert decode_publication(encoded) == publication
+    assert decode_publication(encoded).record == publication.record
+    body = decode_body(encoded)
+    assert (body.id, body.attributes) == (publication.id, publication.attributes)
+
+
+@given(publications())
+def test_bytes_do_not_change_from_hop_to_hop(publication: Publication) -> None:
+    encoded = encode_publication(publication)
+    assert bytes(encode_publication(decode_publication(encoded))) == bytes(encoded)
+
+
+def test_kinds_that_behave_like_plain_ones_travel_as_those() -> None:
+    class Name(str):
+        __slots__ = ()
+
+    attributes = MappingProxyType(
+        {"a": np.float64(1.5), "b": Name("x"), "c": MappingProxyType({"d": (1, Name("y"))})}
+    )
+    decoded = decode_publication(encode_publication(Publication("p", attributes)))
+    assert decoded.attributes == {"a": 1.5, "b": "x", "c": {"d": [1, "y"]}}
+
+
+class Color(Enum):
+    RED = object()
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        datetime.date(2026, 1, 1),
+        Decimal(1),
+        b"bytes",
+        {1, 2},
+        Color.RED,
+        {1: "key"},
+        2**63,
+        [[-(2**63) - 1]],
+    ],
+)
+def test_an_array_of_what_json_has_not_is_refused_by_name(carried: Any) -> None:
+    with pytest.raises(InvalidValueError):
+        encode_publication(Publication("p", {"tags": ["fine", carried]}))
+
+
+@pytest.mark.parametrize("tags", [["\ud800"], [{"\ud800": 1}]])
+def test_a_text_in_an_array_that_is_no_unicode_is_refused(tags: list[Any]) -> None:
+    with pytest.raises(InvalidValueError, match="half of a surrogate pair"):
+        encode_publication(Publication("p", {"tags": tags}))
+
+
+def test_a_long_id_is_refused() -> None:
+    with pytest.raises(LimitError, match="ID_CHARS_MAX"):
+        encode_publication(Publication("x" * (ID_CHARS_MAX + 1), {}))
+
+
+def test_the_largest_publication_leaves_room_for_what_a_hop_adds() -> None:
+    spare = len(encode_publication(Publication("p", {"a": "x" * 100_000}))) - 100_000
+    most = FRAME_BYTES_MAX - FRAME_OVERHEAD_BYTES - spare
+    assert len(encode_publication(Publication("p", {"a": "x" * most}))) == most + spare
+    with pytest.raises(LimitError, match="the encoded size of publication 'p'"):
+        encode_publication(Publication("p", {"a": "x" * (most + 1)}))
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_arrays_are_nested_no_deeper_than_the_limit() -> None:
+    deepest = nested(RECORD_DEPTH_MAX - 1)
+    encoded = encode_publication(Publication("p", {"a": deepest}))
+    assert decode_publication(encoded).attributes == {"a": deepest}
+    with pytest.raises(LimitError, match="RECORD_DEPTH_MAX"):
+        encode_publication(Publication("p", {"a": nested(RECORD_DEPTH_MAX)}))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xc0",
+        b"\x92\xa1p\x80\x00",
+        b"\x92\xa1p\xc0",
+        b"\x92\xa0\x80",
+        b"\x92\xa1\xff\x80",
+        b"\x92\xa1p\x81\x01\x02",
+        b"\x92\xa1p\x81\xa1a" + b"\x91" * 100_000,
+        msgspec.msgpack.encode(["p", {"a": float("nan")}]),
+        msgspec.msgpack.encode(["p", {"a": 2**63}]),
+        msgspec.msgpack.encode(["p", {"a": b"bytes"}]),
+        msgspec.msgpack.encode(["p", {"a": msgspec.msgpack.Ext(5, b"x")}]),
+        msgspec.msgpack.encode(["p", {"a": {"b": 1}, "a.b": 2}]),
+        msgspec.msgpack.encode(["p", {"a": [msgspec.msgpack.Ext(5, b"x")]}]),
+        msgspec.msgpack.encode(["p", {"a": [{1: 2}]}]),
+        msgspec.msgpack.encode(["p", {"a": nested(RECORD_DEPTH_MAX)}]),
+    ],
+)
+def test_bytes_that_are_no_publication_are_refused(body: bytes) -> None:
+    with pytest.raises(InputError):
+        decode_publication(body)
+
+
+def test_encoded_publications_gives_back_the_bytes_that_came_in() -> None:
+    encoded = EncodedPublications()
+    publication = Publication("p", {"a": 1})
+    # Two orders of the same map are equal publications; what came in is what goes on.
+    given_bytes = Raw(msgspec.msgpack.encode(["p", {"a": 1}]))
+    encoded.remember(publication, given_bytes)
+    assert encoded.encoded(publication) is given_bytes
+
+
+def test_encoded_publications_makes_bytes_once() -> None:
+    encoded = EncodedPublications()
+    publication = Publication("p", {"a": 1})
+    first = encoded.encoded(publication)
+    assert bytes(first) == bytes(encode_publication(publication))
+    assert encoded.encoded(publication) is first
+
+
+def test_encoded_publications_does_not_take_an_equal_publication_for_the_same() -> None:
+    encoded = EncodedPublications()
+    encoded.remember(Publication("p", {"a": 1}), Raw(b"other"))
+    assert bytes(encoded.encoded(Publication("p", {"a": 1}))) != b"other"

@@ -4,9 +4,10 @@ PYTHON_VENV := .venv/bin/python
 COMPLETE := .venv/.complete
 SEED ?= 1
 COUNT ?= 1
+TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test style types coverage simulate bench lock clean
+.PHONY: help setup demo test style types coverage simulate fuzz bench lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +36,9 @@ coverage: $(COMPLETE)  ## Run the tests and show which branches they miss
 
 simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUNT=1), judged
 	@PYTHONPATH=. $(PYTHON_VENV) scripts/simulate.py --seed $(SEED) --count $(COUNT)
+
+fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TESTS=tests/model)
+	@.venv/bin/pytest -q -n 2 --hypothesis-profile fuzz -m "not spark and not network" $(TESTS)
 
 bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 	@.venv/bin/sapwood bench

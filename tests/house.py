@@ -230,11 +230,11 @@ def stray_words(name: str, text: str) -> Iterator[str]:
             yield f"{name}:{number}: {found.group()}"
 
 
-def unreferenced(all_sources: list[Source]) -> Iterator[str]:
-    """Modules that no other module imports, or names in a text (as lazily loaded ones are)."""
-    known = {source.module for source in all_sources}
+def unreferenced(modules: list[Source], scripts: list[Source]) -> Iterator[str]:
+    """Modules that nobody else imports, or names in a text (as lazily loaded ones are)."""
+    known = {source.module for source in modules}
     used: set[str] = set()
-    for source in all_sources:
+    for source in (*modules, *scripts):
         names = {name for _, name in imports(source)}
         names |= {
             node.value

@@ -123,14 +123,17 @@ def test_every_bound_has_a_docstring() -> None:
 
 
 def test_every_module_is_used_by_another() -> None:
-    assert listed(house.unreferenced(list(package()))) == ""
+    scripts = house.sources(ROOT / "scripts")
+    assert listed(house.unreferenced(list(package()), scripts)) == ""
 
 
 def test_a_module_that_nobody_uses_is_found() -> None:
     used = Source.of("sapwood.a", "x = 1")
     user = Source.of("sapwood.b", "from sapwood.a import x")
     lazy = Source.of("sapwood.c", "TABLE = ('sapwood.b',)")
-    assert list(house.unreferenced([used, user, lazy])) == ["sapwood.c"]
+    assert list(house.unreferenced([used, user, lazy], [])) == ["sapwood.c"]
+    script = Source.of("scripts.d", "import sapwood.c")
+    assert list(house.unreferenced([used, user, lazy], [script])) == []
 
 
 def test_every_module_has_a_test_file_of_its_name() -> None:
@@ -158,16 +161,21 @@ def has_behavior(source: Source) -> bool:
 
 
 def mirrors(module: str) -> Iterator[Path]:
-    """Where the tests of a module may be."""
+    """Where the tests of a module may be: beside its room's, in the file of its name."""
     if module in TESTED_ELSEWHERE:
         yield ROOT / TESTED_ELSEWHERE[module]
     _, *rooms, name = module.split(".")
     folder = ROOT / "tests" / Path(*rooms)
     yield folder / f"test_{name}.py"
     yield folder / name / "test_init.py"
+    if rooms:
+        # One file for all strategies of a folder, where each must pass the same tests.
+        yield folder / f"test_{rooms[-1]}.py"
     if len(rooms) > 1:  # room/part/name.py may be tested by tests/room/test_part_name.py
         yield folder.parent / f"test_{rooms[-1]}_{name}.py"
         yield folder.parent / f"test_{name}.py"
+    if rooms and rooms[-1] == "kernels":  # A plain twin is compared with the compiled one.
+        yield folder / "test_compiled.py"
 
 
 def test_no_stray_words() -> None:

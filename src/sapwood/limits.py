@@ -197,8 +197,8 @@ circles ends as an error. Some ten minutes of work; precedent: dask bounds a tes
 SIMULATION_STORY_LINES: Final = 200
 """Last steps of a simulation that are kept in words, to be shown when something goes wrong."""
 
-ORACLE_PAIRS_MAX: Final = 20_000_000
-"""Pairs (publication, filter text) that the oracle evaluates one by one, about a minute. Beyond
+ORACLE_PAIRS_MAX: Final = 10_000_000
+"""Pairs (publication, filter text) that the oracle evaluates one by one, half a minute. Beyond
 that it checks publications drawn with the seed for losses, and says how many; each delivery is
 checked in any case."""
 
@@ -231,3 +231,10 @@ the number of matches. Precedent: DataFusion's and DuckDB's batches have 8 Ki an
 RECORDS_PER_MATCH_MAX: Final = 10_000
 """Records that are handed to the index at once: enough to make the call's own cost vanish, and
 it bounds the matches held at a time. Precedent: Spark's Arrow batches have 10,000 rows."""
+
+# Covering --------------------------------------------------------------------------------------
+
+COVERING_ATTRIBUTES_MAX: Final = 64
+"""Attributes that a columnar covering index keeps in columns, first come, first served: every
+filter takes up to 32 bytes for each. Filters on further attributes are compared one by one.
+Precedent: the covering literature we follow measures up to 6 attributes."""

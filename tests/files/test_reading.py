@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,6 +169,27 @@ def test_reading_reads_standard_input_and_leaves_it_open(monkeypatch: pytest.Mon
         monkeypatch.setattr(sys, "stdin", stdin)
         assert publication_ids("-")[0] == ["p1", "p2"]
         assert not stdin.buffer.closed
+
+
+@pytest.mark.parametrize("where", ["-", "/dev/fd"])
+def test_reading_gives_a_line_as_soon_as_it_is_written(
+    monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    read, write = os.pipe()
+    path = where if where == "-" else f"{where}/{read}"
+    found: list[str] = []
+    with open(read, encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        values = iter(read_publications(path, StrictRejections()))
+        thread = threading.Thread(target=lambda: found.append(next(values).publication.id))
+        os.write(write, GOOD)
+        thread.start()
+        thread.join(timeout=60)
+        in_time = list(found)
+        os.close(write)
+        thread.join()
+        assert [line.publication.id for line in values] == ["p2"]
+    assert in_time == ["p1"]
 
 
 @pytest.mark.parametrize(

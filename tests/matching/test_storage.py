@@ -121,6 +121,24 @@ def test_replaced_keeps_the_old_folder_when_writing_fails(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+def test_replaced_puts_the_old_folder_back_when_the_new_one_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "x", 1)
+    rename = Path.rename
+
+    def refuse(self: Path, target: Path) -> Path:
+        if self.name.endswith(".partial"):
+            raise PermissionError(13, "no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(PermissionError):
+        write(tmp_path / "x", 2)
+    assert Folder(tmp_path / "x").read_json("header") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
 def test_mapped_arrays_survive_their_replacement(tmp_path: Path) -> None:
     with replaced(tmp_path / "x", "header") as folder:
         folder.write_json("header", 1)

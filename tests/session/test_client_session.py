@@ -201,6 +201,7 @@ def test_half_a_delivery_does_not_survive_its_connection() -> None:
     ("message", "reason"),
     [
         (AcceptedReply(1), "accepted publication 1 of 0"),
+        (PublicationRefused(1, "no"), "refused publication 1 of 0"),
         (DeliveryMessage(("a",), Raw(b"\xc0")), "a delivery holds no publication"),
     ],
 )

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from sapwood.overlay.shapes import parse_topology
-from sapwood.simulation.metrics import Delays, LinkUse, link_use, measure, quantiles
+from sapwood.simulation.metrics import Delays, LinkUse, link_use, quantiles
 from sapwood.simulation.scenario import CrashRouter, Scenario, Step, subscribe_then_publish
 from tests.simulation.helpers import publications, run, subscriptions
 
@@ -69,12 +70,11 @@ def test_metrics_are_json() -> None:
     assert written["trace"] == trial.outcome.world.trace.digest
 
 
-def test_measure_takes_the_number_of_divergences() -> None:
-    trial = run(SCENARIO)
-    metrics = measure(
-        trial.outcome, trial.judgment, protocol="covering", engine="counting", seed=3, diverged=2
-    )
-    assert metrics.verdicts.diverged == 2
+def test_with_diverged_changes_that_figure_alone() -> None:
+    metrics = run(SCENARIO).metrics
+    verdicts = metrics.with_diverged(2).verdicts
+    assert verdicts.diverged == 2
+    assert replace(verdicts, diverged=None) == metrics.verdicts
 
 
 def test_quantiles_are_delays_that_happened() -> None:

@@ -41,6 +41,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.covers",
             "Say whether one filter covers the other, and whether they intersect.",
         ),
+        "simulate": Entry(
+            "sapwood.cli.simulate",
+            "Run an overlay of routers in virtual time, and check every delivery.",
+        ),
         "broker": Entry(
             "sapwood.cli.broker", "Run a broker until it is interrupted (SIGINT or SIGTERM)."
         ),

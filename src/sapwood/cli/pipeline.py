@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sapwood.pipeline.summaries import BatchSummary, Counts, IngestSummary, MatchSummary
 
 DEFAULT_ENGINE: Final = "columnar"
+JOB_MODULE: Final = "sapwood.pipeline.job"
 
 master_option = click.option(
     "--master",
@@ -275,22 +276,34 @@ def stream_command(
     ctx.exit(ExitStatus.REJECTED if rejects else ExitStatus.DONE)
 
 
+@command.command("job")
+def job_command() -> None:
+    """Print the path of the program for spark-submit.
+
+    spark-submit --master spark://host:7077 "$(sapwood pipeline job)" match --subscriptions ...
+    """
+    from importlib.util import find_spec
+
+    spec = find_spec(JOB_MODULE)
+    assert spec is not None, "the program is part of this package"
+    click.echo(spec.origin)
+
+
 @contextmanager
 def _session(master: str | None, description: str) -> Iterator[SparkSession]:
     """The session to work with, its progress on a terminal, its failures in one line."""
+    from sapwood.pipeline.faults import first_line, is_worker_defect, spark_errors
     from sapwood.pipeline.progress import task_progress
     from sapwood.pipeline.session import running_session
 
     with running_session("sapwood pipeline", master=master) as spark:
-        from pyspark.errors import PySparkException, PythonException
-
         try:
             with task_progress(spark, description):
                 yield spark
-        except PythonException:
-            raise  # A defect in a worker keeps its traceback.
-        except PySparkException as error:
-            raise click.ClickException(f"Spark: {str(error).splitlines()[0]}") from error
+        except spark_errors() as error:
+            if is_worker_defect(error):
+                raise
+            raise click.ClickException(f"Spark: {first_line(error)}") from error
 
 
 def _schema(

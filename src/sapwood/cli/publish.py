@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 REJECTED_SUFFIX: Final = ".rejected"
 STANDARD_INPUT_NAME: Final = "publications.jsonl"
 """What standard input is called where a file is put beside it."""
+
+STANDARD_INPUT_DEVICE: Final = "/dev/stdin"
 
 REFUSALS_SHOWN: Final = 10
 
@@ -145,11 +149,27 @@ def _read(file: str, rejections: Any) -> Reading[PublicationLine]:
         return decoded
 
     return Reading(
-        file,
+        _live(file),
         rejections,
         decode,
         lambda value: (value.publication.id, value.publication.invisible),
     )
+
+
+def _live(file: str) -> str:
+    """The name under which lines of standard input come as soon as they are written.
+
+    Under `-` it is read in large pieces; under its device's name (where the system has one, and
+    standard input is nothing that only a test has) a line at a time.
+    """
+    if file != "-":
+        return file
+    try:
+        sys.stdin.fileno()
+        Path(STANDARD_INPUT_DEVICE).open("rb").close()
+    except (OSError, ValueError):
+        return file
+    return STANDARD_INPUT_DEVICE
 
 
 async def _publish(

@@ -1,7 +1,8 @@
 """Clients of a broker: `connect` for asyncio, `sapwood.client.blocking.connect` without."""
 
+from sapwood.client import blocking
 from sapwood.client.client import Client, connect
-from sapwood.client.publishing import Published, RefusedPublication
+from sapwood.client.publishing import PublishBatch, Published, RefusedPublication
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.session.client_session import Delivery
 
@@ -10,7 +11,9 @@ __all__ = (
     "ClientSubscription",
     "Deliveries",
     "Delivery",
+    "PublishBatch",
     "Published",
     "RefusedPublication",
+    "blocking",
     "connect",
 )

@@ -17,7 +17,7 @@ from typing import Any, Final, Self, TypeVar
 from sapwood.client import client as asynchronous
 from sapwood.client.publishing import Published
 from sapwood.client.subscription import ClientSubscription, Deliveries
-from sapwood.errors import ConnectionLostError
+from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
@@ -106,6 +106,8 @@ class BlockingClient:
         return self._client.reconnections
 
     def __enter__(self) -> Self:
+        if self._loop is not None:
+            raise InputError("a client can be entered once; connect again for another session")
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=_run_loop, args=(self._loop,), name=f"sapwood {self.name}", daemon=True

@@ -17,7 +17,6 @@ from sapwood.errors import (
     DuplicateIdError,
     InputError,
     LimitError,
-    SapwoodError,
     UnknownIdError,
 )
 from sapwood.language import parse_filter
@@ -190,7 +189,8 @@ class Client:
         try:
             await answer
         except asyncio.CancelledError:
-            self._withdraw(name)
+            if name in self._subscriptions:
+                self._withdraw(name)
             raise
         finally:
             self._subscribing.pop(name, None)
@@ -234,6 +234,7 @@ class Client:
         Raises `InvalidValueError` or `LimitError` for attributes that cannot be published, and
         `InputError` with the broker's reason where it refuses.
         """
+        self._check_usable()
         answer: asyncio.Future[None] = self._loop.create_future()
         publication_id = await self._put(attributes, id, answer)
         await answer
@@ -368,7 +369,7 @@ class Client:
     async def _run(self) -> None:
         try:
             await self._connector.run()
-        except SapwoodError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             self._failure = error
             self._end(error, error)
 

@@ -86,9 +86,9 @@ class Connector:
                 lambda: wire, address.host, address.port
             )
             await wire.run()
-        except socket.gaierror as error:
+        except (socket.gaierror, UnicodeError) as error:
             raise ConnectionLostError(
-                f"cannot connect to {address}: the host is not known ({error.strerror})"
+                f"cannot connect to {address}: the host is not known ({error})"
             ) from error
         except OSError as error:
             return (

@@ -71,8 +71,10 @@ class PublishBatch:
 
 
 class _InFlight(NamedTuple):
+    """A publication that waits; `sink` is `None` once it has heard a refusal."""
+
     id: str
-    sink: Sink
+    sink: Sink | None
 
 
 class Answers:
@@ -101,22 +103,24 @@ class Answers:
             sink.sent += 1
 
     def refused(self, sequence: int, reason: str) -> None:
-        """The broker refused a publication; an old answer that is repeated says nothing."""
+        """The broker refused a publication; an answer that is repeated says nothing."""
         if sequence <= self.answered:
             return
-        publication_id, sink = self._in_flight[sequence - self.answered - 1]
+        position = sequence - self.answered - 1
+        publication_id, sink = self._in_flight[position]
+        self._in_flight[position] = _InFlight(publication_id, None)
         if isinstance(sink, Batch):
             sink.refused.append(RefusedPublication(publication_id, reason))
-        elif not sink.done():
-            sink.set_exception(InputError(f"publication {publication_id!r} was refused: {reason}"))
+        elif sink is not None:
+            _set(sink, InputError(f"publication {publication_id!r} was refused: {reason}"))
 
     def through(self, sequence: int) -> None:
         """The broker has answered all publications up to this one."""
         while self.answered < sequence:
             sink = self._in_flight.popleft().sink
             self.answered += 1
-            if not isinstance(sink, Batch) and not sink.done():
-                sink.set_result(None)
+            if isinstance(sink, asyncio.Future):
+                _set(sink, None)
         while self._barriers and self._barriers[0][0] <= sequence:
             _set(self._barriers.popleft()[1], None)
         watchers, self._watchers = self._watchers, []
@@ -138,7 +142,7 @@ class Answers:
 
     def fail(self, error: Exception) -> None:
         """No answer will come any more: all who wait get the error."""
-        waiting = [one.sink for one in self._in_flight if not isinstance(one.sink, Batch)]
+        waiting = [one.sink for one in self._in_flight if isinstance(one.sink, asyncio.Future)]
         waiting += [barrier for _, barrier in self._barriers]
         waiting += self._watchers
         self._barriers.clear()

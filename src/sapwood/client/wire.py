@@ -22,6 +22,7 @@ class ClientWire(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -29,16 +30,19 @@ class ClientWire(asyncio.Protocol):
         # No `isinstance`: uvloop's transports do not inherit from asyncio's.
         self._transport = cast("asyncio.Transport", transport)
         self._session.connected(self._loop.time())
+        self._arm()
         self.flush()
 
     def data_received(self, data: bytes) -> None:
         """Handle what the broker says, and send what came of it in one go."""
         for event in self._session.receive(data, self._loop.time()):
             self._on_event(event)
+        self._arm()
         self.flush()
 
     def connection_lost(self, error: Exception | None) -> None:
         """End."""
+        self._disarm()
         reason = str(error) if error is not None else "the broker closed the connection"
         for event in self._session.lost(reason):
             self._on_event(event)
@@ -54,22 +58,44 @@ class ClientWire(asyncio.Protocol):
             self._transport.write(data)
         connection = self._session.connection
         if connection is not None and connection.ended:
-            self._closing = True
-            if not self._transport.is_closing():
-                self._transport.write_eof()
+            self._close(self._transport)
 
     async def run(self) -> None:
-        """Keep time until the connection is no more. Cancelled, it drops the connection."""
+        """Return when the connection is no more. Cancelled, it drops the connection."""
         try:
-            while not self._lost.done():
-                deadline = self._session.next_deadline()
-                patience_s = GOODBYE_S if deadline is None else deadline - self._loop.time()
-                await asyncio.wait((self._lost,), timeout=max(0.0, patience_s))
-                if deadline is None:
-                    return
-                self._session.expire(self._loop.time())
-                self.flush()
+            await asyncio.shield(self._lost)
         finally:
             if self._transport is not None and not self._lost.done():
                 self._transport.abort()
                 await self._lost
+
+    def _arm(self) -> None:
+        """See that `_expire` is called in time; a timer that comes too early is left alone."""
+        deadline = self._session.next_deadline()
+        if deadline is None or (self._timer is not None and self._timer.when() <= deadline):
+            return
+        self._disarm()
+        self._timer = self._loop.call_at(deadline, self._expire)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expire(self) -> None:
+        self._timer = None
+        self._session.expire(self._loop.time())
+        self._arm()
+        self.flush()
+
+    def _close(self, transport: asyncio.Transport) -> None:
+        """End the stream and wait for the broker to close, but not forever."""
+        self._closing = True
+        self._disarm()
+        if transport.is_closing():
+            return
+        self._timer = self._loop.call_later(GOODBYE_S, transport.abort)
+        try:
+            transport.write_eof()
+        except OSError:  # the broker has closed, and the event loop has not noticed yet
+            transport.abort()

@@ -93,12 +93,13 @@ class CoveringManager:
 
     def subscribe(self, filter: Filter) -> Change:  # noqa: A002 - the field's word
         """Take in a subscription; propagates its filter unless it is known or covered."""
-        key = self._keys.get(filter)
-        if key is not None:
+        fresh = self._free[0] if self._free else len(self._filters)
+        key = self._keys.setdefault(filter, fresh)  # looking up and storing hash a filter once
+        if key in self._filters:
             self._counts[key] += 1
             return NOTHING_TO_SAY
-        key = heapq.heappop(self._free) if self._free else len(self._filters)
-        self._keys[filter] = key
+        if self._free:
+            heapq.heappop(self._free)
         self._filters[key] = filter
         self._counts[key] = 1
         asked = self._index.queries
@@ -116,18 +117,19 @@ class CoveringManager:
 
         A filter that nobody subscribed is ignored.
         """
-        key = self._keys.get(filter)
+        key = self._keys.pop(filter, None)
         if key is None:
             return NOTHING_TO_SAY
         if self._counts[key] > 1:
             self._counts[key] -= 1
+            self._keys[filter] = key
             return NOTHING_TO_SAY
         self._index.remove(key)
         asked = self._index.queries
         uncovered = self._graph.remove(key, self._index)
         self.work.removals += 1
         self.work.unsubscribe_queries += self._index.queries - asked
-        del self._keys[filter], self._filters[key], self._counts[key]
+        del self._filters[key], self._counts[key]
         heapq.heappush(self._free, key)
         was_propagated = key in self._propagated
         self._propagated.pop(key, None)

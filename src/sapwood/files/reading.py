@@ -141,7 +141,7 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[io.BufferedReader]:
+def _opened(path: str) -> Iterator[io.BufferedIOBase]:
     """The bytes of `path`, unpacked, when its first bytes leave hope for a good line."""
     with _standard_input() if path == STANDARD_INPUT else _file(path) as stream:
         start = stream.peek(_MAGIC_BYTES)
@@ -149,7 +149,7 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
             if start.startswith(magic):
                 raise FileFormatError(path, reason)
         if start.startswith(_GZIP):
-            yield io.BufferedReader(gzip.GzipFile(fileobj=stream))
+            yield gzip.GzipFile(fileobj=stream)
         else:
             yield stream
 
@@ -167,8 +167,14 @@ def _file(path: str) -> io.BufferedReader:
 
 @contextmanager
 def _standard_input() -> Iterator[io.BufferedReader]:
-    stream: io.BufferedReader = io.BufferedReader(cast("Any", sys.stdin.buffer))
-    try:
+    stream = sys.stdin.buffer
+    if isinstance(stream, io.BufferedReader):
         yield stream
+        return
+    # Something that stands for it. (Wrapped as well, the real one would give no line before a
+    # second buffer is full: a live pipe would seem to be stuck.)
+    wrapper: io.BufferedReader = io.BufferedReader(cast("Any", stream))
+    try:
+        yield wrapper
     finally:
-        stream.detach()  # Else standard input would be closed with the wrapper.
+        wrapper.detach()  # Else the stream would be closed with its wrapper.

@@ -1,4 +1,6 @@
-"""The counting algorithm (Shen 2007, section 3.4; XSiena 2.10): predicates first, then a tally.
+"""The counting algorithm: predicates first, then a tally.
+
+Source: Shen 2007, chapter 3 (L327, L587), and the baseline of XSiena (L1352-1383).
 
 Each conjunction needs a number of satisfied constraints. For every attribute of a record the
 constraints that its value satisfies are looked up, and each adds one to the tally of its

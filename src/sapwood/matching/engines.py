@@ -42,6 +42,26 @@ def _counting() -> Engine:
     return CountingEngine()
 
 
+def _kdtree() -> Engine:
+    from sapwood.matching.kdtree import KdTreeEngine
+
+    return KdTreeEngine()
+
+
+def _siena_poset() -> Engine:
+    from sapwood.matching.posets.engine import PosetEngine
+    from sapwood.matching.posets.hasse import HasseDiagram
+
+    return PosetEngine(HasseDiagram())
+
+
+def _poset_forest() -> Engine:
+    from sapwood.matching.posets.engine import PosetEngine
+    from sapwood.matching.posets.forest import PosetForest
+
+    return PosetEngine(PosetForest())
+
+
 def _reference() -> Engine:
     from sapwood.matching.reference import ReferenceEngine
 
@@ -65,6 +85,27 @@ ENGINES: Final[Mapping[str, EngineInfo]] = MappingProxyType(
                 exact=True,
                 summary="the counting algorithm, plain Python; small sets that change all the time",
                 make=_counting,
+            ),
+            EngineInfo(
+                "kdtree",
+                "records",
+                exact=True,
+                summary="numeric boxes as points of k-d trees; few, always present attributes",
+                make=_kdtree,
+            ),
+            EngineInfo(
+                "siena-poset",
+                "records",
+                exact=True,
+                summary="Siena's poset: filters below all that cover them; deep nesting",
+                make=_siena_poset,
+            ),
+            EngineInfo(
+                "poset-forest",
+                "records",
+                exact=True,
+                summary="the poset-derived forest: filters below one that covers them",
+                make=_poset_forest,
             ),
             EngineInfo(
                 "reference",

@@ -121,13 +121,19 @@ def replaced(path: PathName, header: str) -> Iterator[Folder]:
     partial.mkdir(parents=True)
     try:
         yield Folder(partial)
-        if target.exists():
-            shutil.rmtree(former, ignore_errors=True)
-            target.rename(former)
-        partial.rename(target)
+        if not target.exists():
+            partial.rename(target)
+            return
+        shutil.rmtree(former, ignore_errors=True)
+        target.rename(former)
+        try:
+            partial.rename(target)
+        except OSError:
+            former.rename(target)
+            raise
+        shutil.rmtree(former)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-        shutil.rmtree(former, ignore_errors=True)
 
 
 def _mapped(path: Path) -> Array:

@@ -30,20 +30,17 @@ from sapwood.model.reduction import Allowance, reduced
 def canonical(boxes: Iterable[Conjunction]) -> tuple[Conjunction, ...]:
     """The normal form of a union of boxes, sorted; canonical within the limits above.
 
-    Applying it again changes nothing. Without patterns that follows: boxes that are maximal, or
-    the reduced ones where the closure was too large, are reduced already. With patterns, whose
-    unions are incomplete, it is repeated until nothing changes.
+    Applying it again changes nothing: maximal boxes, and the reduced ones that are left where the
+    closure was too large, cannot be reduced further.
 
     Raises `LimitError` past `limits.NORMAL_FORM_STEPS_MAX`.
     """
-    allowance = Allowance(NORMAL_FORM_STEPS_MAX)
-    normal = _canonical_once(boxes, allowance)
-    while len(normal) > 1 and any(box.patterns for box in normal):
-        again = _canonical_once(normal, allowance)
-        if again == normal:
-            break
-        normal = again
-    return tuple(normal)
+    smaller = reduced(boxes, Allowance(NORMAL_FORM_STEPS_MAX))
+    if 1 < len(smaller) <= CANONICAL_CONJUNCTIONS_MAX:
+        maximal = _closure(smaller)
+        if maximal is not None:
+            return tuple(_irredundant(maximal))
+    return tuple(smaller)
 
 
 def held_by(box: Conjunction, boxes: Sequence[Conjunction], allowance: Allowance) -> bool:
@@ -81,15 +78,6 @@ def consensus(a: Conjunction, b: Conjunction) -> Iterator[Conjunction]:
             both = None if union is None else a.without(name).intersect(b.without(name))
             if union is not None and both is not None:
                 yield both.with_constraint(name, union)
-
-
-def _canonical_once(boxes: Iterable[Conjunction], allowance: Allowance) -> list[Conjunction]:
-    smaller = reduced(boxes, allowance)
-    if 1 < len(smaller) <= CANONICAL_CONJUNCTIONS_MAX:
-        maximal = _closure(smaller)
-        if maximal is not None:
-            return _irredundant(maximal)
-    return smaller
 
 
 def _closure(boxes: list[Conjunction]) -> list[Conjunction] | None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, FileFormatError, InputError, SapwoodError
 
 _OURS: Final = re.compile(r"^sapwood\.errors\.(?!InvariantError)\w+: (.*)", re.MULTILINE)
 """The last line of a traceback of ours, as it comes back from a worker."""
+
+_CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 
 _MISSING: Final = re.compile(r"No module named 'sapwood\b")
 
@@ -27,15 +30,43 @@ def spark_faults(path: str | None = None) -> Iterator[None]:
 
     Anything else passes as it is.
     """
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except PySparkException as error:
-        ours = _translated(error.getCondition() or "", str(error), path)
+    except spark_errors() as error:
+        ours = _translated(condition_of(error), str(error), path)
         if ours is None:
             raise
         raise ours from error
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """What PySpark raises: its own errors, and Java's where it has no class for them."""
+    from pyspark.errors import PySparkException
+
+    return PySparkException, import_module("py4j.protocol").Py4JJavaError
+
+
+def condition_of(error: Exception) -> str:
+    """The name that Spark gives to what went wrong, such as PATH_NOT_FOUND; empty without one."""
+    named = getattr(error, "getCondition", lambda: None)()
+    if named:
+        return str(named)
+    found = _CONDITION.search(str(error))
+    return found[1] if found else ""
+
+
+def is_worker_defect(error: Exception) -> bool:
+    """Whether our own code has failed in a worker, and its traceback is worth keeping."""
+    from pyspark.errors import PythonException
+
+    return isinstance(error, PythonException) or "Traceback (most recent call last)" in str(error)
+
+
+def first_line(error: Exception) -> str:
+    """What an error of Spark says, without the stack; the innermost cause of one of Java's."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return causes[-1] if causes else lines[0] if lines else type(error).__name__
 
 
 def _translated(condition: str, message: str, path: str | None) -> SapwoodError | None:

@@ -140,11 +140,14 @@ class _Fitting:
         self, type_: Scalar, name: str, values: Sequence[Any], owners: Sequence[int]
     ) -> pa.Array:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         arrow = arrow_type(type_)
         if _RIGHT[type_.kind].issuperset(map(type, values)):
             try:
-                return pa.array(values, arrow)
+                column = pa.array(values, arrow)
+                if type_.kind is not Kind.FLOAT or not pc.any(pc.is_nan(column)).as_py():
+                    return column
             except (pa.ArrowInvalid, OverflowError):
                 pass  # An integer too large for the declared type, to be found below.
         fitted: list[Any] = []

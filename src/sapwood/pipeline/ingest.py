@@ -13,7 +13,7 @@ was cut into pieces: which of two equal ids is kept is decided by file name and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -49,42 +49,46 @@ def decode(lines: DataFrame, decoder: LineDecoder, header: bytes | None = None) 
     return lines.mapInArrow(DecodeLines(decoder, header), decoded_sql(decoder))
 
 
-def number(decoded: DataFrame) -> DataFrame:
-    """Lines numbered within their files, not within the pieces that tasks have read.
+def piece_offsets(decoded: DataFrame) -> DataFrame:
+    """For each piece of a file that a task has read, how many lines are before it: `before`.
 
-    A piece begins where the pieces before it end, so the lines in those, added up, are what is
-    missing. There are few pieces (one in 128 MB), and adding up runs over them alone.
+    There are few pieces (one in 128 MB), and adding up runs over them alone.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    before = Window.partitionBy("file").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
+    earlier = Window.partitionBy("file").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
     pieces = decoded.groupBy("file", "block").agg(F.max("line").alias("lines"))
-    offsets = pieces.select(
-        "file", "block", F.coalesce(F.sum("lines").over(before), F.lit(0)).alias("before")
-    )
+    before = F.coalesce(F.sum("lines").over(earlier), F.lit(0)).alias("before")
+    return pieces.select("file", "block", before)
+
+
+def number(decoded: DataFrame, offsets: DataFrame) -> DataFrame:
+    """Lines numbered within their files, not within the pieces (see `piece_offsets`)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     placed = decoded.join(F.broadcast(offsets), ["file", "block"])
     return placed.withColumn("line", F.col("line") + F.col("before")).drop("before", "block")
 
 
-def mark_duplicates(numbered: DataFrame) -> DataFrame:
-    """Give every row whose id was on an earlier line a reason for that, and no id.
+def repeated_ids(numbered: DataFrame) -> DataFrame:
+    """The ids that are on more than one line, each with the place of the `first`.
 
-    Only ids and places are shuffled; the records stay where they are, unless there are so many
-    duplicates that Spark chooses otherwise.
+    Only ids and places are shuffled; the records stay where they are.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    place = F.struct("file", "line")
-    taken = (
-        numbered.where(F.col("id").isNotNull())
-        .groupBy("id")
-        .agg(F.min(place).alias("first"), F.count(F.lit(1)).alias("times"))
-        .where("times > 1")
-        .drop("times")
-    )
-    joined = numbered.join(taken, "id", "left")
-    again = F.col("first").isNotNull() & (place != F.col("first"))
+    ids = numbered.where(F.col("id").isNotNull()).groupBy("id")
+    first = F.min(F.struct("file", "line")).alias("first")
+    return ids.agg(first, F.count(F.lit(1)).alias("times")).where("times > 1").drop("times")
+
+
+def mark_duplicates(numbered: DataFrame, repeated: DataFrame) -> DataFrame:
+    """Give every row whose id was on an earlier line a reason for that, and no id."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    joined = numbered.join(repeated, "id", "left")
+    again = F.col("first").isNotNull() & (F.struct("file", "line") != F.col("first"))
     where = F.when(
         F.col("first.file") == F.col("file"), F.format_string("on line %d", "first.line")
     ).otherwise(
@@ -139,14 +143,22 @@ def count_lines(rows: DataFrame) -> LineCounts:
 
 @contextmanager
 def ingested(
-    lines: DataFrame, decoder: LineDecoder, header: bytes | None = None
+    lines: DataFrame, decoder: LineDecoder, header: bytes | None = None, *, distinct: bool = True
 ) -> Iterator[DataFrame]:
     """All steps: rows for `publications`, `rejected` and `count_lines`, decoded only once.
 
-    The decoded rows are kept by Spark, in memory and on local disks, until the block ends.
+    With `distinct`, of several lines with one id all but the first are rejected. Decoded rows are
+    kept by Spark, in memory and on local disks, until the block ends.
     """
-    decoded = decode(lines, decoder, header).persist()
-    try:
-        yield mark_duplicates(number(decoded))
-    finally:
-        decoded.unpersist()
+    with ExitStack() as kept:
+        decoded = _kept(kept, decode(lines, decoder, header))
+        rows = number(decoded, _kept(kept, piece_offsets(decoded)))
+        if distinct:
+            rows = mark_duplicates(rows, _kept(kept, repeated_ids(rows)))
+        yield rows
+
+
+def _kept(stack: ExitStack, table: DataFrame) -> DataFrame:
+    """The table, computed once, until the stack is closed."""
+    stack.callback(table.persist().unpersist)
+    return table

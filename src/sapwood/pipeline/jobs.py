@@ -24,7 +24,15 @@ from sapwood.pipeline.output import (
     write_table,
 )
 from sapwood.pipeline.publications import as_publications, checked_publications, shape_of
-from sapwood.pipeline.reading import FileKind, csv_decoder, file_kind, read_lines, read_table
+from sapwood.pipeline.reading import (
+    FileKind,
+    csv_decoder,
+    file_kind,
+    place_columns,
+    read_lines,
+    read_parquet,
+    read_table,
+)
 from sapwood.pipeline.schemas import DELIVERY_COLUMNS, PUBLICATION_COLUMNS, REJECTED_COLUMNS
 from sapwood.pipeline.subscriptions import (
     DEFAULT_ENGINE,
@@ -170,10 +178,8 @@ def published(
         return
     table = read_table(spark, path)
     if id_columns:
-        named = [name for name in table.columns if name not in ("file", "line")]
-        attributes = [name for name in named if [name] != list(id_columns)]
         table = as_publications(
-            table, id_columns=id_columns, attributes=attributes, keep=("file", "line")
+            read_parquet(spark, path), id_columns=id_columns, keep=place_columns()
         )
     checked = checked_publications(table)
     bad = checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)

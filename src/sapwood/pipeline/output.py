@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError
-from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.faults import condition_of, spark_errors, spark_faults
 from sapwood.pipeline.schemas import REJECTED
 
 if TYPE_CHECKING:
@@ -30,12 +30,10 @@ def rejected_path(out: str) -> str:
 
 def exists(spark: SparkSession, path: str) -> bool:
     """Whether there is a file or a folder at `path`, on whatever file system Spark finds it."""
-    from pyspark.errors import AnalysisException
-
     try:
         spark.read.text(path).schema  # noqa: B018 - reading the schema looks for the path
-    except AnalysisException as error:
-        if error.getCondition() == "PATH_NOT_FOUND":
+    except spark_errors() as error:
+        if condition_of(error) == "PATH_NOT_FOUND":
             return False
         raise
     return True
@@ -46,13 +44,11 @@ def check_table(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
 
     Raises `FileFormatError` if there is something else.
     """
-    from pyspark.errors import PySparkException
-
     if not exists(spark, path) or _is_empty_folder(path):
         return
     try:
         found = spark.read.parquet(path).columns
-    except PySparkException:  # Not Parquet, or not one table.
+    except spark_errors():  # Not Parquet, or not one table.
         found = []
     if found[: len(columns)] != list(columns):
         raise FileFormatError(
@@ -86,8 +82,9 @@ def write_table(table: DataFrame, path: str) -> int:
 
 
 def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
-    """Write rejected rows as JSON Lines in place of earlier ones; the number of lines written.
+    """Write rejected rows as JSON Lines, in the order of their places, instead of earlier ones.
 
+    Gives the number of lines written.
     With no row `expected`, earlier ones are removed.
     """
     spark = rejected.sparkSession
@@ -95,7 +92,7 @@ def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
         remove_rejected(spark, path)
         return 0
     with spark_faults(path):
-        rejected.write.mode("overwrite").json(path)
+        rejected.orderBy("file", "line", "reason").write.mode("overwrite").json(path)
     written: int = spark.read.option("lineSep", "\n").text(path).count()
     return written
 

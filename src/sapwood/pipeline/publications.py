@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import InputError
 from sapwood.pipeline.attributes import Array, Kind, Leaf, Object, Scalar, leaves, record_type
+from sapwood.pipeline.reading import column_named
 from sapwood.pipeline.records import parse_record
 from sapwood.pipeline.schemas import CHECKED, REJECTED_COLUMNS
 
@@ -45,7 +46,7 @@ def as_publications(
     *,
     id_columns: str | Sequence[str],
     attributes: Sequence[str] | None = None,
-    keep: Sequence[str] = (),
+    keep: Sequence[Column] = (),
 ) -> DataFrame:
     """Publications from the rows of any table.
 
@@ -66,12 +67,12 @@ def as_publications(
         raise InputError(
             f"there is no column {missing[0]!r} in the table; it has {', '.join(frame.columns)}"
         )
-    parts = [_column(frame, name).cast("string") for name in names]
+    parts = [column_named(frame, name).cast("string") for name in names]
     joined = [part for column in parts for part in (F.lit("/"), column)][1:]
     # concat is null as soon as one part is, as an id must be; concat_ws would pass over the part.
     id_ = F.concat(*joined).alias("id")
-    record = F.struct(*(_column(frame, name).alias(name) for name in attributes))
-    return frame.select(id_, record.alias("attributes"), *(_column(frame, name) for name in keep))
+    record = F.struct(*(column_named(frame, name).alias(name) for name in attributes))
+    return frame.select(id_, record.alias("attributes"), *keep)
 
 
 def shape_of(publications: DataFrame) -> Shape:
@@ -120,7 +121,12 @@ def select_read(
     chosen = [
         leaf for leaf in shape.leaves if leaf.name in wanted and _kind(leaf) is not Kind.NOTHING
     ]
-    columns = [_leaf_column(leaf).cast(_kind(leaf).value).alias(leaf.name) for leaf in chosen]
+    # Numbered, because mapInArrow looks its columns up by name, where a dot means a field and
+    # "id" would be there twice.
+    columns = [
+        _leaf_column(leaf).cast(_kind(leaf).value).alias(f"attribute{place}")
+        for place, leaf in enumerate(chosen)
+    ]
     return valid.select(F.col("id"), *columns), tuple(leaf.name for leaf in chosen)
 
 
@@ -215,11 +221,6 @@ def check_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 told.append({**row, "invisible": invisible})
         schema = batch.schema.append(pa.field("invisible", pa.int32()))
         yield pa.RecordBatch.from_pylist(told, schema)
-
-
-def _column(frame: DataFrame, name: str) -> Column:
-    """The column of this exact name, dots and all."""
-    return frame["`" + name.replace("`", "``") + "`"]
 
 
 def _leaf_column(leaf: Leaf) -> Column:

@@ -65,17 +65,29 @@ def placed_lines(texts: DataFrame) -> DataFrame:
 
 def read_table(spark: SparkSession, path: str) -> DataFrame:
     """The Parquet files at `path`, with two columns more: `file`, and `line`, the row from 1."""
-    from pyspark.sql import functions as F  # noqa: N812
+    frame = read_parquet(spark, path)
+    kept = [name for name in frame.columns if name not in ("file", "line")]
+    return frame.select(*(column_named(frame, name) for name in kept), *place_columns())
 
+
+def read_parquet(spark: SparkSession, path: str) -> DataFrame:
+    """The Parquet files at `path`. Raises `FileFormatError` if there are none."""
     check_path(path)
     with spark_faults(path):
-        frame = spark.read.parquet(path)
-    kept = [name for name in frame.columns if name not in ("file", "line")]
-    return frame.select(
-        *(F.col(f"`{name}`") for name in kept),
-        shown_path(F.col("_metadata.file_path")).alias("file"),
-        (F.col("_metadata.row_index") + 1).alias("line"),
-    )
+        return spark.read.parquet(path)
+
+
+def place_columns() -> tuple[Column, Column]:
+    """Where a row of Parquet files comes from: `file`, and `line`, the row from 1."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    file = shown_path(F.col("_metadata.file_path")).alias("file")
+    return file, (F.col("_metadata.row_index") + 1).alias("line")
+
+
+def column_named(frame: DataFrame, name: str) -> Column:
+    """The column of exactly this name, dots and all."""
+    return frame["`" + name.replace("`", "``") + "`"]
 
 
 def file_kind(spark: SparkSession, path: str) -> FileKind:
@@ -112,8 +124,10 @@ def csv_decoder(
     # The first row of a piece that begins a file is that file's first line.
     first = lines.where(F.col("block") == 0).select("value").limit(1).collect()
     raw = plain_line(bytes(first[0]["value"]), first=True) if first else b""
+    if first and not raw.strip():
+        raise FileFormatError(path, "the first line is blank; CSV begins with column names", 1)
     try:
-        header = tuple(split_csv(raw, delimiter)) if raw.strip() else ()
+        header = tuple(split_csv(raw, delimiter)) if first else ()
     except InputError as error:
         raise FileFormatError(path, f"the header cannot be read: {error}", 1) from None
     wanted = [*schema.id_columns, *(leaf.name for leaf in leaves(schema.record))]

@@ -6,7 +6,6 @@ of Spark Connect. This module is for those who have none yet.
 
 from __future__ import annotations
 
-import importlib.resources
 import os
 import platform
 import re
@@ -14,6 +13,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -74,8 +75,9 @@ def local_session(
     # Workers would otherwise be whatever `python3` is on PATH, without the packages of this one.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Compiled kernels are kept beside the sources, which may not be writable for the workers.
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(user_cache() / "numba"))
+    if not os.access(_package_folder("sapwood.matching.kernels"), os.W_OK):
+        # Compiled kernels are kept beside their sources, unless nobody may write there.
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(user_cache() / "numba"))
     chosen = {
         **_ANYWHERE,
         "spark.ui.enabled": "false",
@@ -85,7 +87,8 @@ def local_session(
         **options,
     }
     if "SPARK_CONF_DIR" not in os.environ:
-        quiet = f"-Dlog4j2.configurationFile={_log_configuration()}"
+        configuration = _package_folder("sapwood.pipeline") / "log4j2.properties"
+        quiet = f"-Dlog4j2.configurationFile={configuration.as_uri()}"
         given = chosen.get("spark.driver.extraJavaOptions", "")
         chosen["spark.driver.extraJavaOptions"] = f"{quiet} {given}".strip()
     return _build(app_name, master, chosen)
@@ -204,6 +207,9 @@ def _cores(master: str) -> int:
     return int(threads[1] or 1)
 
 
-def _log_configuration() -> str:
-    """Where the logging configuration lies. Packages are always installed as plain files here."""
-    return str(importlib.resources.files("sapwood.pipeline") / "log4j2.properties")
+def _package_folder(package: str) -> Path:
+    """Where a package of ours lies; wheels are always installed as plain files."""
+    spec = find_spec(package)
+    assert spec is not None, f"{package} is part of this distribution"
+    assert spec.origin is not None, f"{package} is a package with a front door"
+    return Path(spec.origin).parent

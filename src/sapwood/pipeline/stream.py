@@ -32,7 +32,7 @@ from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS
 from sapwood.pipeline.checks import agree, refuse_first
 from sapwood.pipeline.decoding import JSONDecoder
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.ingest import count_lines, decode, number, publications, rejected
+from sapwood.pipeline.ingest import count_lines, ingested, publications, rejected
 from sapwood.pipeline.matching import match_shipped
 from sapwood.pipeline.output import (
     exists,
@@ -96,24 +96,17 @@ class StreamJob:
 
     def run_batch(self, lines: DataFrame, batch: int) -> None:
         """Write the deliveries and the rejected lines of one batch, in place of earlier ones."""
-        decoded = decode(lines, self.decoder).persist()
-        try:
-            rows = number(decoded)
+        with ingested(lines, self.decoder, distinct=False) as rows:
             counts = count_lines(rows)
             bad = rejected(rows)
             if self.strict:
                 refuse_first(bad, counts.rejected)
             aside = f"{self._aside}/batch={batch}"
-            agree(
-                "rejected lines",
-                counts.rejected,
-                write_rejected(bad, aside, expected=counts.rejected),
-            )
+            written = write_rejected(bad, aside, expected=counts.rejected)
+            agree("rejected lines", counts.rejected, written)
             good = publications(rows)
             deliveries = match_shipped(good, shape_of(good), self.compiled)
             pairs = write_table(deliveries, f"{self.out}/batch={batch}")
-        finally:
-            decoded.unpersist()
         if self.on_batch is not None:
             read = counts.lines - counts.blank
             found = Counts(read, counts.good, counts.rejected, counts.invisible)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, InvariantError
-from sapwood.limits import GOODBYE_S
+from sapwood.limits import GOODBYE_S, TRANSPORT_BYTES_MAX
 from sapwood.routing.effects import (
     Accepted,
     CloseLink,
@@ -123,7 +123,7 @@ class Broker:
                 listen.port,
                 start_serving=False,
             )
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
             raise _cannot_listen(listen, error) from error
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
@@ -139,8 +139,7 @@ class Broker:
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")
         for peer in settings.peers:
-            dialer = Dialer(peer, self.connect, self.roster, self._log)
-            self._dialers.append(asyncio.create_task(dialer.run(), name=f"dial {peer}"))
+            self.keep_link(peer)
         self._log.info("listening", address=str(self.address), name=self.name)
         return self.address
 
@@ -169,11 +168,16 @@ class Broker:
 
     async def run_until_failure(self) -> None:
         """Wait; raises the error if the broker itself turns out to have a defect."""
-        await self._failure
+        await asyncio.shield(self._failure)
 
     async def until_linked(self, *neighbors: str) -> None:
         """Return as soon as the links to all these neighbors are up."""
         await self.roster.until(lambda: all(name in self.roster.links for name in neighbors))
+
+    def keep_link(self, address: Address) -> None:
+        """Connect to another broker, and again whenever the link is gone."""
+        dialer = Dialer(address, self.connect, self.roster, self._log)
+        self._dialers.append(asyncio.create_task(dialer.run(), name=f"dial {address}"))
 
     async def connect(self, address: Address) -> Peer:
         """Connect to another broker; raises `OSError`."""
@@ -234,16 +238,16 @@ class Broker:
         link = peer.link
         if link is None or not self.congestion.is_queued(link.name):
             return
-        low_water = self.settings.link_high_water_bytes // LOW_WATER_PART
+        # Not less than what the transport may hold without saying when it is empty.
+        low_water = max(self.settings.link_high_water_bytes // LOW_WATER_PART, TRANSPORT_BYTES_MAX)
         if peer.outbox.queued_bytes <= low_water:
             self.congestion.queued(link.name, high=False)
             self._spread_congestion()
             self.settle(peer)
 
     def gone(self, peer: Peer) -> None:
-        """A connection has ended: whoever was there is not there any more."""
+        """Whoever was at the other end is not there any more."""
         roster = self.roster
-        del roster.peers[peer]
         roster.held.pop(peer, None)
         ending = peer.connection.ending
         assert ending is not None
@@ -269,6 +273,11 @@ class Broker:
             self._spread_congestion()
             self._tell_program(f"link down {name}")
         roster.changed()
+
+    def closed(self, peer: Peer) -> None:
+        """A connection is no more."""
+        del self.roster.peers[peer]
+        self.roster.changed()
 
     # Inputs and effects ------------------------------------------------------------------------
 
@@ -311,9 +320,10 @@ class Broker:
             self._touched[peer] = None
 
     def _accepted(self, effect: Accepted) -> None:
-        peer = self._open_client(effect.client)
+        peer = self.roster.clients.get(effect.client)
         if peer is not None:
             client_of(peer).ledger.settle(effect.publication)
+            self._touched[peer] = None
 
     def _subscribed(self, effect: Subscribed) -> None:
         peer = self._open_client(effect.client)
@@ -400,10 +410,8 @@ class Broker:
             self._announce(line)
 
 
-def _cannot_listen(address: Address, error: OSError) -> EnvironmentMissingError:
-    if error.errno == errno.EADDRINUSE:
+def _cannot_listen(address: Address, error: OSError | UnicodeError) -> EnvironmentMissingError:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         remedy = "stop what listens there, or choose another port (0 picks a free one)"
         return EnvironmentMissingError(f"--listen {address}: the port is in use; {remedy}")
-    return EnvironmentMissingError(
-        f"--listen {address}: cannot listen there: {error.strerror or error}"
-    )
+    return EnvironmentMissingError(f"--listen {address}: cannot listen there: {error}")

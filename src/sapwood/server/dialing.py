@@ -39,8 +39,8 @@ class Dialer:
         while True:
             try:
                 peer = await self._connect(self.address)
-            except OSError as error:
-                self._failed(f"cannot connect: {error.strerror or error}")
+            except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
+                self._failed(f"cannot connect: {getattr(error, 'strerror', None) or error}")
             else:
                 ending = await asyncio.shield(peer.finished)
                 if ending.final:

@@ -19,20 +19,20 @@ LEVELS: Final = ("debug", "info", "warning", "error")
 def make_log(level: str = "warning", stream: TextIO | None = None) -> Log:
     """A log that writes to `stream` (standard error).
 
-    On a terminal lines are for reading; otherwise each is a JSON object, in which no control
-    character survives. `level` is one of `LEVELS`.
+    On a terminal lines are for reading; otherwise each is a JSON object. No control character of a
+    text survives in either. `level` is one of `LEVELS`.
     """
     stream = sys.stderr if stream is None else stream
-    render: structlog.typing.Processor = structlog.processors.JSONRenderer()
+    render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)
     if stream.isatty():
-        render = structlog.dev.ConsoleRenderer()
+        render = (_printable, structlog.dev.ConsoleRenderer())
     log: Log = structlog.wrap_logger(
         structlog.PrintLogger(stream),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _bounded,
-            render,
+            *render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
     )
@@ -46,4 +46,14 @@ def _bounded(
     for key, value in event.items():
         if isinstance(value, str) and len(value) > REASON_CHARS_MAX:
             event[key] = value[: REASON_CHARS_MAX - 1] + "…"
+    return event
+
+
+def _printable(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Escape what could move a terminal's cursor or change its colors."""
+    for key, value in event.items():
+        if isinstance(value, str) and not value.isprintable():
+            event[key] = repr(value)
     return event

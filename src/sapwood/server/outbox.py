@@ -68,5 +68,9 @@ class Outbox:
                 self._write_eof()
 
     def _write_eof(self) -> None:
-        if not self._transport.is_closing():
+        if self._transport.is_closing():
+            return
+        try:
             self._transport.write_eof()
+        except OSError:  # the peer has closed, and the event loop has not noticed yet
+            self._transport.abort()

@@ -33,6 +33,12 @@ class Host(Protocol):
         """The peer took bytes again after its queue had grown."""
 
     def gone(self, peer: Peer) -> None:
+        """Whoever was at the other end is not there any more; last bytes may still be on the way.
+
+        Called once, before `closed`.
+        """
+
+    def closed(self, peer: Peer) -> None:
         """The connection is no more."""
 
 
@@ -90,6 +96,7 @@ class Peer(asyncio.Protocol):
                 self._host.said(self, message, now)
         except PeerError as error:
             self.connection.fault(error)
+        self._arm()
         self._host.settle(self)
 
     def eof_received(self) -> bool:
@@ -113,6 +120,7 @@ class Peer(asyncio.Protocol):
             self._host.gone(self)
             self._host.settle(self)
         self._disarm()
+        self._host.closed(self)
         assert self.connection.ending is not None
         self.finished.set_result(self.connection.ending)
 
@@ -147,9 +155,12 @@ class Peer(asyncio.Protocol):
     # Time and the end --------------------------------------------------------------------------
 
     def _arm(self) -> None:
+        """See that `_expire` is called in time; a timer that comes too early is left alone."""
         deadline = self.connection.next_deadline()
-        if deadline is not None:
-            self._timer = self._loop.call_at(deadline, self._expire)
+        if deadline is None or (self._timer is not None and self._timer.when() <= deadline):
+            return
+        self._disarm()
+        self._timer = self._loop.call_at(deadline, self._expire)
 
     def _disarm(self) -> None:
         if self._timer is not None:
@@ -157,6 +168,7 @@ class Peer(asyncio.Protocol):
             self._timer = None
 
     def _expire(self) -> None:
+        self._timer = None
         self.connection.expire(self._loop.time())
         self._arm()
         self._host.settle(self)

@@ -18,7 +18,7 @@ class Roster:
     """
 
     def __init__(self) -> None:
-        #: every connection, greeted or not
+        #: every connection, greeted or not, ended or not
         self.peers: dict[Peer, None] = {}
         #: clients by name
         self.clients: dict[str, Peer] = {}

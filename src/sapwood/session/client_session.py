@@ -216,7 +216,12 @@ class ClientSession:
         if isinstance(message, UnsubscribedReply | SubscriptionRefused):
             self._wanted.pop(message.id, None)
             return message
-        if isinstance(message, SubscribedReply | PublicationRefused):
+        if isinstance(message, PublicationRefused):
+            if message.sequence > self.window.last:
+                last = self.window.last
+                raise FrameError(f"the broker refused publication {message.sequence} of {last}")
+            return message
+        if isinstance(message, SubscribedReply):
             return message
         raise InvariantError(f"a {type(message).__name__} is nothing a broker says to a client")
 

@@ -36,10 +36,13 @@ def divergences(
         fresh.subscribe(name, wanted)
     fresh.drain()
     places = tuple(world.topology.routers if origins is None else origins)
+    word = "probe"
+    while any(id_.startswith(word) for id_ in world.history.publications):
+        word += "'"  # ids are taken once, also by probes
     differences: list[str] = []
     for number, record in enumerate(records):
         for origin in places:
-            probe = Publication(f"probe {number} at {origin}", dict(record))
+            probe = Publication(f"{word} {number} at {origin}", dict(record))
             was, should_be = _probe(world, origin, probe), _probe(fresh, origin, probe)
             if was != should_be:
                 differences.append(f"{probe.id}: {_words(was)}; afresh: {_words(should_be)}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from sapwood.overlay.topology import Hop, Topology
 from sapwood.simulation.history import History
-from sapwood.simulation.oracle import Finding, Judgment
+from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.simulator import Outcome
 from sapwood.simulation.world import World
 
@@ -45,7 +45,11 @@ class LinkUse:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Counts of pairs, in the oracle's words; see `sapwood.simulation.oracle`."""
+    """Counts of pairs, in the oracle's words; see `sapwood.simulation.oracle`.
+
+    `diverged` counts the probes that went another way than in an overlay built afresh; `None`
+    where none were sent.
+    """
 
     checked_publications: int
     must: int
@@ -90,6 +94,10 @@ class Metrics:
     verdicts: Verdicts
     trace: str
 
+    def with_diverged(self, count: int) -> Metrics:
+        """The same figures, with the number of divergences, which are looked for afterwards."""
+        return replace(self, verdicts=replace(self.verdicts, diverged=count))
+
     def to_json(self) -> bytes:
         """The metrics as JSON text, one figure a line."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
@@ -101,13 +109,7 @@ class Metrics:
 
 
 def measure(
-    outcome: Outcome,
-    judgment: Judgment,
-    *,
-    protocol: str,
-    engine: str,
-    seed: int,
-    diverged: int | None = None,
+    outcome: Outcome, judgment: Judgment, *, protocol: str, engine: str, seed: int
 ) -> Metrics:
     """The figures of a simulation and of the oracle's judgment on it."""
     world = outcome.world
@@ -118,7 +120,7 @@ def measure(
     for moment, id_, subscription in history.deliveries:
         published = history.publications.get(id_)
         if published is not None:
-            delays.append(moment.time - published.asked.time)
+            delays.append(round(moment.time - published.asked.time, 9))
             ends = published.publisher.home, subscription.home
             hops[len(world.topology.path(*ends)) - 1] += 1
     return Metrics(
@@ -131,7 +133,7 @@ def measure(
         unsent=tally.unsent,
         refused=len(history.refusals),
         deliveries=len(history.deliveries),
-        virtual_seconds=world.now,
+        virtual_seconds=round(world.now, 9),
         inputs=tally.inputs,
         messages=dict(sorted(tally.messages.items())),
         messages_lost=world.network.messages_lost,
@@ -141,7 +143,7 @@ def measure(
         hops=dict(sorted(hops.items())),
         delay_s=quantiles(delays),
         tables={name: router.table_sizes() for name, router in world.routers.items()},
-        verdicts=_verdicts(judgment, diverged),
+        verdicts=_verdicts(judgment),
         trace=world.trace.digest,
     )
 
@@ -179,20 +181,17 @@ def _needed(
     return frozenset(hop for home in homes for hop in topology.hops(origin, home))
 
 
-def _verdicts(judgment: Judgment, diverged: int | None) -> Verdicts:
-    def count(finding: Finding) -> int:
-        return finding.count
-
+def _verdicts(judgment: Judgment) -> Verdicts:
     return Verdicts(
         checked_publications=judgment.checked,
         must=judgment.must,
         may=judgment.may,
         must_not=judgment.must_not,
-        lost=count(judgment.lost),
-        unexpected=count(judgment.unexpected),
-        duplicated=count(judgment.duplicated),
-        reordered=count(judgment.reordered),
-        recovered=count(judgment.recovered),
+        lost=judgment.lost.count,
+        unexpected=judgment.unexpected.count,
+        duplicated=judgment.duplicated.count,
+        reordered=judgment.reordered.count,
+        recovered=judgment.recovered.count,
         stuck=len(judgment.stuck),
-        diverged=diverged,
+        diverged=None,
     )

@@ -153,11 +153,13 @@ def judge(
     stuck: tuple[str, ...] = (),
     pairs_max: int = ORACLE_PAIRS_MAX,
     seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Judgment:
     """The verdicts on a history of an overlay that has come to rest.
 
     Where publications times distinct filters exceed `pairs_max`, so many publications as fit are
-    drawn with `seed` and only those are checked for losses.
+    drawn with `seed` and only those are checked for losses. `progress` is told the number of
+    publications checked after each one.
     """
     evidence = _Evidence(history, longest)
     received: dict[str, set[SubscriptionName]] = {}
@@ -168,7 +170,7 @@ def judge(
     lost = _Finder()
     must = may = 0
     interested: dict[str, frozenset[str]] = {}
-    for id_ in checked:
+    for number, id_ in enumerate(checked, 1):
         duties = _obligations(history.publications[id_], groups, evidence)
         homes: set[str] = set()
         for name, obligation in duties.items():
@@ -180,6 +182,7 @@ def judge(
                 if name not in received.get(id_, ()):
                     lost.add(Pair(id_, name))
         interested[id_] = frozenset(homes)
+        progress(number)
     unexpected, duplicated, reordered, recovered = _judge_deliveries(history, evidence)
     return Judgment(
         checked=len(checked),

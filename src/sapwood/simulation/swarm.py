@@ -31,8 +31,9 @@ from sapwood.simulation.scenario import (
 )
 
 _ATTRIBUTES: Final = "xytb"
+_CHAIN: Final = ">"
 _TEXTS: Final = ("ash", "elm", "oak", "oak leaf")
-_NUMBERS: Final = range(6)
+_NUMBERS: Final = range(8)
 _CLIENTS: Final = ("ann", "bob")
 
 
@@ -41,7 +42,7 @@ class Mixture:
     """What a seed may draw from: upper bounds, and whether faults happen at all."""
 
     routers_max: int = 8
-    rounds_max: int = 4
+    rounds_max: int = 6
     actions_max: int = 40
     faults: bool = True
 
@@ -60,7 +61,7 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     steps: list[Step] = []
     for _ in range(generator.randint(1, limits.rounds_max)):
         # As short as one hop, so that messages cross on the links, or so long that few do.
-        seconds = generator.choice((0.005, 0.05, 0.5, 5.0))
+        seconds = generator.choice((0.01, 0.05, 0.5, 5.0))
         drawn = actions.draw(generator.randint(1, limits.actions_max))
         times = sorted(generator.random() * seconds for _ in drawn)
         timed = list(zip(times, drawn, strict=True))
@@ -90,7 +91,12 @@ def draw_topology(generator: Random, routers: int) -> Topology:
 
 
 def draw_filter(generator: Random, attributes: str = _ATTRIBUTES) -> str:
-    """The text of a filter over some of `x`, `y` (small numbers), `t` (text) and `b` (boolean)."""
+    """The text of a filter over some of `x`, `y` (small numbers), `t` (text) and `b` (boolean).
+
+    `>` alone stands for filters of which one always covers the other.
+    """
+    if attributes == _CHAIN:
+        return f"x >= {generator.choice(_NUMBERS)}"
     count = generator.choice((1, 1, 1, 2, 2, 3))
     parts = [_draw_condition(generator, generator.choice(attributes)) for _ in range(count)]
     return generator.choice((" and ", " and ", " or ")).join(parts)
@@ -134,9 +140,9 @@ class _Actions:
     def __init__(self, generator: Random, topology: Topology) -> None:
         self._generator = generator
         self._topology = topology
-        self._attributes = generator.choice(("x", "x", "xy", _ATTRIBUTES))
+        self._attributes = generator.choice((_CHAIN, "x", "xy", _ATTRIBUTES))
         # Few live subscriptions leave narrow ones uncovered more often than many do.
-        self._live_max = generator.choice((2, 4, 8, 100))
+        self._live_max = generator.choice((3, 6, 12, 100))
         self._live: list[SubscriptionName] = []
         #: so many of the live ones, the first, are from earlier rounds
         self._settled = 0
@@ -145,7 +151,10 @@ class _Actions:
     def draw(self, count: int) -> list[Action]:
         """The actions of one round, which has its own proportions."""
         self._settled = len(self._live)
-        weights = [self._generator.random() for _ in range(3)] + [0.05 * self._generator.random()]
+        mixed = (*(self._generator.random() for _ in range(3)), 0.05)
+        growth = (1.0, 0.0, 0.2, 0.0)
+        decline = (0.0, 1.0, 3.0, 0.02)  # watched by many publications
+        weights = self._generator.choice((mixed, mixed, decline if self._live else growth))
         makers = (self._subscribe, self._unsubscribe, self._publish, self._detach)
         return [make() for make in self._generator.choices(makers, weights, k=count)]
 

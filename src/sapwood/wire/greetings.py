@@ -16,7 +16,9 @@ only ever added at the end.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
@@ -124,11 +126,9 @@ class Refusal(Struct, array_like=True, frozen=True, kw_only=True):
 
 Greeting: TypeAlias = Hello | Welcome | Refusal
 
-_KINDS: Final[dict[str, type[Hello] | type[Welcome] | type[Refusal]]] = {
-    "hello": Hello,
-    "welcome": Welcome,
-    "refusal": Refusal,
-}
+_KINDS: Final[Mapping[str, type[Hello] | type[Welcome] | type[Refusal]]] = MappingProxyType(
+    {"hello": Hello, "welcome": Welcome, "refusal": Refusal}
+)
 
 
 class VersionMismatchError(HandshakeError):

@@ -114,6 +114,19 @@ def test_finite_set_lies_in_the_cluster_of_each_value() -> None:
     assert of_set.max() < tables.clusters - 1
 
 
+def test_very_large_set_is_looked_up_as_a_range() -> None:
+    def listed(count: int) -> str:
+        return ", ".join(str(10 * number) for number in range(count))
+
+    whole = made([f"a in ({listed(1024)})", f"a in ({listed(1025)})", "a > -5 and a < 99999"])
+    _, _, choice = chosen(whole)
+    _, entries = clustered(whole)
+    assert choice.kind.tolist()[:2] == [Kind.POINTS, Kind.LEVELS]
+    assert not choice.is_exact[1]
+    assert np.bincount(entries.conjunction).tolist()[0] == 1024
+    assert np.bincount(entries.conjunction).tolist()[1] <= 3
+
+
 @settings(deadline=None)
 @given(ends=st.lists(st.tuples(st.integers(0, 300), st.integers(1, 60)), min_size=1, max_size=60))
 def test_range_lies_in_every_bucket_it_touches_and_in_few(ends: list[tuple[int, int]]) -> None:

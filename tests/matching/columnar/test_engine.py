@@ -158,6 +158,18 @@ def test_match_any_settles_doubts_only_where_nothing_is_sure() -> None:
     assert engine.match_any({"a": "y", "b": 1})
 
 
+def test_sets_of_any_size_are_matched_exactly() -> None:
+    engine = ColumnarEngine(EAGER)
+    for slot, count in enumerate((1, 2, 1024, 1025, 3000)):
+        values = ", ".join(str(3 * number) for number in range(count))
+        engine.add(slot, parse_filter(f"a in ({values})"))
+    assert engine.match({"a": 0}) == [0, 1, 2, 3, 4]
+    assert engine.match({"a": 3 * 1023}) == [2, 3, 4]
+    assert engine.match({"a": 3 * 1024}) == [3, 4]
+    assert engine.match({"a": 3 * 2999}) == [4]
+    assert engine.match({"a": 3 * 1000 + 1}) == engine.match({"a": 9000}) == []
+
+
 def test_saving_makes_one_segment(tmp_path: Path) -> None:
     engine = ColumnarEngine(FoldPolicy(tail_max=8))
     fill(engine, 0, 20)

@@ -11,7 +11,6 @@ from sapwood import parse_filter
 from sapwood.errors import InvariantError
 from sapwood.matching.kdtree import KdTreeEngine
 from sapwood.matching.protocol import Engine
-from sapwood.matching.storage import Folder
 from sapwood.model.publication import Publication, Record
 from sapwood.workload.records import WORKLOADS
 from tests.matching.engine_laws import EngineMachine
@@ -81,9 +80,9 @@ def test_engine_agrees_with_the_filters_on_the_workloads(workload: str) -> None:
 
 def test_engine_is_restored_from_its_filters(tmp_path: Path) -> None:
     engine = engine_of("a < 10", "a = 'x' or b > 3")
-    engine.save(Folder(tmp_path))
+    engine.save(tmp_path)
     restored = KdTreeEngine()
-    restored.load(Folder(tmp_path), enumerate(map(parse_filter, ("a < 10", "a = 'x' or b > 3"))))
+    restored.load(tmp_path, enumerate(map(parse_filter, ("a < 10", "a = 'x' or b > 3"))))
     restored.validate()
     assert restored.match({"a": "x", "b": 4}) == engine.match({"a": "x", "b": 4}) == [1]
 

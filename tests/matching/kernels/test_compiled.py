@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sapwood.matching.columnar.batch import Found, encode
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.kernels import compiled, plain
 from sapwood.matching.keys import number_key
+from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.matching.columnar.made import made
@@ -130,8 +132,6 @@ def test_match_batch_takes_many_matches_and_many_doubts(kernels: object) -> None
 def test_kernel_is_compiled_for_one_kind_of_segment(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    from sapwood.matching.storage import Folder
-
     whole = made(["a = 1", "b like '%x%'"])
     segment = whole.segment()
     folder = Folder(tmp_path_factory.mktemp("segment"))
@@ -141,3 +141,10 @@ def test_kernel_is_compiled_for_one_kind_of_segment(
             batch = encode(asked, whole.attributes)
             compiled.match_batch(one.columns, one.marks, batch, 1)
     assert len(compiled.match_batch.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_compiled_does_without_a_cache_where_none_can_be_written() -> None:
+    # What has no file has no place for a cache either.
+    namespace: dict[str, Callable[[int], int]] = {}
+    exec("def double(x):\n    return 2 * x", namespace)
+    assert compiled.compiled(namespace["double"])(21) == 42

@@ -17,7 +17,6 @@ from sapwood.matching.posets.engine import PosetEngine
 from sapwood.matching.posets.forest import PosetForest
 from sapwood.matching.posets.hasse import HasseDiagram
 from sapwood.matching.protocol import Engine
-from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests import strategies as some
@@ -74,9 +73,9 @@ def test_engine_is_restored_from_its_filters(
     poset: Callable[[], HasseDiagram | PosetForest], tmp_path: Path
 ) -> None:
     engine = engine_of(poset, "x < 8", "x < 2")
-    engine.save(Folder(tmp_path))
+    engine.save(tmp_path)
     restored = PosetEngine(poset())
-    restored.load(Folder(tmp_path), enumerate(map(parse_filter, ("x < 8", "x < 2"))))
+    restored.load(tmp_path, enumerate(map(parse_filter, ("x < 8", "x < 2"))))
     restored.validate()
     assert restored.match({"x": 1}) == engine.match({"x": 1}) == [0, 1]
 

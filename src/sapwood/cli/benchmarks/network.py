@@ -11,7 +11,7 @@ import asyncio
 import multiprocessing
 import time
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
@@ -108,7 +108,7 @@ def _publication(number: int, padding: str) -> Publication:
 
 
 def _hops(names: tuple[str, ...], seconds: float) -> dict[str, Any]:
-    edges = list(zip(names, names[1:], strict=False))
+    edges = list(pairwise(names))
     with BrokerProcesses(names, edges, options=("--log-level", "warning")) as overlay:
         first, last = overlay.addresses[names[0]], overlay.addresses[names[-1]]
         count, elapsed_s = run(_measure_hops(first, last, seconds))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import sapwood
 from sapwood.cli.output import Advance
 from sapwood.cli.tour.inputs import TourInputs
-from sapwood.client import Client
-from sapwood.errors import InvariantError
+from sapwood.client import Client, Deliveries
+from sapwood.client.publishing import PublishBatch
+from sapwood.errors import ConnectionLostError
 from sapwood.files import DeliveryWriter, StrictRejections, read_publications, replacing
-from sapwood.model.subscription import Subscription
+from sapwood.model.publication import Publication
+from sapwood.server.loop import run
 from sapwood.server.overlay import BrokerProcesses
 from sapwood.workload.flights import AIRPORTS
 
@@ -25,7 +29,7 @@ END: Final = "tour.end"
 desk subscribes to it. On each path it is the last to arrive, so a desk that has seen one of each
 publisher has seen everything."""
 
-_BATCH: Final = 2048
+_CHUNK: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,74 +47,74 @@ def run_overlay(inputs: TourInputs, folder: Path, advance: Advance) -> OverlayRe
     """Start the brokers, subscribe, publish everything, collect every delivery."""
     deliveries_file = folder / "deliveries-overlay.jsonl"
     with BrokerProcesses(AIRPORTS, EDGES, protocol="covering") as brokers:
-        return asyncio.run(_run(inputs, brokers.addresses, deliveries_file, advance))
+        return run(_run(inputs, brokers.addresses, deliveries_file, advance))
 
 
 async def _run(
     inputs: TourInputs, addresses: Mapping[str, str], deliveries_file: Path, advance: Advance
 ) -> OverlayResult:
-    begin = time.perf_counter()
-    desks = {airport: await _open_desk(inputs, airport, addresses) for airport in AIRPORTS}
-    subscribed = time.perf_counter()
-    with replacing(str(deliveries_file)) as out:
+    async with AsyncExitStack() as stack:
+        begin = time.perf_counter()
+        desks: list[Deliveries] = []
+        towers: dict[str, PublishBatch] = {}
+        for airport in AIRPORTS:
+            desk = await stack.enter_async_context(
+                sapwood.connect(addresses[airport], name=f"desk-{airport}")
+            )
+            tower = await stack.enter_async_context(
+                sapwood.connect(addresses[airport], name=f"tower-{airport}")
+            )
+            desks.append(await _open_desk(inputs, airport, desk))
+            towers[airport] = tower.batch()
+        subscribed = time.perf_counter()
+        out = stack.enter_context(replacing(str(deliveries_file)))
         writer = DeliveryWriter(out)
         async with asyncio.TaskGroup() as tasks:
-            for desk in desks.values():
-                tasks.create_task(_collect(desk, writer))
-            tasks.create_task(_publish(inputs, addresses, advance))
-    published = time.perf_counter()
-    for desk in desks.values():
-        await desk.close()
+            for deliveries in desks:
+                tasks.create_task(_collect(deliveries, writer))
+            tasks.create_task(_publish(inputs, towers, advance))
+        done = time.perf_counter()
     return OverlayResult(
-        deliveries_file,
-        writer.count,
-        inputs.publications,
-        subscribed - begin,
-        published - subscribed,
+        deliveries_file, writer.count, inputs.publications, subscribed - begin, done - subscribed
     )
 
 
-async def _open_desk(inputs: TourInputs, airport: str, addresses: Mapping[str, str]) -> Client:
-    """A client of the airport's broker with all the airport's interests, confirmed."""
-    desk = await sapwood.connect(addresses[airport], name=f"desk-{airport}")
-    own: Iterable[Subscription] = (s for s in inputs.subscriptions if s.home == airport)
-    for subscription in own:
-        await desk.subscribe(subscription.filter, id=subscription.id)
-    await desk.subscribe(f'exists "{END}"', id=END)
-    return desk
+async def _open_desk(inputs: TourInputs, airport: str, desk: Client) -> Deliveries:
+    """Subscribe to all the airport's interests; returns when they are in force everywhere."""
+    deliveries = desk.deliveries()
+    for subscription in inputs.subscriptions:
+        if subscription.home == airport:
+            await desk.subscribe(subscription.filter, id=subscription.id)
+    await desk.subscribe(f"exists {END}", id=END)
+    return deliveries
 
 
-async def _collect(desk: Client, writer: DeliveryWriter) -> None:
+async def _collect(deliveries: Deliveries, writer: DeliveryWriter) -> None:
     """Write down all that arrives until every publisher has said that it is done."""
     ended = 0
-    async for delivery in desk.deliveries():
+    async for delivery in deliveries:
         if END in delivery.subscriptions:
             ended += 1
             if ended == len(AIRPORTS):
                 return
         else:
             writer.write(delivery.id, delivery.subscriptions)
-    raise InvariantError("a desk lost its broker before every publisher was done")
+    raise ConnectionLostError("a desk lost its broker before every publisher was done")
 
 
-async def _publish(inputs: TourInputs, addresses: Mapping[str, str], advance: Advance) -> None:
-    """Publish each flight at its own airport's broker, in batches, from the file."""
-    publishers = {
-        airport: await sapwood.connect(addresses[airport], name=f"tower-{airport}")
-        for airport in AIRPORTS
-    }
-    waiting: dict[str, list[Any]] = {airport: [] for airport in AIRPORTS}
-    lines = read_publications(str(inputs.publications_file), StrictRejections())
-    for line in lines:
-        assert line.home is not None, "every flight has an airport of departure"
-        batch = waiting[line.home]
-        batch.append(line.publication)
-        if len(batch) == _BATCH:
-            await publishers[line.home].publish_many(batch)
-            advance(len(batch))
-            batch.clear()
-    for airport, publisher in publishers.items():
-        await publisher.publish_many(waiting[airport])
-        advance(len(waiting[airport]))
-        await publisher.publish({END: True}, id=f"end-{airport}")
-        await publisher.close()
+async def _publish(
+    inputs: TourInputs, towers: Mapping[str, PublishBatch], advance: Advance
+) -> None:
+    """Publish each flight at its own airport's broker, from the file, in the file's order."""
+    lines = iter(read_publications(str(inputs.publications_file), StrictRejections()))
+    while chunk := list(islice(lines, _CHUNK)):
+        for airport, tower in towers.items():
+            await tower.publish(line.publication for line in chunk if line.home == airport)
+        advance(len(chunk))
+        await asyncio.sleep(0)  # lets the desks read, even where no window was full
+    for airport, tower in towers.items():
+        await tower.publish([Publication(f"{END}.{airport}", {END: True})])
+    for tower in towers.values():
+        published = await tower.finish()
+        if published.refused:
+            raise ConnectionLostError(f"a broker refused flights: {published.refused[0].reason}")

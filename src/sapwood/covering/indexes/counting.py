@@ -204,11 +204,14 @@ class _AttributeConstraints:
         """The keys whose constraint covers `wanted`, each once."""
         if _is_point(wanted) and wanted in self._ids:
             yield from self._keys[self._ids[wanted]][1]
-        if wanted.numbers:
+        if _has_numbers_only(wanted):
             high = wanted.numbers[-1].high
             for place in self._spans.stab(wanted.numbers[0].low):
                 constraint, keys = self._keys[place]
-                if constraint.numbers[0].high >= high and constraint.covers(wanted):
+                interval = constraint.numbers[0]
+                if interval.high >= high and (
+                    not (interval.low_open or interval.high_open) or constraint.covers(wanted)
+                ):
                     yield from keys
         for place in self._others:
             constraint, keys = self._keys[place]
@@ -245,14 +248,15 @@ def _is_point(constraint: Constraint) -> bool:
 
 def _only_interval(constraint: Constraint) -> Interval | None:
     """The interval, if the constraint is one interval of numbers and nothing else."""
-    if (
-        len(constraint.numbers) == 1
-        and not constraint.absent
-        and not constraint.booleans
-        and not constraint.strings.ranges
-    ):
+    if len(constraint.numbers) == 1 and _has_numbers_only(constraint):
         return constraint.numbers[0]
     return None
+
+
+def _has_numbers_only(constraint: Constraint) -> bool:
+    return bool(constraint.numbers) and not (
+        constraint.absent or constraint.booleans or constraint.strings.ranges
+    )
 
 
 def _closed(interval: Interval) -> Span[Number]:

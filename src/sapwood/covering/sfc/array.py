@@ -1,9 +1,9 @@
 """The cells of a set of filters, in the order of a curve: the SFC array (Shen 4.6.3).
 
-An ordered map from keys to slots: binary search finds the stretch of slots in a standard cube, and
-halving stretches finds all slots whose cells dominate one. The map is one sorted array of slots;
-the source suggests a balanced tree or skip list (text line 1343), but moving 4 bytes for each slot
-behind an inserted one costs less than following pointers up to some millions of slots.
+An ordered map from keys to slots: binary search finds the slots in a run, and halving stretches of
+slots finds all whose cells dominate one. The map is one sorted array of slots; the source suggests
+a balanced tree or a skip list (text lines 1111 and 1343), but moving 4 bytes for each slot behind
+an inserted one costs less than following pointers up to some millions of slots.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from sapwood.covering.sfc.cells import Cell
-from sapwood.covering.sfc.cubes import StandardCube
+from sapwood.covering.sfc.cubes import Run
 from sapwood.covering.sfc.curves import Curve
 from sapwood.covering.sfc.kernels import (
     LAST,
@@ -96,10 +96,9 @@ class CurveArray:
         """The cell of a taken slot."""
         return tuple(self._cells[slot].tolist())
 
-    def in_cube(self, cube: StandardCube) -> list[int]:
-        """The slots whose cells are in a standard cube, by key: two binary searches."""
+    def in_run(self, run: Run) -> list[int]:
+        """The slots whose cells' keys are in a run, by key: two binary searches."""
         width = self.bits * self.dimensions
-        run = cube.run(self.curve, self.bits)
         first = self._position(to_words(run.first, width), -1)
         last = self._position(to_words(run.last, width), _SLOT_MAX)
         slots: list[int] = self._order[first:last].tolist()

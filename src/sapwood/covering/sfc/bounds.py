@@ -1,7 +1,8 @@
 """What the source proves about the cost of a search, in the form in which it holds.
 
 `leading` is the number of leading bits that each length keeps (m), `aspect_ratio` the difference
-of the bit lengths of the longest and the shortest side (alpha).
+of the bit lengths of the longest and the shortest side (alpha). The shortest side is the first in
+section 4.6.4 of the source and the last in 4.7; here it matters only to `runs_floor`.
 
 Departures from the source: lemma 9 (text line 1221) is false as printed (a square of one cell has
 one cube, not fewer than one) and needs `2**alpha > d - 1` (line 1278), so `cubes_bound` has another

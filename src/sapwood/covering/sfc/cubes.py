@@ -50,7 +50,7 @@ class StandardCube:
     def run(self, curve: Curve, bits: int) -> Run:
         """The keys of the cube's cells, which are consecutive (fact 1), on any curve.
 
-        The source computes Z keys only (algorithm 4.4, text line 1371); the cube's own coordinates
+        The source computes Z keys only (algorithm 4.4, text line 1381); the cube's own coordinates
         have a key on every curve by recursive halving, and the cells' keys begin with it.
         """
         below = self.size * len(self.coordinates)

@@ -6,8 +6,9 @@ can be counted, listed and looked up without any search, size by size: the cubes
 more are exactly another extremal rectangle, the one whose lengths have lost their bits below `i`
 (lemma 6).
 
-Departures from the source: equation 4.5 (text line 1360) names dimension x where j is meant; line
-1354 says D_j where D_i is meant.
+Departures from the source: line 1180 of the text lets j of O_j run over dimensions, where it is the
+place of a bit; line 1354 says D_j where D_i is meant; equation 4.5 (line 1360) names dimension x
+where j is meant.
 """
 
 from __future__ import annotations

@@ -36,17 +36,18 @@ def fitted(filters: Iterable[Filter], bits: int = FITTED_BITS) -> Universe | Non
     """
     numbers: defaultdict[str, list[Number]] = defaultdict(list)
     texts: defaultdict[str, list[str]] = defaultdict(list)
+    #: (attribute, whether its texts are meant) -> how many filters bound it
     uses: defaultdict[tuple[str, bool], int] = defaultdict(int)
     for each in filters:
         for attribute in each.attributes:
-            hull = number_hull(each, attribute)
-            if hull is not None and hull != EVERY_NUMBER:
+            number_ends = number_hull(each, attribute)
+            if number_ends is not None and number_ends != EVERY_NUMBER:
                 uses[attribute, False] += 1
-                numbers[attribute] += (end for end in hull if not math.isinf(end))
-            range_ = text_hull(each, attribute)
-            if range_ is not None and range_ != EVERY_TEXT:
+                numbers[attribute] += (end for end in number_ends if not math.isinf(end))
+            text_ends = text_hull(each, attribute)
+            if text_ends is not None and text_ends != EVERY_TEXT:
                 uses[attribute, True] += 1
-                texts[attribute] += (end for end in range_ if end is not None)
+                texts[attribute] += (end for end in text_ends if end is not None)
     chosen = sorted(uses, key=lambda use: (-uses[use], use))[: CURVE_DIMENSIONS_MAX // 2]
     axes: list[Axis] = []
     for attribute, is_text in chosen:

@@ -6,11 +6,12 @@ nothing, so a candidate that fails does not end the search.
 
 There are two ways, which find the same at equal shares:
 
-* `by_cubes` is the source's: it looks up one cube after the other. Its cost does not depend on how
-  many points are stored, but grows with the number of dimensions beyond all bounds (text line 1301
-  hides a factor of (4d/epsilon)**(d-1)): half a million cubes for a typical filter of two
-  attributes. So it takes a budget of cubes; a search that spends it ends early, still sound, but
-  without the promised share, and says what share it reached.
+* `by_cubes` is the source's: it looks up cubes, those next to each other on the curve at once as a
+  run. Its cost does not depend on how many points are stored, but grows with the number of
+  dimensions beyond all bounds (text line 1301 hides a factor of (4d/epsilon)**(d-1)): with random
+  intervals, 10 bits and epsilon 1/20 the median is 58 cubes for one attribute, 400,000 for two and
+  1.6e10 for three. So it takes a budget of cubes; a search that spends it ends early, still sound,
+  but without the promised share, and says what share it reached.
 * `by_points` walks over the points instead. The cubes of one size and above make up a rectangle
   themselves (lemma 6), so all points in cubes down to the size needed are found by one dominance
   query for a slightly higher cell. It searches the cubes of the last size to the end, which is
@@ -25,11 +26,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
+from typing import Final
 
 from sapwood.covering.sfc.array import CurveArray
+from sapwood.covering.sfc.bounds import search_bound
 from sapwood.covering.sfc.cells import Cell
-from sapwood.covering.sfc.decomposition import cubes, cut_size, searched
+from sapwood.covering.sfc.decomposition import cubes, cubes_needed, cut_size, searched
 from sapwood.covering.sfc.rectangles import ExtremalRectangle
+from sapwood.covering.sfc.runs import joined
+
+_BATCH_MAX: Final = 256
+"""Cubes that are joined to runs at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +46,10 @@ class Search:
 
     `hits` are the accepted slots, in the order in which they were found. `volume` is the number of
     cells above the query's cell, `searched` how many of them the search looks at, whether or not it
-    had enough hits before the last. `cubes` counts the cubes that were looked up, `steps` the boxes
-    and slots that a walk touched, `candidates` the slots that had to be verified. `spent` tells
-    that the budget of cubes ended the search.
+    had enough hits before the last. `candidates` counts the slots that had to be verified. A search
+    by cubes counts `cubes` and the `runs` that it looked up for them; one by points counts `steps`,
+    the boxes and slots that the walk touched. `spent` tells that the budget of cubes ended the
+    search.
     """
 
     hits: tuple[int, ...]
@@ -48,6 +57,7 @@ class Search:
     searched: int
     candidates: int
     cubes: int = 0
+    runs: int = 0
     steps: int = 0
     spent: bool = False
 
@@ -59,6 +69,8 @@ class Search:
 
 class _Verified:
     """The candidates that `accept` accepts, up to a limit."""
+
+    __slots__ = ("_accept", "_limit", "candidates", "hits")
 
     def __init__(self, accept: Callable[[int], bool], limit: int | None) -> None:
         self._accept = accept
@@ -91,25 +103,32 @@ def by_cubes(
     `limit` bounds the hits and `budget` the cubes, both from 1 on; `None` for no bound.
     """
     rectangle = ExtremalRectangle.above(corner, array.bits)
-    wanted = (1 - epsilon) * rectangle.volume
+    needed = cubes_needed(rectangle, epsilon)
+    assert epsilon == 0 or needed <= search_bound(
+        epsilon, rectangle.aspect_ratio, rectangle.dimensions
+    ), "theorem 2"
+    allowed = needed if budget is None else min(needed, budget)
+    waiting = islice(cubes(rectangle), allowed)
     verified = _Verified(accept, limit)
-    reached = looked_up = 0
-    spent = False
-    for cube in cubes(rectangle):
-        if looked_up == budget:
-            spent = True
-            break
-        looked_up += 1
-        reached += cube.volume
-        if verified.take(array.in_cube(cube)) or reached >= wanted:
-            break
+    looked_up = reached = runs = 0
+    is_enough = False
+    # Batches double: an early hit costs little, and a long search joins many cubes to few runs.
+    while not is_enough and (batch := list(islice(waiting, min(looked_up + 1, _BATCH_MAX)))):
+        looked_up += len(batch)
+        reached += sum(cube.volume for cube in batch)
+        for run in joined(batch, array.curve, array.bits):
+            runs += 1
+            if verified.take(array.in_run(run)):
+                is_enough = True
+                break
     return Search(
         tuple(verified.hits),
         volume=rectangle.volume,
         searched=reached,
         candidates=verified.candidates,
         cubes=looked_up,
-        spent=spent,
+        runs=runs,
+        spent=not is_enough and looked_up < needed,
     )
 
 

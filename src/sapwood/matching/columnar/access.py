@@ -4,7 +4,7 @@ A conjunction is looked up through one of its constraints only, the one that the
 expected to satisfy. All conjunctions that one lookup finds form a *cluster*; there are four kinds:
 
 * `points`: one cluster for each single value. A constraint of finitely many values lies in the
-  cluster of each. The lookup is exact.
+  cluster of each, unless they are very many. The lookup is exact.
 * `ordered`: all one-sided ranges of an attribute with the same open side, sorted by the other
   side. What a value satisfies is the beginning of the cluster. The lookup is exact for one run.
 * `levels`: ranges with two sides. The line is divided into buckets of 2, 4, 8, ... cells; a range
@@ -45,6 +45,14 @@ a range one to two buckets wide)."""
 
 _BUCKET_RANGES: Final = 8
 """Ranges that begin in the smallest bucket, on average; smaller ones would be mostly empty."""
+
+
+_POINTS_MAX: Final = 1024
+"""Values of a finite set that get an entry each, 16 bytes; a larger set is looked up as the range
+that holds it, and then searched."""
+
+KEY_MAX: Final = (1 << 32) - 1
+"""The largest cell number and key."""
 
 
 class Kind(IntEnum):
@@ -121,9 +129,6 @@ class Entries(NamedTuple):
     key: Ints
 
 
-KEY_MAX: Final = (1 << 32) - 1
-
-
 def shape(rows: Rows, ranked: Ranked, attributes: int) -> Shape:
     """How each constraint would be looked up, and how selective it is."""
     owner = np.repeat(np.arange(len(rows.slot)), np.diff(rows.constraint_start))
@@ -138,7 +143,12 @@ def shape(rows: Rows, ranked: Ranked, attributes: int) -> Shape:
     is_point = (ranked.low == ranked.high) & (ranked.low % 2 == 1)
     is_points = np.logical_and.reduceat(is_point, rows.run_start[:-1]) if len(on) else is_point
     kind = np.select(
-        (low < FALSE_CELL, is_points, high == zone_high, low == zone_low),
+        (
+            low < FALSE_CELL,
+            is_points & (runs <= _POINTS_MAX),
+            high == zone_high,
+            low == zone_low,
+        ),
         (Kind.SCAN, Kind.POINTS, Kind.FROM, Kind.UP_TO),
         Kind.LEVELS,
     )

@@ -6,7 +6,8 @@ burst of matches pays for the other. Segments are joined like the digits of a bi
 (Bentley and Saxe 1980, the logarithmic method): no two have sizes of the same power of two, so
 there are at most `log2(n / 4096) + 1` of them, and a conjunction is rebuilt at most so many times.
 An addition therefore costs an amortized `O(log n)` rebuilds of a few microseconds each; additions
-without matches between them are built once or twice.
+without matches between them are built once or twice. Amortized is not worst: the match that joins a
+million conjunctions waits for seconds, and the next such match comes after as many additions again.
 
 A removal marks conjunctions; a segment with more marked than unmarked ones is built again, which
 is paid for by the removals.
@@ -242,8 +243,8 @@ class ColumnarEngine:
         """Map what `save` wrote; no filter is read."""
         assert not len(self), "an engine is loaded when it is empty"
         store = Folder(folder)
-        self._attributes = _numbered(store)
-        self._probes.restore(_pairs(store))
+        self._attributes = _read_attributes(store)
+        self._probes.restore(_read_probes(store))
         nowhere = store.read_arrays(("nowhere",))["nowhere"].astype(np.int64)
         parts: tuple[_Part, ...] = ()
         if store.folder("segment").exists:
@@ -366,14 +367,14 @@ class _Pairs:
         return SlotBatch(offsets, (pairs & _SLOT_MASK).astype(np.int32))
 
 
-def _numbered(folder: Folder) -> dict[str, int]:
+def _read_attributes(folder: Folder) -> dict[str, int]:
     names = folder.read_json("attributes")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FileFormatError(folder.place("attributes.json"), "is not a list of names")
     return {name: number for number, name in enumerate(names)}
 
 
-def _pairs(folder: Folder) -> list[tuple[str, str]]:
+def _read_probes(folder: Folder) -> list[tuple[str, str]]:
     pairs = folder.read_json("probes")
     if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
         raise FileFormatError(folder.place("probes.json"), "is not a list of pairs of texts")

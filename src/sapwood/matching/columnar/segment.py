@@ -7,6 +7,7 @@ the marks that say which of its conjunctions have been removed.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -112,9 +113,10 @@ class Segment:
 
     def remove(self, slot: int) -> int:
         """Mark all conjunctions of a slot as removed; returns how many there were."""
-        by_slot = self.annex.by_slot
-        first = np.searchsorted(self.columns.slot, slot, side="left", sorter=by_slot)
-        last = np.searchsorted(self.columns.slot, slot, side="right", sorter=by_slot)
+        by_slot, slots = self.annex.by_slot, self.columns.slot
+        # Not numpy's search, which would copy all of `by_slot` to convert it.
+        first = bisect_left(by_slot, slot, key=slots.__getitem__)
+        last = bisect_right(by_slot, slot, lo=first, key=slots.__getitem__)
         found = by_slot[first:last]
         found = found[(self.marks[found] & DEAD) == 0]
         self.marks[found] |= DEAD

@@ -15,6 +15,7 @@ degrades to a scan where nearly every filter has a set of attributes of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from sapwood.errors import InvariantError
@@ -22,7 +23,6 @@ from sapwood.matching.counting import CountingEngine
 from sapwood.matching.kdtree.boxes import box_of, point_of
 from sapwood.matching.kdtree.tree import DominanceTree
 from sapwood.matching.protocol import SlotBatch, batch_of
-from sapwood.matching.storage import Folder
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
@@ -94,10 +94,10 @@ class KdTreeEngine:
         """The matches of many records, one after the other."""
         return batch_of(self.match(record) for record in records)
 
-    def save(self, folder: Folder) -> None:
+    def save(self, folder: Path) -> None:
         """Nothing to write: adding the filters again is all there is to restore."""
 
-    def load(self, folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
+    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
         """Add all filters again."""
         for slot, stored in filters:
             self.add(slot, stored)

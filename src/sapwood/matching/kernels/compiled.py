@@ -25,8 +25,14 @@ _PREFIX_BYTES: Final = 8
 
 
 def compiled(function: F) -> F:
-    """`numba.njit` with a type: the compiled function is called like the plain one."""
-    return cast("F", njit(cache=True, nogil=True)(function))
+    """`numba.njit` with a type: the compiled function is called like the plain one.
+
+    Where no cache can be written (a read-only file system), every process compiles for itself.
+    """
+    try:
+        return cast("F", njit(cache=True, nogil=True)(function))
+    except RuntimeError:
+        return cast("F", njit(nogil=True)(function))
 
 
 @compiled

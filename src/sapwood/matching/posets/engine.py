@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Protocol
 
 from sapwood.errors import InvariantError
 from sapwood.matching.protocol import SlotBatch, batch_of
-from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
@@ -104,10 +104,10 @@ class PosetEngine:
         """The matches of many records, one after the other."""
         return batch_of(self.match(record) for record in records)
 
-    def save(self, folder: Folder) -> None:
+    def save(self, folder: Path) -> None:
         """Nothing to write: adding the filters again is all there is to restore."""
 
-    def load(self, folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
+    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
         """Add all filters again."""
         for slot, stored in filters:
             self.add(slot, stored)

@@ -7,9 +7,8 @@ no two siblings cover each other. Removal inserts each orphan again, with all th
 from the removed node's parent on.
 
 Cost: insertion compares with the children of every node on one path, twice; removal is as many
-insertions as there are children. Matching walks down where filters accept. A filter is below one of
-its covers only, so a record that reaches it through another branch finds it nowhere but there: a
-narrow filter may be tested although a second, unrelated cover has refused the record.
+insertions as there are children. Matching walks down where filters accept. Since a filter hangs
+below one of its covers only, it may be tested although another cover has refused the record.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ rounded.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from sapwood.matching.keys import number_key, text_order
 from sapwood.model.conjunction import Conjunction
@@ -33,35 +34,29 @@ TOTAL: Final = 32
 KINDS: Final = ABSENT | FALSE | TRUE | NUMBER | TEXT
 FREE: Final = KINDS | TOTAL
 
-_EMPTY: Final = (-inf, -inf)
+_NONE: Final = (-inf, -inf)
 _EXACT_MAX: Final = 1 << 53
 
 
-class Side(NamedTuple):
-    """What a hull says about one attribute.
+Side: TypeAlias = tuple[str, int, int]
+"""What a hull says about one attribute: its name, the kinds it offers and the kinds it needs.
 
-    `offers` and `needs` are the accepted kinds: a covering filter must offer what the other needs.
-    They differ where a disjunction may accept everything and is not known to. `numbers` and `texts`
-    are (-smallest, largest), so that holding is being at least as large; without any, both are
-    minus infinity.
-    """
-
-    attribute: str
-    offers: int
-    needs: int
-    numbers: tuple[float, float]
-    texts: tuple[float, float]
+Both are the accepted kinds: a covering filter must offer what the other needs. They differ where a
+disjunction may accept everything and is not known to.
+"""
 
 
 class Hull(NamedTuple):
     """The hull of a filter.
 
-    `sides` lists the attributes that are constrained in every conjunction. `is_filter` tells that
-    the filter is its hull, `is_precise` that no end of a number was rounded, `is_empty` that the
-    filter accepts nothing at all.
+    `sides` lists the attributes that are constrained in every conjunction. `ends` are pairs of
+    (-smallest, largest), so that holding is being at least as large: for each side one of its
+    numbers and one of its texts, as far as it needs these. `is_filter` tells that the filter is its
+    hull, `is_precise` that no end of a number was rounded, `is_empty` that nothing is accepted.
     """
 
     sides: tuple[Side, ...]
+    ends: tuple[float, ...]
     is_filter: bool
     is_precise: bool
     is_empty: bool
@@ -73,49 +68,73 @@ def hull_of(filter: Filter) -> Hull:  # noqa: A002 - the field's word
     if len(conjunctions) == 1:
         return _hull_of_conjunction(conjunctions[0])
     if not conjunctions:
-        return Hull((), is_filter=False, is_precise=True, is_empty=True)
+        return Hull((), (), is_filter=False, is_precise=True, is_empty=True)
     hulls = [_hull_of_conjunction(conjunction) for conjunction in conjunctions]
-    shared: dict[str, list[Side]] = {}
+    shared: dict[str, list[_Extent]] = {}
     for hull in hulls:
-        for side in hull.sides:
-            shared.setdefault(side.attribute, []).append(side)
-    sides = tuple(_joined(sides) for sides in shared.values() if len(sides) == len(hulls))
+        for name, extent in _extents(hull):
+            shared.setdefault(name, []).append(extent)
+    sides: list[Side] = []
+    ends: list[float] = []
+    for name, extents in shared.items():
+        if len(extents) == len(hulls):
+            offers, needs, joined = _joined(extents)
+            sides.append((name, offers, needs))
+            ends += joined
     precise = all(hull.is_precise for hull in hulls)
-    return Hull(sides, is_filter=False, is_precise=precise, is_empty=False)
+    return Hull(tuple(sides), tuple(ends), is_filter=False, is_precise=precise, is_empty=False)
 
 
 def _hull_of_conjunction(conjunction: Conjunction) -> Hull:
     sides: list[Side] = []
+    ends: list[float] = []
     whole = precise = True
     for attribute, constraint in conjunction.constraints:
         kinds = _kinds(constraint)
-        numbers = texts = _EMPTY
         if constraint.numbers:
             first, last = constraint.numbers[0], constraint.numbers[-1]
             low, high = first.low, last.high
-            if not (_is_precise(low) and _is_precise(high)):
-                precise = False
+            if not (-_EXACT_MAX <= low <= high <= _EXACT_MAX):
+                precise = precise and _is_precise(low) and _is_precise(high)
                 low, high = number_key(low)[0], number_key(high)[0]
-            numbers = (float(-low), float(high))
+            ends += (-low, high)
             if first is not last or first.low_open or first.high_open:
                 whole = False
         if constraint.strings.ranges:
-            texts = _text_ends(constraint.strings.ranges)
+            ends += _text_ends(constraint.strings.ranges)
             if constraint.strings != ALL_STRINGS:
                 whole = False
-        sides.append(Side(attribute, kinds, kinds, numbers, texts))
-    return Hull(tuple(sides), whole and precise, precise, is_empty=False)
+        sides.append((attribute, kinds, kinds))
+    return Hull(tuple(sides), tuple(ends), whole and precise, precise, is_empty=False)
 
 
-def _joined(sides: list[Side]) -> Side:
-    """The hull of several sides of one attribute; their union may be everything."""
+class _Extent(NamedTuple):
+    """The kinds of one side, and the ends of its numbers and texts (minus infinity: none)."""
+
+    kinds: int
+    numbers: tuple[float, float]
+    texts: tuple[float, float]
+
+
+def _extents(hull: Hull) -> Iterator[tuple[str, _Extent]]:
+    """The sides of a conjunction's hull with their ends."""
+    ends = iter(hull.ends)
+    for name, _, kinds in hull.sides:
+        numbers = (next(ends), next(ends)) if kinds & NUMBER else _NONE
+        texts = (next(ends), next(ends)) if kinds & TEXT else _NONE
+        yield name, _Extent(kinds, numbers, texts)
+
+
+def _joined(extents: list[_Extent]) -> tuple[int, int, list[float]]:
+    """What several sides of one attribute offer and need, and their ends together."""
     kinds = 0
-    for side in sides:
-        kinds |= side.needs
-    numbers = (max(s.numbers[0] for s in sides), max(s.numbers[1] for s in sides))
-    texts = (max(s.texts[0] for s in sides), max(s.texts[1] for s in sides))
-    may_be_total = kinds == KINDS and numbers == (inf, inf) and texts == (0.0, inf)
-    return Side(sides[0].attribute, kinds | TOTAL * may_be_total, kinds, numbers, texts)
+    for extent in extents:
+        kinds |= extent.kinds
+    numbers = [max(ends) for ends in zip(*(e.numbers for e in extents), strict=True)]
+    texts = [max(ends) for ends in zip(*(e.texts for e in extents), strict=True)]
+    may_be_total = kinds == KINDS and numbers == [inf, inf] and texts == [0.0, inf]
+    ends = (numbers if kinds & NUMBER else []) + (texts if kinds & TEXT else [])
+    return kinds | TOTAL * may_be_total, kinds, ends
 
 
 def _kinds(constraint: Constraint) -> int:
@@ -135,4 +154,5 @@ def _text_ends(ranges: tuple[Range, ...]) -> tuple[float, float]:
 
 
 def _is_precise(end: float) -> bool:
+    """Whether a float is exactly this number."""
     return isinstance(end, float) or -_EXACT_MAX <= end <= _EXACT_MAX

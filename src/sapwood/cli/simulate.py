@@ -1,0 +1,334 @@
+"""`sapwood simulate`: a whole overlay in virtual time, judged by the oracle."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+
+import click
+
+from sapwood.cli.match import STANDARD_OUTPUT, Summary, rejected_path
+from sapwood.cli.output import (
+    Advance,
+    ExitStatus,
+    amount,
+    input_file,
+    json_option,
+    print_json,
+    progress,
+    say,
+    strict_option,
+)
+from sapwood.errors import FileFormatError, InputError
+from sapwood.files import (
+    STANDARD_INPUT,
+    DeliveryWriter,
+    PublicationLine,
+    Reading,
+    RejectedFile,
+    Rejections,
+    StrictRejections,
+    decode_publication,
+    decode_subscription,
+    replacing,
+)
+from sapwood.model.subscription import Subscription
+
+if TYPE_CHECKING:
+    from sapwood.overlay.topology import Topology
+    from sapwood.simulation.history import History
+    from sapwood.simulation.metrics import Metrics
+    from sapwood.simulation.oracle import Judgment, Pair
+    from sapwood.simulation.scenario import Action, Scenario
+
+ENGINE: Final = "counting"
+"""The routers' matching engine: the one that is cheapest to change."""
+
+PROBES: Final = 5
+"""Publications that are sent once more after faults, from everywhere, to compare with an overlay
+built afresh."""
+
+T = TypeVar("T")
+H = TypeVar("H", Subscription, PublicationLine)
+
+
+@click.command
+@click.option("--protocol", required=True, help="See `sapwood protocols`.")
+@click.option(
+    "--topology",
+    required=True,
+    help="line:5, star:8, tree:31 or tree:31:2 (routers, branching), random:50, or a TOML file.",
+)
+@click.option("--subscriptions", type=input_file, required=True, help="JSON Lines file, or -.")
+@click.option("--publications", type=input_file, required=True, help="JSON Lines file, or -.")
+@click.option("--faults", type=input_file, help="TOML file: what fails and returns when.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For all that is drawn.")
+@click.option("--out", help="File for the deliveries, or -.  [default: -]")
+@click.option("--metrics", help="File for the figures, as JSON.")
+@click.option(
+    "--rejected",
+    help="File for lines that cannot be used.  [default: the name of the deliveries, or else of "
+    "the publications, with .rejected added]",
+)
+@json_option
+@strict_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    protocol: str,
+    topology: str,
+    subscriptions: str,
+    publications: str,
+    faults: str | None,
+    seed: int,
+    out: str | None,
+    metrics: str | None,
+    rejected: str | None,
+    as_json: bool,
+    strict: bool,
+) -> None:
+    """Run an overlay of routers in virtual time, and check every delivery.
+
+    All subscribe first; when all is confirmed, one publication is sent every 10 ms of virtual
+    time, and faults count from the first one. Homes that a line does not name are drawn with the
+    seed. Deliveries are JSON Lines, one line per pair, in the order of the publications and then
+    of the subscriptions' ids, as `sapwood match` writes them.
+
+    Exit status: 2 also when the oracle finds something lost, unexpected, duplicated, reordered,
+    stuck or diverged.
+    """
+    from sapwood.routing.protocols import protocol as protocol_named
+
+    if subscriptions == publications == STANDARD_INPUT:
+        raise click.UsageError("only one of the two files can be standard input")
+    protocol_named(protocol)
+    overlay = read_topology(topology, seed)
+    timed_faults = read_faults(faults, overlay, seed) if faults is not None else None
+    if out == STANDARD_OUTPUT:
+        out = None
+    aside = rejected or rejected_path(subscriptions, publications, out)
+    with ExitStack() as stack:
+        rejected_file = stack.enter_context(RejectedFile(aside))
+        rejections: Rejections = StrictRejections() if strict else rejected_file
+        stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
+        files = Files.of(subscriptions, publications, rejections, overlay)
+        scenario = files.scenario(overlay, timed_faults or (), seed)
+        result = run(scenario, protocol, with_probes=timed_faults is not None)
+        count = write_deliveries(stream, scenario, result.pairs)
+        stream.flush()
+        if metrics is not None:
+            stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
+    summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
+    if as_json:
+        members = {**summary.members(), "metrics": result.metrics.to_builtins()}
+        print_json(members, err=out is None)
+    else:
+        say("\n".join((summary.text(), *result.lines())))
+    if not result.is_right:
+        ctx.exit(ExitStatus.FAILED)
+    ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
+
+
+def read_topology(text: str, seed: int) -> Topology:
+    """The topology that a name (`tree:31:2`) or a TOML file describes."""
+    from sapwood.overlay.document import decode_topology
+    from sapwood.overlay.shapes import parse_topology
+
+    if text.endswith(".toml") or Path(text).is_file():
+        return read_toml(text, decode_topology)
+    return parse_topology(text, Random(f"{seed}/topology").randrange)  # noqa: S311 - reproducible
+
+
+def read_faults(path: str, topology: Topology, seed: int) -> list[tuple[float, Action]]:
+    """What a TOML file says will fail and return, in the order of time."""
+    from sapwood.simulation.faults import decode_faults
+
+    return read_toml(path, lambda document: decode_faults(document, topology, seed))
+
+
+def read_toml(path: str, decode: Callable[[Mapping[str, Any]], T]) -> T:
+    """What a TOML file holds; all that is wrong with it becomes a `FileFormatError`."""
+    import tomllib
+
+    try:
+        with click.open_file(path, "rb") as stream:
+            return decode(tomllib.load(stream))
+    except FileNotFoundError:
+        raise FileFormatError(path, "there is no such file") from None
+    except (InputError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FileFormatError(path, str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The two input files, as they are read; homes that the overlay does not have are refused."""
+
+    subscriptions: Reading[Subscription]
+    publications: Reading[PublicationLine]
+
+    @classmethod
+    def of(
+        cls, subscriptions: str, publications: str, rejections: Rejections, topology: Topology
+    ) -> Files:
+        """Open both files for one overlay."""
+        return cls(
+            Reading(
+                subscriptions,
+                rejections,
+                lambda line: at_home(decode_subscription(line), topology),
+                lambda value: (value.id, 0),
+            ),
+            Reading(
+                publications,
+                rejections,
+                lambda line: at_home(decode_publication(line), topology),
+                lambda value: (value.publication.id, value.publication.invisible),
+            ),
+        )
+
+    def scenario(
+        self, topology: Topology, faults: Iterable[tuple[float, Action]], seed: int
+    ) -> Scenario:
+        """Everything that is to happen."""
+        from sapwood.simulation.scenario import subscribe_then_publish
+
+        with progress("reading", "lines") as advance:
+            wanted = list(counted(self.subscriptions, advance))
+            published = list(counted(self.publications, advance))
+        return subscribe_then_publish(
+            "simulate",
+            topology,
+            wanted,
+            ((line.publication, line.home) for line in published),
+            faults=faults,
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a simulation.
+
+    `pairs` holds, for each publication, the ids of the subscriptions it was delivered for, once
+    for each time. `diverged` says in words where the overlay differs from one built afresh.
+    """
+
+    metrics: Metrics
+    judgment: Judgment
+    pairs: Mapping[str, list[str]]
+    diverged: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing went wrong."""
+        closed = self.metrics.links_closed
+        return self.judgment.is_clean and not self.diverged and not closed
+
+    def lines(self) -> list[str]:
+        """The result for a person."""
+        figures, judgment = self.metrics, self.judgment
+        messages = amount(sum(figures.messages.values()), "message")
+        use = figures.false_positives
+        cost = (
+            f"{figures.protocol} on {amount(figures.routers, 'router')}: {messages}, "
+            f"{figures.virtual_seconds:,.3f} s of virtual time; publications crossed "
+            f"{amount(use.crossings, 'link')}, {use.needless:,} of them for nobody"
+        )
+        lines = [cost]
+        if figures.unsent:
+            unsent = amount(figures.unsent, "publication")
+            lines.append(f"{unsent} not sent, because the home router was down")
+        if judgment.checked < figures.publications:
+            checked = amount(judgment.checked, "publication")
+            lines.append(f"checked for losses: {checked}, drawn with the seed")
+        lines.append(
+            f"deliveries that must be: {judgment.must:,}, that may be: {judgment.may:,}; "
+            + ("all is right" if self.is_right else "SOMETHING IS WRONG")
+        )
+        for word in ("lost", "unexpected", "duplicated", "reordered"):
+            finding = getattr(judgment, word)
+            if finding.count:
+                named = ", ".join(map(in_words, finding.examples[:3]))
+                lines.append(f"{word}: {finding.count:,} ({named}{', …' * (finding.count > 3)})")
+        for word, stories in (("stuck", judgment.stuck), ("diverged", self.diverged)):
+            if stories:
+                lines.append(f"{word}: {len(stories):,} ({stories[0]})")
+        if figures.links_closed:
+            lines.append(f"{amount(figures.links_closed, 'link')} closed by a router")
+        return lines
+
+
+def run(scenario: Scenario, protocol: str, *, with_probes: bool) -> Result:
+    """Simulate, judge and measure; probe for divergence if there were faults."""
+    from sapwood.simulation.divergence import divergences
+    from sapwood.simulation.metrics import measure
+    from sapwood.simulation.oracle import judge
+    from sapwood.simulation.simulator import router_maker, simulate
+
+    make_router = router_maker(protocol, ENGINE)
+    with progress("simulating", "steps") as advance:
+        outcome = simulate(scenario, make_router, validate=False, progress=lambda _: advance(1))
+    world = outcome.world
+    with progress("judging", "publications") as advance:
+        judgment = judge(
+            world.history,
+            world.network.delay_max_s,
+            stuck=outcome.stuck,
+            seed=scenario.seed,
+            progress=lambda _: advance(1),
+        )
+    figures = measure(outcome, judgment, protocol=protocol, engine=ENGINE, seed=scenario.seed)
+    pairs = delivered_pairs(world.history)
+    diverged: tuple[str, ...] = ()
+    if with_probes:
+        published = islice(world.history.publications.values(), PROBES)
+        records = [one.publication.attributes for one in published]
+        diverged = divergences(world, make_router, records)
+        figures = figures.with_diverged(len(diverged))
+    return Result(figures, judgment, pairs, diverged)
+
+
+def delivered_pairs(history: History) -> dict[str, list[str]]:
+    """Publication to the ids of the subscriptions it was delivered for."""
+    pairs: dict[str, list[str]] = {}
+    for delivery in history.deliveries:
+        pairs.setdefault(delivery.publication, []).append(delivery.subscription.id)
+    return pairs
+
+
+def write_deliveries(stream: BinaryIO, scenario: Scenario, pairs: Mapping[str, list[str]]) -> int:
+    """Write all pairs in the order of the scenario's publications; returns how many."""
+    from sapwood.simulation.scenario import PublishAction
+
+    deliveries = DeliveryWriter(stream)
+    for step in scenario.steps:
+        if isinstance(step.action, PublishAction):
+            id_ = step.action.publication.id
+            deliveries.write(id_, sorted(pairs.get(id_, ())))
+    return deliveries.count
+
+
+def at_home(value: H, topology: Topology) -> H:
+    """A line's value, if the overlay has the home it names."""
+    if value.home is not None:
+        topology.known(value.home)
+    return value
+
+
+def counted(values: Iterable[T], advance: Advance) -> Iterator[T]:
+    """The same values, each reported as it passes."""
+    for value in values:
+        advance(1)
+        yield value
+
+
+def in_words(pair: Pair) -> str:
+    """A pair for a person."""
+    return f"{pair.publication} for {pair.subscription.id} at {pair.subscription.home}"

@@ -1,0 +1,5 @@
+"""The loops that must be compiled, each with a plain twin.
+
+`compiled` imports numba and is imported late, on the first question; `plain` holds the same
+functions written for reading, without regard to blocks and their extremes.
+"""

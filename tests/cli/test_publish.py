@@ -1,0 +1,143 @@
+"""`sapwood publish`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sapwood.cli.main import main
+from sapwood.cli.publish import REFUSALS_SHOWN, Summary
+from sapwood.client import Published, RefusedPublication
+from sapwood.client.blocking import connect
+from sapwood.files import Counts
+from sapwood.server.overlay import BrokerProcesses
+from tests.client.helpers import free_address
+from tests.server.helpers import broker_in_a_thread
+
+GOOD = (
+    '{"id": "p1", "attributes": {"a": 1}}',
+    '{"id": "p2", "attributes": {"a": 2, "tags": [1]}, "home": "r7"}',
+    '{"id": "p3", "attributes": {"a": 3}}',
+)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with broker_in_a_thread() as address:
+        yield address
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "publications.jsonl"
+
+
+def publish(address: str, *arguments: object, stdin: str | None = None) -> Result:
+    arguments = ("publish", "--broker", address, *map(str, arguments))
+    return CliRunner().invoke(main, [str(one) for one in arguments], input=stdin)
+
+
+def test_a_file_is_published_in_its_order(address: str, file: Path) -> None:
+    file.write_text("\n".join(GOOD), encoding="utf-8")
+    with connect(address) as client:
+        wanted = client.subscribe("exists a")
+        result = publish(address, file)
+        assert [next(wanted).id for _ in GOOD] == ["p1", "p2", "p3"]
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert result.stderr.startswith("3 publications accepted\n1 array in publications carried")
+    assert not file.with_name("publications.jsonl.rejected").exists()
+
+
+def test_a_bad_line_is_set_aside_and_the_rest_is_published(address: str, file: Path) -> None:
+    too_long = json.dumps({"id": "x" * 1000, "attributes": {}})
+    file.write_text("\n".join((GOOD[0], "", "{bad", too_long, GOOD[2])), encoding="utf-8")
+    result = publish(address, file, "--json")
+    assert result.exit_code == 1
+    aside = f"{file}.rejected"
+    assert json.loads(result.stdout) == {
+        "read": 4,
+        "good": 2,
+        "rejected": 2,
+        "invisible_arrays": 0,
+        "accepted": 2,
+        "refused": [],
+        "rejected_file": aside,
+    }
+    rows = [json.loads(line) for line in Path(aside).read_text(encoding="utf-8").splitlines()]
+    assert [(row["line"], row["text"]) for row in rows] == [(3, "{bad"), (4, too_long)]
+    assert "ID_CHARS_MAX" in rows[1]["reason"]
+
+
+def test_rejected_lines_go_where_they_are_wanted(address: str, file: Path, tmp_path: Path) -> None:
+    file.write_text("{bad\n", encoding="utf-8")
+    aside = tmp_path / "elsewhere.jsonl"
+    result = publish(address, file, "--rejected", aside)
+    assert result.exit_code == 1
+    assert f"1 line rejected: see {aside}" in result.stderr
+    assert aside.exists()
+
+
+def test_strict_fails_at_the_first_bad_line(address: str, file: Path) -> None:
+    file.write_text("\n".join((GOOD[0], "{bad", GOOD[2])), encoding="utf-8")
+    result = publish(address, file, "--strict")
+    assert result.exit_code == 2
+    assert f"{file}, line 2: " in result.stderr
+    assert result.stdout == ""
+
+
+def test_standard_input_is_published(address: str) -> None:
+    result = publish(address, "--json", stdin="\n".join(GOOD))
+    assert (result.exit_code, json.loads(result.stdout)["accepted"]) == (0, 3)
+
+
+def test_a_broker_that_is_not_there_ends_with_one_clear_line(file: Path) -> None:
+    file.write_text(GOOD[0], encoding="utf-8")
+    address = str(free_address())
+    result = publish(address, file)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"sapwood: cannot connect to {address}: ")
+    assert line.endswith(f"Start one with: sapwood broker --listen {address}")
+
+
+def test_the_summary_lists_what_the_broker_refused_but_not_without_end() -> None:
+    refused = tuple(RefusedPublication(f"p{n}", "no") for n in range(REFUSALS_SHOWN + 5))
+    summary = Summary(Counts(read=20, good=20), Published(5, refused), "aside")
+    assert summary.incomplete
+    lines = summary.text().splitlines()
+    assert lines[0] == "5 publications accepted"
+    assert lines[1] == "'p0' refused by the broker: no"
+    assert lines[-1] == "5 more refused by the broker"
+    assert len(lines) == REFUSALS_SHOWN + 2
+    assert summary.members()["refused"][0] == {"id": "p0", "reason": "no"}
+
+
+@pytest.mark.network
+def test_lines_that_come_slowly_are_published_as_they_come() -> None:
+    with BrokerProcesses(("r1",), ()) as overlay:
+        address = overlay.addresses["r1"]
+        with (
+            connect(address) as client,
+            subprocess.Popen(
+                (sys.executable, "-m", "sapwood", "publish", "--broker", address, "--json"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as publisher,
+        ):
+            wanted = client.subscribe("exists a")
+            assert publisher.stdin is not None
+            for number, line in enumerate(GOOD, start=1):
+                publisher.stdin.write(f"{line}\n")
+                publisher.stdin.flush()
+                # The next line is written only when this one has been delivered.
+                assert next(wanted).attributes["a"] == number
+            out, _ = publisher.communicate(timeout=60)
+        assert (publisher.returncode, json.loads(out)["accepted"]) == (0, 3)

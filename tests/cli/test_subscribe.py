@@ -1,0 +1,134 @@
+"""`sapwood subscribe`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+
+from sapwood.cli.main import main
+from sapwood.client.blocking import connect
+from sapwood.server.overlay import BrokerProcesses
+from tests.client.helpers import free_address
+
+pytestmark = pytest.mark.network
+
+
+@pytest.fixture(scope="module")
+def overlay() -> Iterator[BrokerProcesses]:
+    with BrokerProcesses(("r1", "r2"), (("r1", "r2"),)) as overlay:
+        yield overlay
+
+
+@contextmanager
+def subscribing(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """The command, once it has said that the subscription is in force."""
+    with subprocess.Popen(
+        (sys.executable, "-m", "sapwood", "subscribe", "--broker", address, *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        assert said.startswith("subscribed to "), said + process.stderr.read()
+        yield process
+        process.kill()
+
+
+def test_publications_are_printed_as_json_until_there_are_enough(overlay: BrokerProcesses) -> None:
+    arguments = ("a > 1", "--json", "--count", "2", "--id", "mine")
+    with subscribing(overlay.addresses["r1"], *arguments) as process:
+        with connect(overlay.addresses["r2"]) as client:
+            client.publish_many([{"a": 1}, {"a": 2}])
+            client.publish({"a": 3, "tags": [1, None]}, "p3")
+            client.publish({"a": 4})
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert (first["attributes"], first["subscriptions"]) == ({"a": 2}, ["mine"])
+    assert second == {
+        "id": "p3",
+        "attributes": {"a": 3, "tags": [1, None]},
+        "subscriptions": ["mine"],
+    }
+
+
+def test_each_line_is_there_as_soon_as_its_publication_is(overlay: BrokerProcesses) -> None:
+    address = overlay.addresses["r1"]
+    with subscribing(address, "exists a") as process, connect(address) as client:
+        assert process.stdout is not None
+        client.publish({"a": "x\ny"}, "p1")
+        assert process.stdout.readline() == 'p1 {"a":"x\\ny"}\n'
+        client.publish({"a": 1}, "two\nlines")
+        assert process.stdout.readline() == "'two\\nlines' {\"a\":1}\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly(overlay: BrokerProcesses) -> None:
+    address = overlay.addresses["r1"]
+    with subscribing(address, "exists a") as process, connect(address) as client:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        client.publish({"a": 1})
+        assert (process.wait(60), process.stderr.read()) == (141, "")
+
+
+def test_a_broker_that_stops_ends_the_command_with_one_clear_line() -> None:
+    with BrokerProcesses(("r1",), ()) as own:
+        with subscribing(own.addresses["r1"], "exists a") as process:
+            own.stop("r1")
+            out, err = process.communicate(timeout=60)
+        assert (process.returncode, out) == (2, "")
+        (line,) = err.splitlines()
+        assert line.endswith("was lost: the broker is shutting down")
+
+
+def test_a_command_that_may_reconnect_goes_on_with_the_next_broker() -> None:
+    arguments = ("exists a", "--reconnect", "--count", "1")
+    with (
+        BrokerProcesses(("r1",), ()) as own,
+        subscribing(own.addresses["r1"], *arguments) as process,
+    ):
+        own.restart("r1")
+        with connect(own.addresses["r1"]) as client:
+            while process.poll() is None:  # until the subscription is there again
+                client.publish({"a": 1}, "p1")
+        assert process.stdout is not None
+        assert process.stdout.read() == 'p1 {"a":1}\n'
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("a >",), "at position"),
+        (("a = 1", "--broker", "host:port"), "the port is a number"),
+        (("a = 1", "--name", "two words"), "is no name for a client"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_the_reason(
+    overlay: BrokerProcesses, arguments: tuple[str, ...], said: str
+) -> None:
+    result = CliRunner().invoke(
+        main, ["subscribe", "--broker", overlay.addresses["r1"], *arguments]
+    )
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+
+
+def test_a_broker_that_is_not_there_is_named_with_the_remedy() -> None:
+    address = str(free_address())
+    result = CliRunner().invoke(main, ["subscribe", "--broker", address, "a = 1"])
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.endswith(f"Start one with: sapwood broker --listen {address}")

@@ -1,0 +1,89 @@
+"""Queues of deliveries in a client."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sapwood import parse_filter
+from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.errors import ConnectionLostError, LimitError
+from sapwood.session.client_session import Delivery
+
+
+def delivery(number: int) -> Delivery:
+    return Delivery(f"p{number}", {"n": number}, ("s1",))
+
+
+async def test_deliveries_are_handed_out_in_order() -> None:
+    deliveries = Deliveries("here")
+    for number in range(3):
+        assert deliveries.put(delivery(number))
+    assert len(deliveries) == 3
+    assert [(await anext(deliveries)).id for _ in range(3)] == ["p0", "p1", "p2"]
+
+
+async def test_taking_waits_for_the_first_and_gives_what_is_there() -> None:
+    deliveries = Deliveries("here")
+    taking = asyncio.create_task(deliveries.take(2))
+    await asyncio.sleep(0)
+    assert not taking.done()
+    for number in range(3):
+        deliveries.put(delivery(number))
+    assert [one.id for one in await taking] == ["p0", "p1"]
+    assert [one.id for one in await deliveries.take(9)] == ["p2"]
+
+
+async def test_two_who_wait_get_one_each() -> None:
+    deliveries = Deliveries("here")
+    waiting = [asyncio.create_task(deliveries.take(1)) for _ in range(2)]
+    await asyncio.sleep(0)
+    deliveries.put(delivery(1))
+    deliveries.put(delivery(2))
+    assert [[one.id for one in await task] for task in waiting] == [["p1"], ["p2"]]
+
+
+async def test_who_gives_up_waiting_loses_nothing() -> None:
+    deliveries = Deliveries("here")
+    waiting = asyncio.create_task(deliveries.take(1))
+    await asyncio.sleep(0)
+    deliveries.put(delivery(1))
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    assert [one.id for one in await deliveries.take(1)] == ["p1"]
+
+
+async def test_an_end_comes_after_what_waits() -> None:
+    deliveries = Deliveries("here")
+    deliveries.put(delivery(1))
+    deliveries.end()
+    assert deliveries.ended
+    assert deliveries.put(delivery(2))
+    assert [one.id async for one in deliveries] == ["p1"]
+    assert await deliveries.take(1) == []
+
+
+async def test_an_end_wakes_who_waits() -> None:
+    deliveries = Deliveries("here")
+    waiting = asyncio.create_task(deliveries.take(1))
+    await asyncio.sleep(0)
+    deliveries.end(ConnectionLostError("gone"))
+    deliveries.end()
+    with pytest.raises(ConnectionLostError, match="gone"):
+        await waiting
+
+
+async def test_a_full_queue_ends_with_the_limit_after_what_is_in_it() -> None:
+    deliveries = Deliveries("for subscription 's1'", waiting_max=2)
+    assert [deliveries.put(delivery(number)) for number in range(4)] == [True, True, False, True]
+    assert [one.id for one in await deliveries.take(5)] == ["p0", "p1"]
+    with pytest.raises(LimitError) as passed:
+        await deliveries.take(1)
+    assert passed.value.name == "DELIVERIES_WAITING_MAX"
+    assert "what waits for subscription 's1' is more; the limit" in str(passed.value)
+
+
+def test_a_subscription_shows_what_it_is() -> None:
+    subscription = ClientSubscription("s1", parse_filter("a = 1"), 10)
+    assert repr(subscription) == "ClientSubscription('s1', 'a = 1')"

@@ -1,0 +1,182 @@
+"""Carries out a scenario over broker processes, with real clients on real connections.
+
+What the simulator knows by looking, this driver learns by asking. *Confirmed*: every answer that a
+client waits for has come. *Quiet*: a marker that each router publishes has reached every router,
+and each client has then had an answer from its own router. Links and connections keep their order,
+so whatever was under way before has arrived before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any
+
+import sapwood
+from sapwood.client.client import Client
+from sapwood.client.subscription import Deliveries
+from sapwood.server.overlay import BrokerProcesses
+from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.scenario import (
+    Action,
+    CrashRouter,
+    DetachAction,
+    PublishAction,
+    ReturnRouter,
+    Scenario,
+    SubscribeAction,
+    UnsubscribeAction,
+    Until,
+    WaitAction,
+)
+
+MARKER = "parity.marker"
+WATCHER = "parity-watcher"
+PATIENCE_S = 60.0
+"""How long anything may take: never waited for in a run that is right."""
+
+Pair = tuple[str, SubscriptionName]
+
+
+class Driver:
+    """One run of a scenario over the brokers of `overlay`."""
+
+    def __init__(self, overlay: BrokerProcesses) -> None:
+        self._overlay = overlay
+        self._running = dict.fromkeys(overlay.names)
+        self._clients: dict[ClientName, Client] = {}
+        #: client -> its wishes, by its ids: clients outlive their routers
+        self._wishes: dict[ClientName, dict[str, sapwood.Filter]] = {}
+        self._received: list[tuple[ClientName, Deliveries]] = []
+        self._pending: list[asyncio.Task[Any]] = []
+        self._markers = 0
+
+    async def run(self, scenario: Scenario) -> Counter[Pair]:
+        """Carry out all steps; returns each delivered pair and how often it was delivered."""
+        try:
+            for step in scenario.steps:
+                await asyncio.sleep(step.after_s)
+                await asyncio.wait_for(self._carry_out(step.action), PATIENCE_S)
+            await asyncio.wait_for(self._quiet(), PATIENCE_S)
+            published = {
+                step.action.publication.id
+                for step in scenario.steps
+                if isinstance(step.action, PublishAction)
+            }
+            return Counter(
+                (delivery.id, SubscriptionName(*owner, id_))
+                for owner, queue in self._received
+                for delivery in await drained(queue)
+                if delivery.id in published
+                for id_ in delivery.subscriptions
+            )
+        finally:
+            for client in self._clients.values():
+                await client.close()
+
+    async def _carry_out(self, action: Action) -> None:
+        match action:
+            case SubscribeAction(name, wanted):
+                self._wishes.setdefault(name.owner, {})[name.id] = wanted
+                if name.home in self._running:
+                    client = await self._client(name.owner)
+                    await self._begin(client.subscribe(wanted, name.id))
+            case UnsubscribeAction(name):
+                del self._wishes[name.owner][name.id]
+                if name.home in self._running:
+                    client = await self._client(name.owner)
+                    await self._begin(client.unsubscribe(name.id))
+            case PublishAction(publisher, publication):
+                if publisher.home in self._running:
+                    client = await self._client(publisher)
+                    await client.publish(publication)
+            case DetachAction(owner):
+                self._wishes.pop(owner, None)
+                await self._leave(owner)
+            case CrashRouter(router):
+                await self._crash(router)
+            case ReturnRouter(router):
+                await self._return(router)
+            case WaitAction(Until.CONFIRMED):
+                await self._confirmed()
+            case WaitAction(Until.QUIET):
+                await self._quiet()
+            case _:
+                raise AssertionError(f"processes cannot do this: {action}")
+
+    async def _begin(self, request: Coroutine[Any, Any, object]) -> None:
+        """Send a request; its answer is waited for later."""
+        self._pending.append(asyncio.ensure_future(request))
+        await asyncio.sleep(0)  # it runs up to where it waits for the answer
+
+    async def _confirmed(self) -> None:
+        pending, self._pending = self._pending, []
+        await asyncio.gather(*pending)
+
+    async def _quiet(self) -> None:
+        """Subscribe to a fresh marker everywhere, then publish it everywhere and await it all."""
+        await self._confirmed()
+        self._markers += 1
+        watchers = [await self._client(ClientName(home, WATCHER)) for home in self._running]
+        wanted = f"{MARKER} = {self._markers}"
+        markers = [await watcher.subscribe(wanted) for watcher in watchers]
+        merged = [self._queue_of(ClientName(home, WATCHER)) for home in self._running]
+        for watcher in watchers:
+            await watcher.publish({MARKER: self._markers})
+        for subscription, queue in zip(markers, merged, strict=True):
+            reached = 0
+            while reached < len(watchers):
+                delivery = await anext(queue)
+                reached += subscription.id in delivery.subscriptions
+        for watcher, subscription in zip(watchers, markers, strict=True):
+            await watcher.unsubscribe(subscription)
+        for client in self._clients.values():
+            await client.publish({})
+
+    async def _crash(self, router: str) -> None:
+        await self._confirmed()
+        del self._running[router]
+        await asyncio.to_thread(self._overlay.stop, router, kill=True)
+        for a, b in self._overlay.edges:
+            if router in (a, b):
+                neighbor = b if a == router else a
+                if neighbor in self._running:
+                    await asyncio.to_thread(self._overlay.wait_unlinked, neighbor, router)
+        for owner in [name for name in self._clients if name.home == router]:
+            await self._leave(owner)
+
+    async def _return(self, router: str) -> None:
+        await asyncio.to_thread(self._overlay.restart, router)
+        self._running[router] = None
+        for owner, wishes in self._wishes.items():
+            if owner.home == router:
+                client = await self._client(owner)
+                for id_, wanted in wishes.items():
+                    await self._begin(client.subscribe(wanted, id_))
+
+    async def _client(self, owner: ClientName) -> Client:
+        client = self._clients.get(owner)
+        if client is None:
+            address = self._overlay.addresses[owner.home]
+            client = sapwood.connect(address, owner.client, reconnect=False)
+            await client.__aenter__()
+            self._clients[owner] = client
+            self._received.append((owner, client.deliveries()))
+        return client
+
+    def _queue_of(self, owner: ClientName) -> Deliveries:
+        return next(queue for name, queue in reversed(self._received) if name == owner)
+
+    async def _leave(self, owner: ClientName) -> None:
+        client = self._clients.pop(owner, None)
+        if client is not None:
+            await client.close()
+
+
+async def drained(queue: Deliveries) -> list[Any]:
+    """All that waits in a queue."""
+    waiting: list[Any] = []
+    while len(queue):
+        waiting.extend(await queue.take(len(queue)))
+    return waiting

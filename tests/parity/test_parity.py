@@ -1,0 +1,60 @@
+"""One scenario, two worlds: what the simulator delivers, real processes over TCP deliver as well."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sapwood.server.overlay import BrokerProcesses
+from sapwood.simulation.scenario import FailLink, ReturnLink, Scenario
+from sapwood.simulation.scenario_document import decode_scenario
+from tests.parity.driver import Driver, Pair
+from tests.simulation.helpers import PROTOCOLS, assert_right
+
+SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.json"))
+
+
+def read(path: Path) -> Scenario:
+    return decode_scenario(path.read_bytes())
+
+
+def simulated(scenario: Scenario, protocol: str) -> Counter[Pair]:
+    return Counter(assert_right(scenario, protocol).pairs)
+
+
+async def over_tcp(scenario: Scenario, protocol: str) -> Counter[Pair]:
+    topology = scenario.topology
+    edges = [(link.a, link.b) for link in topology.links]
+    with BrokerProcesses(topology.routers, edges, protocol=protocol) as overlay:
+        return await Driver(overlay).run(scenario)
+
+
+def test_there_are_scenarios_to_compare() -> None:
+    assert len(SCENARIOS) >= 4
+    for path in SCENARIOS:
+        actions = [step.action for step in read(path).steps]
+        assert not any(isinstance(action, FailLink | ReturnLink) for action in actions)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_all_protocols_agree_in_the_simulator(path: Path) -> None:
+    scenario = read(path)
+    outcomes = [simulated(scenario, protocol) for protocol in PROTOCOLS]
+    assert len(outcomes[0]) > 20
+    assert all(pairs == outcomes[0] for pairs in outcomes)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None:
+    scenario = read(path)
+    assert await over_tcp(scenario, "covering") == simulated(scenario, "covering")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("protocol", ["flooding", "simple", "identity"])
+async def test_processes_deliver_the_same_under_every_protocol(protocol: str) -> None:
+    scenario = read(Path(__file__).parent / "scenarios" / "crash-in-the-middle.json")
+    assert await over_tcp(scenario, protocol) == simulated(scenario, protocol)

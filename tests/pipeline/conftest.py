@@ -1,0 +1,26 @@
+"""One Spark session for the whole run; tests that ask for it carry the marker `spark`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sapwood.errors import EnvironmentMissingError
+from sapwood.pipeline.session import local_session
+
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Starts in half the time and runs long jobs slower, of which there are none here."""
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A session on this machine, or a skip where there is no Java."""
+    options = {"spark.driver.extraJavaOptions": QUICK_JVM}
+    try:
+        session = local_session("sapwood tests", options=options)
+    except EnvironmentMissingError as missing:
+        pytest.skip(str(missing))
+    yield session
+    session.stop()

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapwood.matching.index import Index
+from sapwood.pipeline import evaluation
+from sapwood.pipeline.evaluation import Loaded, MatchBatches, deliveries, load_index
+
+pa = pytest.importorskip("pyarrow")
+files = pytest.importorskip("pyspark").SparkFiles
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of an index among the files that Spark has brought here."""
+    made = Index(records="counting")
+    for id_, text in (("all", "true"), ("low", "n < 3"), ("none", "n is null")):
+        made.add(id_, text)
+    made.save(tmp_path / "the-index")
+    monkeypatch.setattr(files, "getRootDirectory", lambda: str(tmp_path))
+    return "the-index"
+
+
+def publications(count: int) -> Any:
+    return pa.RecordBatch.from_pydict(
+        {"id": [f"p{n}" for n in range(count)], "n": pa.array(range(count), pa.int64())}
+    )
+
+
+def test_batches_of_columns_are_matched(index: str) -> None:
+    match = MatchBatches(index, ("n",))
+    found = [
+        row for batch in match(iter([publications(4), publications(1)])) for row in rows(batch)
+    ]
+    assert sorted(found) == sorted(
+        [(f"p{n}", "all") for n in (0, 1, 2, 3, 0)] + [(f"p{n}", "low") for n in (0, 1, 2, 0)]
+    )
+
+
+def rows(batch: Any) -> list[tuple[str, str]]:
+    assert batch.schema.names == ["publication", "subscription"]
+    return [(row["publication"], row["subscription"]) for row in batch.to_pylist()]
+
+
+def test_batches_of_texts_are_matched_without_those_that_are_none(index: str) -> None:
+    batch = pa.RecordBatch.from_pydict(
+        {"id": ["p", "q", "r"], "attributes": ["nope", '{"n": 1}', "{}"]}
+    )
+    (found,) = MatchBatches(index, None)(iter([batch]))
+    assert sorted(rows(found)) == [("q", "all"), ("q", "low"), ("r", "all"), ("r", "none")]
+
+
+def test_a_batch_without_matches_gives_no_batch(index: str) -> None:
+    assert list(MatchBatches(index, None)(iter([publications(0)]))) == []
+
+
+def test_large_batches_are_cut(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "RECORDS_PER_MATCH_MAX", 3)
+    monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 2)
+    found = list(MatchBatches(index, ("n",))(iter([publications(7)])))
+    assert max(batch.num_rows for batch in found) == 2
+    whole = sorted(row for batch in found for row in rows(batch))
+    assert whole == sorted(
+        [(f"p{n}", "all") for n in range(7)] + [(f"p{n}", "low") for n in range(3)]
+    )
+
+
+def test_an_index_is_loaded_once(index: str, tmp_path: Path) -> None:
+    folder = str(tmp_path / index)
+    assert load_index(folder) is load_index(folder)
+
+
+def test_free_slots_are_never_delivered() -> None:
+    made = Index(records="counting")
+    for id_ in ("a", "b", "c"):
+        made.add(id_, "true")
+    made.remove("b")
+    loaded = Loaded(made, pa.array(list(made.ids), pa.string()))
+    (batch,) = deliveries(loaded, pa.array(["p"]), [{}])
+    assert rows(batch) == [("p", "a"), ("p", "c")]

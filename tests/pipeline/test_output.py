@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapwood.errors import FileFormatError
+from sapwood.pipeline.output import (
+    check_rejected,
+    check_table,
+    exists,
+    rejected_path,
+    rejected_table,
+    remove_rejected,
+    write_rejected,
+    write_table,
+)
+from sapwood.pipeline.schemas import DELIVERY_COLUMNS
+from sapwood.pipeline.subscriptions import Rejected
+
+pytestmark = pytest.mark.spark
+
+BAD = Rejected("f", 3, "no", "x\ny")
+
+
+def deliveries(spark: Any, count: int) -> Any:
+    rows = [(f"p{n}", "s") for n in range(count)]
+    return spark.createDataFrame(rows, "publication STRING, subscription STRING")
+
+
+def test_write_table_replaces_an_earlier_result_and_counts_rows(spark: Any, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    check_table(spark, out, DELIVERY_COLUMNS)
+    assert write_table(deliveries(spark, 3), out) == 3
+    check_table(spark, out, DELIVERY_COLUMNS)
+    assert write_table(deliveries(spark, 2), out) == 2
+    assert spark.read.parquet(out).count() == 2
+
+
+def test_write_table_of_no_rows_leaves_a_table_that_can_be_read(spark: Any, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    assert write_table(deliveries(spark, 0), out) == 0
+    assert spark.read.parquet(out).columns == list(DELIVERY_COLUMNS)
+    check_table(spark, out, DELIVERY_COLUMNS)
+
+
+def test_check_table_takes_an_empty_folder(spark: Any, tmp_path: Path) -> None:
+    check_table(spark, str(tmp_path), DELIVERY_COLUMNS)
+
+
+def test_check_table_refuses_what_is_no_result(spark: Any, tmp_path: Path) -> None:
+    other, text, hidden = tmp_path / "other", tmp_path / "text", tmp_path / "hidden"
+    spark.range(1).write.parquet(str(other))
+    text.mkdir()
+    (text / "letter.txt").write_text("Dear reader, this is not a Parquet file.")
+    hidden.mkdir()
+    (hidden / ".config").write_text("x")
+    for path in (other, text, hidden, text / "letter.txt"):
+        with pytest.raises(FileFormatError, match="is no earlier result of this command"):
+            check_table(spark, str(path), DELIVERY_COLUMNS)
+
+
+def test_write_rejected_writes_lines_and_removes_earlier_ones(spark: Any, tmp_path: Path) -> None:
+    aside = tmp_path / "out.rejected"
+    assert rejected_path(str(tmp_path / "out") + "/") == str(aside)
+    table = rejected_table(spark, [BAD])
+    check_rejected(spark, str(aside))
+    assert write_rejected(table, str(aside), expected=1) == 1
+    (part,) = aside.glob("part-*.json")
+    assert json.loads(part.read_text()) == {"file": "f", "line": 3, "reason": "no", "text": "x\ny"}
+    check_rejected(spark, str(aside))
+    assert write_rejected(rejected_table(spark, []), str(aside), expected=0) == 0
+    assert not aside.exists()
+    remove_rejected(spark, str(aside))
+
+
+def test_check_rejected_refuses_what_is_no_folder_of_rejected_rows(
+    spark: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    check_rejected(spark, str(folder))
+    (folder / "letter.txt").write_text("Dear reader")
+    for path in (folder, folder / "letter.txt"):
+        with pytest.raises(FileFormatError, match="choose another with --rejected"):
+            check_rejected(spark, str(path))
+
+
+def test_exists_looks_where_spark_looks(spark: Any, tmp_path: Path) -> None:
+    assert exists(spark, str(tmp_path))
+    assert exists(spark, f"file:{tmp_path}")
+    assert not exists(spark, str(tmp_path / "none"))
+    assert not exists(spark, str(tmp_path / "*.txt"))

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapwood.errors import FileFormatError, InputError
+from sapwood.pipeline.attributes import Kind, Object, Scalar
+from sapwood.pipeline.decoding import JSONDecoder
+from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.jobs import compile_path
+from sapwood.pipeline.stream import StreamJob
+from sapwood.pipeline.summaries import BatchSummary, Counts
+from tests.pipeline.samples import Pair, expected, filters, pairs, publications
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).resolve().parents[2]
+WANTED = filters(25, seed=5)
+RECORDS = {
+    id_: record
+    for id_, record in publications(90, seed=6).items()
+    if abs(record["x"] or 0) != float("inf")
+}
+TRUTH = expected(RECORDS, WANTED)
+
+
+def drop(folder: Path, name: str, ids: Sequence[str], *more: str) -> None:
+    """Let a file with these publications come into the folder, whole."""
+    lines = [json.dumps({"id": id_, "attributes": RECORDS[id_]}) for id_ in ids]
+    partial = folder / f".{name}"
+    partial.write_text("".join(f"{line}\n" for line in (*lines, *more)))
+    partial.rename(folder / "in" / name)
+
+
+def parts(count: int) -> list[list[str]]:
+    ids = sorted(RECORDS)
+    return [ids[place::count] for place in range(count)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    lines = [json.dumps({"id": id_, "filter": text}) for id_, text in WANTED.items()]
+    (tmp_path / "subscriptions.jsonl").write_text("\n".join([*lines, "nope"]))
+    return tmp_path
+
+
+def delivered(spark: Any, folder: Path) -> list[Pair]:
+    return pairs(spark.read.parquet(str(folder / "out")))
+
+
+def job(spark: Any, folder: Path, **options: Any) -> tuple[StreamJob, list[BatchSummary]]:
+    told: list[BatchSummary] = []
+    return StreamJob(
+        source=str(folder / "in"),
+        out=str(folder / "out"),
+        decoder=options.pop("decoder", JSONDecoder(None)),
+        compiled=compile_path(spark, str(folder / "subscriptions.jsonl"), engine="counting"),
+        files_per_batch=1,
+        on_batch=told.append,
+        **options,
+    ), told
+
+
+def run(spark: Any, stream: StreamJob) -> None:
+    query = stream.start(spark)
+    with spark_faults():
+        query.awaitTermination()
+
+
+def test_a_stream_stopped_between_files_goes_on_where_it_was(spark: Any, folder: Path) -> None:
+    first, second, third = parts(3)
+    stream, told = job(spark, folder)
+    drop(folder, "1.jsonl", first, "nope", "")
+    drop(folder, "2.jsonl", second)
+    run(spark, stream)
+    assert [batch.batch for batch in told] == [0, 1]
+    assert {batch.publications for batch in told if batch.publications.rejected} == {
+        Counts(len(first) + 1, len(first), 1, sum(RECORDS[id_]["t"] is not None for id_ in first))
+    }
+    done = [*first, *second]
+    assert delivered(spark, folder) == expected({id_: RECORDS[id_] for id_ in done}, WANTED)
+    drop(folder, "3.jsonl", third)
+    run(spark, stream)
+    assert [batch.batch for batch in told] == [0, 1, 2]
+    assert delivered(spark, folder) == TRUTH
+    assert sum(batch.deliveries for batch in told) == len(TRUTH)
+    run(spark, stream)
+    assert len(told) == 3
+
+
+def test_rejected_lines_and_subscriptions_lie_beside_the_output(spark: Any, folder: Path) -> None:
+    drop(folder, "1.jsonl", [], "nope", "", '{"id": "p"}')
+    stream, told = job(spark, folder)
+    run(spark, stream)
+    aside = folder / "out.rejected"
+    assert sorted(path.name for path in aside.iterdir()) == ["batch=0", "subscriptions"]
+    (lines,) = (path.read_text().splitlines() for path in aside.glob("batch=0/part-*.json"))
+    assert [json.loads(line)["line"] for line in lines] == [1, 3]
+    assert told == [BatchSummary(0, Counts(2, 0, 2, 0), 0)]
+
+
+def test_a_stream_with_a_declared_schema_checks_it(spark: Any, folder: Path) -> None:
+    record = Object((("n", Scalar(Kind.INTEGER, "BIGINT")),))
+    good, bad = ('{"id": "p", "attributes": {"n": 1}}', '{"id": "q", "attributes": {"n": "x"}}')
+    drop(folder, "1.jsonl", [], good, bad)
+    stream, told = job(spark, folder, decoder=JSONDecoder(record))
+    run(spark, stream)
+    assert told[0].publications == Counts(2, 1, 1, 0)
+
+
+def test_a_strict_stream_ends_at_the_first_bad_line(spark: Any, folder: Path) -> None:
+    first, second = parts(2)
+    drop(folder, "1.jsonl", first)
+    stream, told = job(spark, folder, strict=True)
+    run(spark, stream)
+    drop(folder, "2.jsonl", second, "nope")
+    with pytest.raises(InputError, match=r"2\.jsonl, line \d+: not JSON"):
+        run(spark, stream)
+    assert [batch.batch for batch in told] == [0]
+    assert not (folder / "out" / "batch=1").exists()
+    drop(folder, "3.jsonl", [])
+    lenient, told = job(spark, folder)
+    run(spark, lenient)
+    assert delivered(spark, folder) == TRUTH
+
+
+def test_a_stream_without_an_end_takes_files_as_they_come(spark: Any, folder: Path) -> None:
+    stream, told = job(spark, folder)
+    query = stream.start(spark, every_s=0)
+    try:
+        for place, ids in enumerate(parts(2)):
+            drop(folder, f"{place}.jsonl", ids)
+            query.processAllAvailable()
+            assert len(told) == place + 1
+        assert query.isActive
+    finally:
+        query.stop()
+    assert delivered(spark, folder) == TRUTH
+
+
+def test_output_and_checkpoint_must_belong_together(spark: Any, folder: Path) -> None:
+    drop(folder, "1.jsonl", parts(1)[0])
+    stream, _ = job(spark, folder)
+    run(spark, stream)
+    elsewhere, _ = job(spark, folder, checkpoint=str(folder / "other"))
+    with pytest.raises(FileFormatError, match=r"that the checkpoint .*other does not know"):
+        elsewhere.start(spark)
+    shutil.rmtree(folder / "out" / "batch=0")
+    run(spark, stream)  # Batches may be taken away by those who want them,
+    shutil.rmtree(folder / "out")
+    with pytest.raises(FileFormatError, match="which is gone"):  # but not all of the output.
+        stream.start(spark)
+
+
+def test_a_folder_that_is_not_there_is_named(spark: Any, folder: Path) -> None:
+    shutil.rmtree(folder / "in")
+    stream, _ = job(spark, folder)
+    with pytest.raises(FileFormatError, match="in: there is no such file or folder"):
+        stream.start(spark)
+
+
+def start(folder: Path, *options: str) -> tuple[int, list[list[int]]]:
+    """Run the stream in processes of its own; the status, and what it said of each batch."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.pipeline.streaming", str(folder), *options],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Java and Python die together when their group is killed.
+    )
+    out, _ = process.communicate(timeout=120)
+    return process.returncode, [[int(n) for n in line.split()] for line in out.splitlines()]
+
+
+def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: Any, folder: Path) -> None:
+    for place, ids in enumerate(parts(3)):
+        drop(folder, f"{place}.jsonl", ids)
+    status, told = start(folder, "--stop-in-batch", "1")
+    assert status == -signal.SIGKILL
+    assert [batch for batch, _ in told] == [0, 1]
+    assert (folder / "out" / "batch=1").exists()
+    commits = folder / "out.checkpoint" / "commits"
+    assert sorted(path.name for path in commits.iterdir() if path.name.isdigit()) == ["0"]
+    half = folder / "out" / "batch=1" / "part-from-before.parquet"
+    shutil.copy(next((folder / "out" / "batch=1").glob("part-*.parquet")), half)
+    stream, again = job(spark, folder)
+    run(spark, stream)
+    assert [batch.batch for batch in again] == [1, 2]
+    assert not half.exists()
+    assert delivered(spark, folder) == TRUTH

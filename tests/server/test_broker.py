@@ -1,0 +1,494 @@
+"""The broker over real sockets, in this event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+from msgspec import Raw as Bytes
+
+from sapwood.client import connect
+from sapwood.errors import EnvironmentMissingError, InvariantError
+from sapwood.limits import FRAME_BYTES_FLOOR
+from sapwood.model.publication import Publication
+from sapwood.server.broker import Broker
+from sapwood.server.settings import BrokerSettings
+from sapwood.wire.address import Address
+from sapwood.wire.greetings import Hello, Refusal, RefusalCode, Role
+from sapwood.wire.messages import (
+    AcceptedReply,
+    Delivery,
+    Goodbye,
+    GoodbyeCode,
+    LinkCongestion,
+    LinkPublish,
+    LinkSubscribe,
+    Ping,
+    Pong,
+    PublicationRefused,
+    PublishRequest,
+    SubscribedReply,
+    SubscribeRequest,
+    SubscriptionRefused,
+    UnsubscribedReply,
+    UnsubscribeRequest,
+)
+from sapwood.wire.publications import encode_publication
+from tests.server.helpers import ANY_PORT, Raw, Story, line, link_hello, running, settings, soon
+
+LARGE = 30_000
+"""Bytes of the publications that fill queues."""
+
+
+def body(name: str, **attributes: object) -> Bytes:
+    return encode_publication(Publication(name, attributes))
+
+
+# One broker --------------------------------------------------------------------------------------
+
+
+async def test_a_broker_delivers_what_matches_and_nothing_else() -> None:
+    async with running() as broker:
+        subscriber = await Raw.client(broker.address, "sub")
+        publisher = await Raw.client(broker.address, "pub")
+        subscriber.say(SubscribeRequest("s1", "a > 1"), SubscribeRequest("s2", "a > 2"))
+        assert await subscriber.next() == SubscribedReply("s1")
+        assert await subscriber.next() == SubscribedReply("s2")
+        publisher.say(
+            *(PublishRequest(n, body(f"p{n}", a=n)) for n in (1, 2, 3)),
+        )
+        assert await publisher.next() == AcceptedReply(3)
+        # p1 came first and does not match, so the first delivery is p2.
+        assert await subscriber.next() == Delivery(("s1",), body("p2", a=2))
+        assert await subscriber.next() == Delivery(("s1", "s2"), body("p3", a=3))
+        subscriber.say(UnsubscribeRequest("s1"))
+        assert await subscriber.next() == UnsubscribedReply("s1")
+        publisher.say(PublishRequest(4, body("p4", a=2)), PublishRequest(5, body("p5", a=9)))
+        assert await subscriber.next() == Delivery(("s2",), body("p5", a=9))
+        for raw in (subscriber, publisher):
+            await raw.close()
+
+
+async def test_a_publisher_hears_its_own_publications_if_it_wants_them() -> None:
+    async with running() as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(SubscribeRequest("s1", "exists a"), PublishRequest(1, body("p1", a=1)))
+        heard = await raw.until(AcceptedReply)
+        assert heard == [
+            SubscribedReply("s1"),
+            Delivery(("s1",), body("p1", a=1)),
+            AcceptedReply(1),
+        ]
+        await raw.close()
+
+
+async def test_a_refusal_harms_only_what_was_refused() -> None:
+    async with running() as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(
+            SubscribeRequest("bad", "a >"),
+            SubscribeRequest("s1", "a = 1"),
+            SubscribeRequest("s1", "a = 2"),
+            UnsubscribeRequest("never"),
+            PublishRequest(1, Bytes(b"\xc0")),
+            PublishRequest(2, body("p2")),
+        )
+        refused, in_force, taken, unknown, no_publication, accepted = await raw.until(AcceptedReply)
+        assert (type(refused), refused.id) == (SubscriptionRefused, "bad")
+        assert in_force == SubscribedReply("s1")
+        assert "taken by another filter" in taken.reason
+        assert "no subscription with id 'never'" in unknown.reason
+        assert (type(no_publication), no_publication.sequence) == (PublicationRefused, 1)
+        assert accepted == AcceptedReply(2)
+        await raw.close()
+
+
+async def test_a_client_that_sends_again_what_was_accepted_publishes_it_once() -> None:
+    async with running() as broker:
+        subscriber = await Raw.client(broker.address, "sub")
+        subscriber.say(SubscribeRequest("s1", "exists a"))
+        await subscriber.next()
+        publisher = await Raw.client(broker.address, "pub")
+        publisher.say(PublishRequest(1, body("p1", a=1)), PublishRequest(2, body("p2", a=2)))
+        await publisher.until(AcceptedReply)
+        await publisher.close()
+        again = await Raw.client(broker.address, "pub")
+        again.say(*(PublishRequest(n, body(f"p{n}", a=n)) for n in (1, 2, 3)))
+        assert [await again.next(), await again.next()] == [AcceptedReply(2), AcceptedReply(3)]
+        delivered = [await subscriber.next() for _ in range(3)]
+        assert [d.publication for d in delivered if isinstance(d, Delivery)] == [
+            body(f"p{n}", a=n) for n in (1, 2, 3)
+        ]
+        for raw in (subscriber, again):
+            await raw.close()
+
+
+async def test_another_run_of_a_client_counts_anew() -> None:
+    async with running() as broker:
+        for session in ("one", "two"):
+            raw = await Raw.client(broker.address, "pub", session)
+            raw.say(PublishRequest(1, body("p1")))
+            assert await raw.next() == AcceptedReply(1)
+            await raw.close()
+            await soon(broker.roster.until(lambda: not broker.roster.clients))
+        assert broker.router.counters.publications == 2
+
+
+async def test_a_gap_in_the_numbers_ends_the_connection() -> None:
+    story = Story()
+    async with running(story=story) as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(PublishRequest(2, body("p2")))
+        goodbye = await raw.goodbye()
+        assert goodbye.code is GoodbyeCode.PROTOCOL
+        assert goodbye.reason == "publication 2 came after 0"
+        assert broker.counters.faulty_peers == 1
+        await raw.close()
+    assert story.reasons("peer at fault") == ["publication 2 came after 0"]
+
+
+async def test_pings_are_answered() -> None:
+    async with running() as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(Ping())
+        assert await raw.next() == Pong()
+        await raw.close()
+
+
+async def test_a_client_that_does_not_answer_pings_is_disconnected() -> None:
+    async with running(settings(keepalive_idle_s=0.05, keepalive_missed_max=2)) as broker:
+        raw = await Raw.client(broker.address)
+        heard = await raw.until(Ping)
+        assert heard == [Ping()]
+        assert await raw.next() == Ping()
+        assert (await raw.goodbye()).code is GoodbyeCode.SILENT
+        await raw.close()
+
+
+# Foreign and faulty peers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer", "kind"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 400 Bad Request", "an HTTP client"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\x15\x03\x03", "a TLS client hello"),
+        (b"\xff" * 100, b"This is a Sapwood broker.", "no protocol known here"),
+    ],
+)
+async def test_another_protocol_is_told_and_logged(sent: bytes, answer: bytes, kind: str) -> None:
+    story = Story()
+    async with running(story=story) as broker:
+        raw = await Raw.dial(broker.address)
+        raw.writer.write(sent)
+        assert (await raw.rest()).startswith(answer)
+        await raw.close()
+    (reason,) = story.reasons("peer at fault")
+    assert reason.endswith(f"which looks like {kind}")
+
+
+async def test_a_peer_that_says_nothing_is_gone_in_time() -> None:
+    async with running(settings(greeting_s=0.05)) as broker:
+        raw = await Raw.dial(broker.address)
+        assert b"the greeting was not completed in time" in await raw.rest()
+        await raw.close()
+
+
+async def test_a_frame_that_is_too_large_ends_the_connection() -> None:
+    async with running() as broker:
+        raw = await Raw.client(broker.address)
+        raw.writer.write(b"\x7f\xff\xff\xff")
+        goodbye = await raw.goodbye()
+        assert goodbye.code is GoodbyeCode.PROTOCOL
+        assert "at most 1048576 bytes" in goodbye.reason
+        await raw.close()
+
+
+async def test_a_broker_takes_no_more_connections_than_its_limit() -> None:
+    async with running(settings(connections_max=1)) as broker:
+        first = await Raw.client(broker.address, "first")
+        second, answer = await Raw.greet(
+            broker.address, Hello(role=Role.CLIENT, name="second", session="s")
+        )
+        assert isinstance(answer, Refusal)
+        assert answer.code is RefusalCode.FULL
+        await second.close()
+        first.say(Ping())
+        assert await first.next() == Pong()
+        await first.close()
+
+
+# Queues ------------------------------------------------------------------------------------------
+
+
+async def test_a_consumer_that_never_reads_is_disconnected_and_harms_nobody() -> None:
+    bound = 600_000
+    story = Story()
+    slow_settings = settings(frame_bytes_max=FRAME_BYTES_FLOOR, outgoing_bytes_max=bound)
+    async with running(slow_settings, story) as broker:
+        slow = await Raw.client(broker.address, "slow")
+        slow.say(SubscribeRequest("s1", "exists a"))
+        await slow.next()
+        async with connect(str(broker.address)) as other, connect(str(broker.address)) as pub:
+            wanted = await other.subscribe("exists a")
+            sent = 0
+            while broker.counters.slow_consumers == 0:
+                sent += 1
+                await pub.publish({"a": sent, "text": "x" * LARGE})
+            await pub.publish({"a": 0})
+            received = [await soon(anext(wanted)) for _ in range(sent + 1)]
+            assert [d.attributes["a"] for d in received] == [*range(1, sent + 1), 0]
+        # When it reads at last, it finds whole frames and, after those, the reason.
+        heard = await slow.until(object)
+        goodbye = await slow.goodbye()
+        assert goodbye.code is GoodbyeCode.SLOW_CONSUMER
+        assert isinstance(heard[0], Delivery)
+        await slow.close()
+    assert story.reasons("client left")[0].startswith("slow consumer: ")
+
+
+async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_drained() -> None:
+    bound = FRAME_BYTES_FLOOR
+    held_settings = settings(frame_bytes_max=bound, link_high_water_bytes=bound)
+    async with running(held_settings) as broker:
+        slow = await Raw.neighbor(broker, "slow")
+        other = await Raw.neighbor(broker, "other", "t")
+        slow.say(LinkSubscribe("slow.1", "exists a"), Ping())
+        assert await slow.next() == Pong()
+        count = 600
+        async with connect(str(broker.address)) as publisher:
+            publishing = asyncio.create_task(
+                publisher.publish_many({"a": n, "text": "x" * LARGE} for n in range(count))
+            )
+            told = await other.until(LinkCongestion)
+            assert told[-1] == LinkCongestion(True)
+            assert broker.counters.publishers_held == 1
+            assert not publishing.done()
+            received = 0
+            while received < count:
+                received += isinstance(await slow.next(), LinkPublish)
+            assert (await soon(publishing)).accepted == count
+            assert await other.next() == LinkCongestion(False)
+            assert not broker.congestion.hold_publishers
+        for raw in (slow, other):
+            await raw.close()
+
+
+async def test_what_a_neighbor_says_of_congestion_holds_publishers_too() -> None:
+    async with running() as broker:
+        near, far = await Raw.neighbor(broker, "near"), await Raw.neighbor(broker, "far", "t")
+        far.say(LinkCongestion(True))
+        assert await near.next() == LinkCongestion(True)
+        publisher = await Raw.client(broker.address, "pub")
+        # The first publication is accepted: only then is this client known to publish.
+        publisher.say(PublishRequest(1, body("p1")))
+        assert await publisher.next() == AcceptedReply(1)
+        publisher.say(PublishRequest(2, body("p2")))
+        far.say(LinkCongestion(False))
+        assert await near.next() == LinkCongestion(False)
+        assert await publisher.next() == AcceptedReply(2)
+        assert broker.counters.publishers_held == 1
+        for raw in (near, far, publisher):
+            await raw.close()
+
+
+async def test_a_held_publisher_goes_on_when_the_slow_link_is_gone() -> None:
+    async with running() as broker:
+        far = await Raw.neighbor(broker, "far")
+        far.say(LinkCongestion(True), Ping())
+        assert await far.next() == Pong()
+        publisher = await Raw.client(broker.address, "pub")
+        publisher.say(PublishRequest(1, body("p1")))
+        await publisher.next()
+        publisher.say(PublishRequest(2, body("p2")))
+        await far.close()
+        assert await publisher.next() == AcceptedReply(2)
+        await publisher.close()
+
+
+async def test_a_link_beyond_its_bound_is_given_up() -> None:
+    bound = FRAME_BYTES_FLOOR
+    link_settings = settings(
+        frame_bytes_max=bound, link_high_water_bytes=bound, link_outgoing_bytes_max=bound
+    )
+    async with running(link_settings) as broker:
+        slow = await Raw.neighbor(broker, "slow")
+        slow.say(LinkSubscribe("slow.1", "exists a"), Ping())
+        await slow.until(Pong)
+        async with connect(str(broker.address)) as publisher:
+            while broker.counters.slow_consumers == 0:
+                await publisher.publish({"a": 1, "text": "x" * LARGE})
+        assert (await slow.goodbye()).code is GoodbyeCode.SLOW_CONSUMER
+        await slow.close()
+
+
+# Overlays ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", ["covering", "simple", "identity", "flooding"])
+async def test_brokers_in_a_line_deliver_exactly_what_matches(protocol: str) -> None:
+    async with (
+        line("r1", "r2", "r3", protocol=protocol) as brokers,
+        connect(str(brokers["r1"].address)) as publisher,
+        connect(str(brokers["r3"].address)) as far,
+        connect(str(brokers["r2"].address)) as near,
+    ):
+        some = await far.subscribe("a >= 5 and a < 8")
+        more = await near.subscribe("a >= 3")
+        await publisher.publish_many({"a": n} for n in range(10))
+        await publisher.publish({"a": 7, "last": True})
+        assert [(await soon(anext(some))).attributes["a"] for _ in range(4)] == [5, 6, 7, 7]
+        assert [(await soon(anext(more))).attributes["a"] for _ in range(8)] == [*range(3, 10), 7]
+        assert (len(some), len(more)) == (0, 0)
+
+
+async def test_a_link_that_returns_is_told_everything_again() -> None:
+    async with running(settings("r1")) as r1:
+        story = Story()
+        async with running(settings("r2", r1.address), story) as r2:
+            await soon(r1.until_linked("r2"))
+            async with connect(str(r2.address)) as far, connect(str(r1.address)) as near:
+                wanted = await far.subscribe("a = 1")
+                r1.roster.links["r2"].abort()
+                await soon(r1.roster.until(lambda: "r2" not in r1.roster.links))
+                await soon(r1.until_linked("r2"))
+                # Answers keep the order of the link: this one comes after all that r2 told r1.
+                await near.subscribe("a = 2")
+                await near.publish({"a": 1}, "p1")
+                assert (await soon(anext(wanted))).id == "p1"
+        assert story.lines == [
+            f"listening on {r2.address} as r2",
+            *("link up r1", "link down r1", "link up r1", "link down r1"),
+        ]
+
+
+async def test_a_cycle_is_cut_where_it_is_noticed_and_stays_cut() -> None:
+    stories = [Story() for _ in range(3)]
+    async with (
+        running(settings("r1"), stories[0]) as r1,
+        running(settings("r2", r1.address), stories[1]) as r2,
+        running(settings("r3", r1.address, r2.address), stories[2]) as r3,
+    ):
+        brokers = (r1, r2, r3)
+        for broker in brokers:
+            others = [other.name for other in brokers if other is not broker]
+            await soon(broker.until_linked(*others))
+        async with connect(str(r1.address)) as near, connect(str(r3.address)) as far:
+            wanted = await soon(near.subscribe("exists a"))
+            await soon(far.publish({"a": 1}))
+            await soon(far.publish({"a": 2}))
+            assert [(await soon(anext(wanted))).attributes["a"] for _ in range(2)] == [1, 2]
+            assert len(wanted) == 0
+        links = sum(len(broker.roster.links) for broker in brokers)
+        assert links == 4
+    assert sum(len(story.reasons("link closed for good")) for story in stories) >= 1
+    assert sum(len(story.reasons("not connecting again")) for story in stories) == 1
+
+
+async def test_a_neighbor_that_breaks_a_rule_of_routing_is_not_linked_again() -> None:
+    story = Story()
+    async with running(story=story) as broker:
+        bad = await Raw.neighbor(broker, "bad")
+        bad.say(LinkPublish("r1", 1, body("p1")))
+        goodbye = await bad.goodbye()
+        assert goodbye.code is GoodbyeCode.BARRED
+        assert "cycle" in goodbye.reason
+        await bad.close()
+        raw, answer = await Raw.greet(broker.address, link_hello(broker, "bad"))
+        assert isinstance(answer, Refusal)
+        assert answer.code is RefusalCode.BARRED
+        await raw.close()
+        again = await Raw.neighbor(broker, "bad", "another run")
+        await again.close()
+    assert len(story.reasons("link closed for good")) == 1
+
+
+async def test_a_neighbor_that_sends_what_it_should_have_refused_loses_its_link() -> None:
+    async with running() as broker:
+        raw = await Raw.neighbor(broker)
+        raw.say(LinkSubscribe("k", "a ="))
+        assert (await raw.goodbye()).code is GoodbyeCode.PROTOCOL
+        await raw.close()
+
+
+# Life --------------------------------------------------------------------------------------------
+
+
+async def test_a_broker_without_a_name_gets_one_of_its_own() -> None:
+    async with running(BrokerSettings(listen=ANY_PORT)) as broker:
+        assert broker.name == f"{socket.gethostname()}-{broker.address.port}"
+
+
+async def test_a_port_in_use_is_named_with_the_remedy() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = Address("127.0.0.1", taken.getsockname()[1])
+        broker = Broker(settings(listen=address), Story().log)
+        with pytest.raises(EnvironmentMissingError) as refused:
+            await broker.start()
+    assert f"--listen {address}: the port is in use; stop what listens there" in str(refused.value)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "a..b"])
+async def test_an_address_of_another_machine_cannot_be_listened_on(host: str) -> None:
+    broker = Broker(settings(listen=Address(host, 7411)), Story().log)
+    with pytest.raises(EnvironmentMissingError, match="cannot listen there"):
+        await broker.start()
+
+
+async def test_a_broker_that_stops_says_goodbye_to_everybody() -> None:
+    async with running() as broker:
+        client = await Raw.client(broker.address)
+        neighbor = await Raw.neighbor(broker, "n")
+        silent = await Raw.dial(broker.address)
+        await soon(broker.roster.until(lambda: len(broker.roster.peers) == 3))
+        stopping = asyncio.create_task(broker.stop("maintenance"))
+        for raw in (client, neighbor):
+            goodbye = await raw.goodbye()
+            assert (goodbye.code, goodbye.reason) == (GoodbyeCode.SHUTDOWN, "maintenance")
+            await raw.close()
+        assert await silent.rest() == b""
+        await silent.close()
+        await soon(stopping)
+        with pytest.raises(ConnectionRefusedError):
+            await Raw.dial(broker.address)
+        await broker.stop()
+
+
+async def test_a_broker_that_stops_sends_what_is_queued() -> None:
+    count = 200
+    async with running() as broker:
+        subscriber = await Raw.client(broker.address, "sub")
+        subscriber.say(SubscribeRequest("s1", "exists a"))
+        await subscriber.next()
+        async with connect(str(broker.address)) as publisher:
+            await publisher.publish_many({"a": n, "text": "x" * LARGE} for n in range(count))
+        stopping = asyncio.create_task(broker.stop())
+        heard = await subscriber.until(Goodbye)
+        assert sum(isinstance(message, Delivery) for message in heard) == count
+        await subscriber.close()
+        await soon(stopping)
+
+
+async def test_a_defect_ends_the_broker_instead_of_wrong_deliveries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story = Story()
+    async with running(story=story) as broker:
+
+        def defective(*_: object) -> None:
+            raise InvariantError("the tables differ")
+
+        raw = await Raw.client(broker.address)
+        monkeypatch.setattr(broker.router, "handle", defective)
+        raw.say(PublishRequest(1, body("p1")))
+        with pytest.raises(InvariantError, match="the tables differ"):
+            await soon(broker.run_until_failure())
+        raw.say(PublishRequest(2, body("p2")))
+        stopping = asyncio.create_task(broker.stop())
+        assert (await raw.goodbye()).code is GoodbyeCode.SHUTDOWN
+        await raw.close()
+        await soon(stopping)
+    assert [entry["event"] for entry in story.entries].count("defect") == 1

@@ -1,0 +1,64 @@
+"""One seed, one history: in one process, and in two that hash differently."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from sapwood.simulation.swarm import draw_scenario
+from tests.simulation.helpers import PROTOCOLS, run
+
+SEEDS = range(5)
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = f"""
+from sapwood.simulation.scenario_document import encode_scenario
+from sapwood.simulation.swarm import draw_scenario
+from tests.simulation.helpers import PROTOCOLS, run
+from hashlib import blake2b
+
+for seed in range({SEEDS.start}, {SEEDS.stop}):
+    scenario = draw_scenario(seed)
+    print(blake2b(encode_scenario(scenario)).hexdigest())
+    for protocol in PROTOCOLS:
+        trial = run(scenario, protocol)
+        print(trial.metrics.trace, trial.pairs, trial.metrics.to_json())
+"""
+
+
+def output_under(hash_seed: str) -> str:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    finished = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return finished.stdout
+
+
+def test_the_same_seed_gives_the_same_trace_twice() -> None:
+    for seed in SEEDS:
+        for protocol in PROTOCOLS:
+            first, second = (run(draw_scenario(seed), protocol) for _ in range(2))
+            assert first.metrics == second.metrics
+            assert first.pairs == second.pairs
+
+
+def test_other_seeds_and_other_protocols_give_other_traces() -> None:
+    digests = {
+        run(draw_scenario(seed), protocol).metrics.trace
+        for seed in SEEDS
+        for protocol in ("simple", "flooding")
+    }
+    assert len(digests) == 2 * len(SEEDS)
+
+
+def test_the_trace_does_not_depend_on_the_order_of_hashes() -> None:
+    first = output_under("1")
+    assert first == output_under("2")
+    assert len(first.splitlines()) == len(SEEDS) * (1 + len(PROTOCOLS))

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from sapwood.overlay.topology import Link, Topology
+from sapwood.routing.router import Router
+from sapwood.simulation.divergence import divergences, leaks
+from sapwood.simulation.history import ClientName
+from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.world import World
+from tests.simulation.helpers import PROTOCOLS, subscribe
+
+LINE = Topology(("a", "b", "c"), (Link("a", "b"), Link("b", "c")))
+RECORDS = ({"x": 1}, {"x": 9})
+
+
+def make_world(protocol: str = "covering", *, validate: bool = True) -> World:
+    world = World(LINE, router_maker(protocol), validate=validate)
+    subscribe(world, "c", "s1", "x > 5")
+    subscribe(world, "a", "s2", "x > 0")
+    world.drain()
+    return world
+
+
+def test_divergences_are_none_where_nothing_happened() -> None:
+    for protocol in PROTOCOLS:
+        assert divergences(make_world(protocol), router_maker(protocol), RECORDS) == ()
+
+
+def test_divergences_are_none_whatever_order_the_tables_grew_in() -> None:
+    world = make_world()
+    subscribe(world, "c", "s3", "x > 0")
+    world.drain()
+    world.detach(ClientName("a", "ann"))
+    world.crash_router("b")
+    world.heal()
+    world.drain()
+    assert divergences(world, router_maker("covering"), RECORDS) == ()
+
+
+def test_divergences_say_which_publication_went_another_way() -> None:
+    world = make_world(validate=False)
+    router = world.routers["b"]
+    assert isinstance(router, Router)
+    (key,) = router.tables.received["c"].filters
+    router.tables.received["c"].remove(key)
+    assert divergences(world, router_maker("covering"), RECORDS, origins=["a"]) == (
+        (
+            "probe 1 at a: crosses a>b, reaches a/ann/s2; "
+            "afresh: crosses a>b b>c, reaches a/ann/s2, c/ann/s1"
+        ),
+    )
+
+
+def test_divergences_see_links_that_are_crossed_for_nothing() -> None:
+    world = make_world(validate=False)
+    router = world.routers["a"]
+    assert isinstance(router, Router)
+    router.tables.received["b"].add("left over", world.history.live()[1][1])
+    assert divergences(world, router_maker("covering"), RECORDS[:1], origins=["a"]) == (
+        "probe 0 at a: crosses a>b, reaches a/ann/s2; afresh: crosses no link, reaches a/ann/s2",
+    )
+
+
+def test_leaks_are_none_when_all_clients_have_left() -> None:
+    for protocol in PROTOCOLS:
+        assert leaks(make_world(protocol), router_maker(protocol)) == ()
+
+
+def test_leaks_name_the_router_and_its_tables() -> None:
+    world = make_world("simple", validate=False)
+    router = world.routers["b"]
+    assert isinstance(router, Router)
+    router.tables.received["c"].add("left over", world.history.live()[0][1])
+    (found,) = leaks(world, router_maker("simple"))
+    assert found.startswith("b: {")
+    assert "'received': 1" in found
+
+
+def test_divergences_can_be_looked_for_twice() -> None:
+    world = make_world()
+    for _ in range(2):
+        assert divergences(world, router_maker("covering"), RECORDS) == ()
+    assert "probe 0 at a" in world.history.publications
+    assert "probe' 0 at a" in world.history.publications

@@ -1,0 +1,155 @@
+"""All small worlds: every tree of up to four routers, every way to interleave three operations.
+
+The three operations are those whose order matters most to routing: a wide subscription goes while a
+narrower one that it covers stays and a publication passes. They begin at every home, in every
+order, within a hop, within two, and after a rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations, product
+
+import pytest
+
+from sapwood.language import parse_filter
+from sapwood.overlay.topology import Link, Topology
+from sapwood.simulation.history import SubscriptionName
+from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.world import World
+from tests.simulation.helpers import PROTOCOLS, judge_world, publish, subscribe
+
+HOP_S = 1.0
+PAUSES = (0.5 * HOP_S, 1.5 * HOP_S, None)
+"""Seconds between two operations; `None`: until all is at rest."""
+
+SHAPES = ((), (0,), (0, 1), (0, 1, 2), (0, 0, 0))
+"""Trees up to renaming, as the parent of each router but the first: point, lines, star."""
+
+WORLDS = [
+    (parents, protocol)
+    for parents in SHAPES
+    for protocol in (PROTOCOLS if len(parents) < 3 else ("identity", "covering"))
+]
+WIDE, NARROW = parse_filter("x >= 1"), parse_filter("x >= 3")
+
+
+def topology(parents: tuple[int, ...]) -> Topology:
+    names = tuple(f"r{i}" for i in range(len(parents) + 1))
+    links = tuple(Link(names[p], names[i + 1], HOP_S) for i, p in enumerate(parents))
+    return Topology(names, links)
+
+
+def homes_of_three(overlay: Topology) -> list[tuple[str, ...]]:
+    """The homes of three operations, one choice of those that differ only by a symmetry."""
+    links = {frozenset((link.a, link.b)) for link in overlay.links}
+    symmetries = [
+        renaming
+        for image in permutations(overlay.routers)
+        for renaming in [dict(zip(overlay.routers, image, strict=True))]
+        if {frozenset(renaming[end] for end in link) for link in links} == links
+    ]
+    return [
+        homes
+        for homes in product(overlay.routers, repeat=3)
+        if all(homes <= tuple(renaming[home] for home in homes) for renaming in symmetries)
+    ]
+
+
+def schedules(overlay: Topology) -> Iterator[tuple[dict[str, str], list[object]]]:
+    """Every choice of homes, and every order and spacing of the three operations."""
+    operations = ("wide", "narrow", "publish")
+    for homes in homes_of_three(overlay):
+        for order in permutations(operations):
+            for pauses in product(PAUSES, repeat=2):
+                script: list[object] = [order[0], pauses[0], order[1], pauses[1], order[2]]
+                yield dict(zip(operations, homes, strict=True)), script
+
+
+def let_pass(world: World, pause: object) -> None:
+    if pause is None:
+        world.drain()
+    else:
+        assert isinstance(pause, float)
+        world.run_until(world.now + pause)
+
+
+@pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
+def test_every_interleaving_of_two_subscriptions_and_a_publication_is_right(
+    parents: tuple[int, ...], protocol: str
+) -> None:
+    overlay = topology(parents)
+    for homes, script in schedules(overlay):
+        world = World(overlay, router_maker(protocol), validate=False)
+        for part in script:
+            match part:
+                case "wide":
+                    world.subscribe(SubscriptionName(homes["wide"], "ann", "wide"), WIDE)
+                case "narrow":
+                    world.subscribe(SubscriptionName(homes["narrow"], "ann", "narrow"), NARROW)
+                case "publish":
+                    publish(world, homes["publish"], "p", x=5)
+                case pause:
+                    let_pass(world, pause)
+        settle_and_judge(world, (homes, script))
+
+
+@pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
+def test_every_interleaving_of_a_withdrawal_a_return_and_a_publication_is_right(
+    parents: tuple[int, ...], protocol: str
+) -> None:
+    """The narrow subscription is there all the time: it must miss nothing."""
+    overlay = topology(parents)
+    for homes, script in schedules(overlay):
+        world = World(overlay, router_maker(protocol), validate=False)
+        wide = SubscriptionName(homes["wide"], "ann", "wide")
+        world.subscribe(wide, WIDE)
+        world.drain()
+        world.subscribe(SubscriptionName(homes["narrow"], "eve", "narrow"), NARROW)
+        world.drain()
+        for part in script:
+            match part:
+                case "wide":
+                    world.unsubscribe(wide)
+                case "narrow":
+                    world.subscribe(SubscriptionName(homes["narrow"], "eve", "again"), WIDE)
+                case "publish":
+                    publish(world, homes["publish"], "p", x=5)
+                case pause:
+                    let_pass(world, pause)
+        settle_and_judge(world, (homes, script))
+        reached = [d.subscription.id for d in world.history.deliveries]
+        assert reached.count("narrow") == 1, (homes, script)
+
+
+@pytest.mark.parametrize(("parents", "protocol"), WORLDS[len(PROTOCOLS) :], ids=str)
+def test_every_interleaving_with_an_outage_of_each_link_is_right(
+    parents: tuple[int, ...], protocol: str
+) -> None:
+    overlay = topology(parents)
+    for link in overlay.links:
+        for home, publisher in product(overlay.routers, repeat=2):
+            for order in permutations(("subscribe", "outage", "publish")):
+                for pause in (0.0, *PAUSES):
+                    world = World(overlay, router_maker(protocol), validate=False)
+                    for part in order:
+                        match part:
+                            case "subscribe":
+                                subscribe(world, home, "s", "true")
+                            case "publish":
+                                publish(world, publisher, "p")
+                            case _:
+                                world.fail_link(link.a, link.b)
+                                let_pass(world, pause)
+                                world.return_link(link.a, link.b)
+                        let_pass(world, pause)
+                    settle_and_judge(world, (link, home, publisher, order, pause))
+                    publish(world, publisher, "late")
+                    world.drain()
+                    assert world.history.deliveries[-1].publication == "late"
+
+
+def settle_and_judge(world: World, story: object) -> None:
+    world.drain()
+    judgment = judge_world(world, world.history.unanswered())
+    assert judgment.is_clean, (story, judgment)

@@ -51,17 +51,18 @@ def package() -> tuple[Source, ...]:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_package_keeps(rule: Rule) -> None:
     rooms = [source for source in package() if source.module not in FRONT_DOORS]
-    assert listed(breach for source in rooms for breach in rule(source)) == ""
+    assert_none(breach for source in rooms for breach in rule(source))
 
 
 def test_the_tests_fit_in_a_head_too() -> None:
     suite = house.sources(ROOT / "tests")
-    assert listed(breach for source in suite for breach in house.fits_in_a_head(source)) == ""
+    assert_none(breach for source in suite for breach in house.fits_in_a_head(source))
 
 
-def listed(breaches: Iterable[str]) -> str:
-    """One a line, so that a failure shows them all."""
-    return "\n".join(breaches)
+def assert_none(breaches: Iterable[str]) -> None:
+    """Fail with all breaches, one a line."""
+    found = list(breaches)
+    assert not found, "\n" + "\n".join(found)
 
 
 PLANTED: Final = (
@@ -124,7 +125,7 @@ def test_every_bound_has_a_docstring() -> None:
 
 def test_every_module_is_used_by_another() -> None:
     scripts = house.sources(ROOT / "scripts")
-    assert listed(house.unreferenced(list(package()), scripts)) == ""
+    assert_none(house.unreferenced(list(package()), scripts))
 
 
 def test_a_module_that_nobody_uses_is_found() -> None:
@@ -143,7 +144,7 @@ def test_every_module_has_a_test_file_of_its_name() -> None:
         if has_behavior(source) and source.module not in FRONT_DOORS
     ]
     without = [module for module in modules if not any(path.is_file() for path in mirrors(module))]
-    assert listed(without) == ""
+    assert_none(without)
 
 
 def has_behavior(source: Source) -> bool:
@@ -185,7 +186,7 @@ def test_no_stray_words() -> None:
     files -= {here / "house.py", here / "test_house.py", ROOT / "requirements" / "lock.txt"}
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
     names = sorted(texts)
-    assert listed(word for name in names for word in house.stray_words(name, texts[name])) == ""
+    assert_none(word for name in names for word in house.stray_words(name, texts[name]))
 
 
 @pytest.mark.parametrize("line", ["# TODO later", "the neighbours", "serialise it", "see pypi.org"])

@@ -19,7 +19,7 @@ from sapwood.files.lines import (
     encode_subscription,
 )
 from sapwood.language import parse_filter
-from sapwood.limits import LINE_BYTES_MAX
+from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
@@ -84,8 +84,8 @@ BAD_EITHER = [
     pytest.param(b'{"id": -Infinity}', "-Infinity is not JSON", id="infinity"),
     pytest.param(b'{"id": 1e999}', "larger than 64 bits", id="overflow"),
     pytest.param(b'{"id": ' + b"9" * 5000 + b"}", "larger than 64 bits", id="long integer"),
-    pytest.param(b'{"id": ' + b"[" * 5000 + b"]" * 5000 + b"}", "too deeply", id="deep"),
-    pytest.param(b'{"id": ' + b"[" * 5000, "too deeply", id="deep and half"),
+    pytest.param(b'{"id": ' + b"[" * 99999 + b"]" * 99999 + b"}", "too deeply", id="deep"),
+    pytest.param(b'{"id": ' + b"[" * 99999, "too deeply", id="deep and half"),
     pytest.param(b'{"id": "\\ud800", "x":' + b"[" * 99999, "too deeply", id="surrogate and deep"),
     pytest.param(b"{}", 'needs an "id"', id="no id"),
     pytest.param(b'{"id": null}', 'needs an "id"', id="null id"),
@@ -182,6 +182,21 @@ def test_decode_publication_refuses_a_name_given_twice_anywhere(line: bytes) -> 
 def test_decode_publication_takes_colons_and_quotes_in_texts(attributes: dict[str, Any]) -> None:
     line = publication_line(attributes=attributes)
     assert decode_publication(line).publication.attributes == attributes
+
+
+@pytest.mark.parametrize("brackets", [(b"[", b"]"), (b'{"a":', b"}")])
+def test_decode_publication_bounds_the_nesting_of_objects_and_arrays(
+    brackets: tuple[bytes, bytes],
+) -> None:
+    def line(depth: int) -> bytes:
+        opening, closing = brackets
+        deep = opening * depth + b"1" + closing * depth
+        return b'{"id":"p1","attributes":{"x":' + deep + b"}}"
+
+    assert decode_publication(line(RECORD_DEPTH_MAX - 1)).publication.id == "p1"
+    for depth in (RECORD_DEPTH_MAX, 900, 5000):
+        with pytest.raises(InputError, match=r"RECORD_DEPTH_MAX|too deeply"):
+            decode_publication(line(depth))
 
 
 def test_decode_refuses_a_line_that_is_too_long() -> None:

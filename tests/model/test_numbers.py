@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -39,7 +40,7 @@ def probes(*sets: Numbers) -> list[Number | Fraction]:
     """Values that tell any two of the sets apart: all ends, and a value between any two."""
     ends = sorted({end for s in sets for i in s for end in (i.low, i.high)} | {-math.inf, math.inf})
     finite = [Fraction(end) for end in ends if not math.isinf(end)] or [Fraction(0)]
-    between = [(a + b) / 2 for a, b in zip(finite, finite[1:], strict=False)]
+    between = [(a + b) / 2 for a, b in itertools.pairwise(finite)]
     return [*ends, *between, finite[0] - 1, finite[-1] + 1]
 
 

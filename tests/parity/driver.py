@@ -17,6 +17,7 @@ import sapwood
 from sapwood.client.client import Client
 from sapwood.client.subscription import Deliveries
 from sapwood.server.overlay import BrokerProcesses
+from sapwood.session.client_session import Delivery
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import (
     Action,
@@ -64,13 +65,15 @@ class Driver:
                 for step in scenario.steps
                 if isinstance(step.action, PublishAction)
             }
-            return Counter(
-                (delivery.id, SubscriptionName(*owner, id_))
-                for owner, queue in self._received
-                for delivery in await drained(queue)
-                if delivery.id in published
-                for id_ in delivery.subscriptions
-            )
+            pairs: Counter[Pair] = Counter()
+            for owner, queue in self._received:
+                for delivery in await drained(queue):
+                    if delivery.id in published:
+                        pairs.update(
+                            (delivery.id, SubscriptionName(*owner, id_))
+                            for id_ in delivery.subscriptions
+                        )
+            return pairs
         finally:
             for client in self._clients.values():
                 await client.close()
@@ -115,7 +118,10 @@ class Driver:
         await asyncio.gather(*pending)
 
     async def _quiet(self) -> None:
-        """Subscribe to a fresh marker everywhere, then publish it everywhere and await it all."""
+        """Subscribe to a fresh marker everywhere, publish it everywhere, await it from whoever can.
+
+        Where brokers are down, a marker comes from all routers that are still joined.
+        """
         await self._confirmed()
         self._markers += 1
         watchers = [await self._client(ClientName(home, WATCHER)) for home in self._running]
@@ -124,9 +130,9 @@ class Driver:
         merged = [self._queue_of(ClientName(home, WATCHER)) for home in self._running]
         for watcher in watchers:
             await watcher.publish({MARKER: self._markers})
-        for subscription, queue in zip(markers, merged, strict=True):
+        for home, subscription, queue in zip(self._running, markers, merged, strict=True):
             reached = 0
-            while reached < len(watchers):
+            while reached < len(self._joined(home)):
                 delivery = await anext(queue)
                 reached += subscription.id in delivery.subscriptions
         for watcher, subscription in zip(watchers, markers, strict=True):
@@ -134,15 +140,25 @@ class Driver:
         for client in self._clients.values():
             await client.publish({})
 
+    def _joined(self, router: str) -> list[str]:
+        """The running routers that `router` can reach, itself among them."""
+        reached = [router]
+        for one in reached:
+            for edge in self._overlay.edges:
+                if one in edge:
+                    other = edge[0] if edge[1] == one else edge[1]
+                    if other in self._running and other not in reached:
+                        reached.append(other)
+        return reached
+
     async def _crash(self, router: str) -> None:
         await self._confirmed()
         del self._running[router]
         await asyncio.to_thread(self._overlay.stop, router, kill=True)
         for a, b in self._overlay.edges:
-            if router in (a, b):
-                neighbor = b if a == router else a
-                if neighbor in self._running:
-                    await asyncio.to_thread(self._overlay.wait_unlinked, neighbor, router)
+            neighbor = b if a == router else a
+            if router in (a, b) and neighbor in self._running:
+                await asyncio.to_thread(self._overlay.wait_unlinked, neighbor, router)
         for owner in [name for name in self._clients if name.home == router]:
             await self._leave(owner)
 
@@ -174,9 +190,9 @@ class Driver:
             await client.close()
 
 
-async def drained(queue: Deliveries) -> list[Any]:
+async def drained(queue: Deliveries) -> list[Delivery]:
     """All that waits in a queue."""
-    waiting: list[Any] = []
+    waiting: list[Delivery] = []
     while len(queue):
         waiting.extend(await queue.take(len(queue)))
     return waiting

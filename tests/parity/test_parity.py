@@ -1,4 +1,4 @@
-"""One scenario, two worlds: what the simulator delivers, real processes over TCP deliver as well."""
+"""One scenario, two worlds: real processes over TCP deliver what the simulator delivers."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["price", "price DUBBLE", "DOUBLE", "a INT,"])
 def test_a_text_that_is_no_ddl_is_quoted(text: str) -> None:
-    with pytest.raises(InputError, match=f"the schema {text!r} is no Spark DDL"):
+    with pytest.raises(InputError, match=f"the schema {text!r} is no Spark DDL: ."):
         declared_schema(text)
 
 

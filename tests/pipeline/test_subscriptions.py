@@ -54,6 +54,7 @@ def test_equal_sets_have_equal_names_and_others_have_others(spark: Any) -> None:
     assert one.name == same.name
     assert one.name != other.name
     assert one.archive.name == f"{one.name}.zip"
+    assert one.archive.read_bytes() == same.archive.read_bytes()
 
 
 def test_rows_that_cannot_be_used_are_set_aside(spark: Any) -> None:
@@ -158,10 +159,20 @@ def test_a_table_of_another_kind_is_refused(spark: Any) -> None:
 
 
 def test_a_set_is_shipped_once(spark: Any) -> None:
+    shipped: list[str] = []
+
+    class Session:
+        """Notes what the real session is told to ship."""
+
+        def addArtifacts(self, *paths: str, archive: bool) -> None:  # noqa: N802 - PySpark's name
+            shipped.extend(paths)
+            spark.addArtifacts(*paths, archive=archive)
+
+    session: Any = Session()
     compiled = compile_candidates([Candidate(None, None, b'{"id": "a", "filter": "shipped = 1"}')])
-    ship(spark, compiled)
-    compiled.archive.unlink()  # A second shipment would miss it.
-    ship(spark, compiled)
+    ship(session, compiled)
+    ship(session, compiled)
+    assert shipped == [f"{compiled.archive}#{compiled.name}"]
 
 
 def test_attributes_read_are_those_of_all_conjunctions() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -104,13 +105,17 @@ def _print_figures(figures: dict[str, Any]) -> None:
     print_table(("figure", "value"), rows)
 
 
-_MEASURES: Final = {
-    "matching": _measure_matching,
-    "network": _measure_network,
-    "spark": _measure_spark,
-}
-_TABLES: Final = {
-    "matching": _print_matching,
-    "network": _print_figures,
-    "spark": _print_figures,
-}
+_MEASURES: Final[Mapping[str, Callable[[str, float], Any]]] = MappingProxyType(
+    {
+        "matching": _measure_matching,
+        "network": _measure_network,
+        "spark": _measure_spark,
+    }
+)
+_TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
+    {
+        "matching": _print_matching,
+        "network": _print_figures,
+        "spark": _print_figures,
+    }
+)

@@ -25,7 +25,7 @@ import msgspec
 
 from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
 from sapwood.language import parse_filter
-from sapwood.limits import LINE_BYTES_MAX
+from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 
@@ -208,12 +208,19 @@ def _refuse_constant(name: str) -> NoReturn:
     raise InputError(f"{name} is not JSON, and no value of a record; leave the attribute out")
 
 
-def _count_members(value: dict[str, Any] | list[Any]) -> int:
-    """The members of all objects in a decoded JSON value. Depth is bounded by the decoder."""
+def _count_members(value: dict[str, Any] | list[Any], depth: int = 0) -> int:
+    """The members of all objects in a decoded JSON value; `LimitError` if it is nested too deep.
+
+    How deep the decoder itself goes depends on the version of Python.
+    """
+    if depth > RECORD_DEPTH_MAX:
+        raise LimitError(
+            "RECORD_DEPTH_MAX", RECORD_DEPTH_MAX, None, "the nesting of objects and arrays"
+        )
     count, parts = (len(value), value.values()) if isinstance(value, dict) else (0, value)
     for part in parts:
         if isinstance(part, dict | list):
-            count += _count_members(part)
+            count += _count_members(part, depth + 1)
     return count
 
 

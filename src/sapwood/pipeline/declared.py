@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import FileFormatError, InputError, InvalidValueError
 from sapwood.pipeline.attributes import Array, FieldType, Object, Scalar, record_type
+from sapwood.pipeline.faults import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -138,7 +139,7 @@ def _from_ddl(text: str) -> StructType:
     try:
         struct = DataType.fromDDL(text)
     except PySparkException as error:
-        raise InputError(str(error).splitlines()[0]) from None
+        raise InputError(first_line(error)) from None
     if struct.typeName() != "struct":
         raise InputError(f"{text!r} is one type, not names with types")
     return struct

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sapwood.pipeline.subscriptions import Rejected
 
 REJECTED_SUFFIX: Final = ".rejected"
+REJECTED_ROWS_PER_FILE: Final = 1_000_000
+"""People look into these files: a few rows belong into one of them, whatever the partitions were."""
 
 
 def rejected_path(out: str) -> str:
@@ -91,8 +93,11 @@ def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
     if not expected:
         remove_rejected(spark, path)
         return 0
+    files = 1 + expected // REJECTED_ROWS_PER_FILE
+    order = ("file", "line", "reason")
+    ordered = rejected.repartitionByRange(files, *order).sortWithinPartitions(*order)
     with spark_faults(path):
-        rejected.orderBy("file", "line", "reason").write.mode("overwrite").json(path)
+        ordered.write.mode("overwrite").json(path)
     written: int = spark.read.option("lineSep", "\n").text(path).count()
     return written
 

@@ -60,7 +60,8 @@ class SubscriptionSet:
     """A compiled set of subscriptions: an index in a folder, and what is known about it.
 
     `archive` is the index, packed, and `name` what it is called where it is unpacked. `attributes`
-    are those that some filter reads, sorted. The files live as long as this process.
+    are those that some filter reads, sorted. The archive lives as long as this process, because
+    Spark fetches it again for every executor, and every session, that comes later.
     """
 
     archive: Path
@@ -148,10 +149,17 @@ def digest(folder: Path) -> str:
 
 
 def pack(folder: Path, archive: Path) -> Path:
-    """The folder as a zip file without compression: arrays hardly shrink, and time is dear."""
+    """The folder as a zip file: equal bytes for equal folders.
+
+    Spark Connect compares the bytes of two archives of one name. Nothing is compressed: arrays
+    hardly shrink, and time is dear.
+    """
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as target:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            target.write(path, path.relative_to(folder))
+            entry = zipfile.ZipInfo(str(path.relative_to(folder)))  # dated 1980, not now
+            entry.external_attr = 0o644 << 16
+            with path.open("rb") as source, target.open(entry, "w", force_zip64=True) as packed:
+                shutil.copyfileobj(source, packed)
     return archive
 
 

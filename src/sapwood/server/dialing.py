@@ -56,12 +56,16 @@ class Dialer:
             return
         name = ending.broker or (peer.link.name if peer.link is not None else "")
         linked = ending.code in (RefusalCode.ALREADY_LINKED, GoodbyeCode.ALREADY_LINKED)
-        if linked and name in self._roster.links:
-            # The broker is a neighbor already: this address is needed when that link is gone.
-            await self._roster.until(lambda: name not in self._roster.links)
+        if linked and self._is_neighbor(name):
+            # This address is needed again when that link is gone.
+            await self._roster.until(lambda: not self._is_neighbor(name))
             self._failures = 1
             return
         self._failed(ending.reason)
+
+    def _is_neighbor(self, name: str) -> bool:
+        """Whether the broker of that name is a neighbor, or about to become one."""
+        return name in self._roster.links or name in self._roster.offered.values()
 
     def _failed(self, reason: str) -> None:
         """Count, and log what is new."""

@@ -36,7 +36,8 @@ class BrokerProcess:
         self.address = ""
         #: neighbors whose links are up
         self.linked: set[str] = set()
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `close`
+        # The process shares the file's position, which must not move its writing: so it appends.
+        self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed in `close`
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._ended = False
         self.process = subprocess.Popen(  # noqa: S603 - our own command

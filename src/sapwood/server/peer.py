@@ -131,7 +131,7 @@ class Peer(asyncio.Protocol):
         if self.client is not None:
             self.client.acknowledge()
         batch = self.connection.take_outgoing()
-        if batch:
+        if batch and not self._transport.is_closing():
             self.outbox.write(batch)
         if self.connection.ended:
             self._close()

@@ -28,7 +28,6 @@ from sapwood.wire.messages import Goodbye, GoodbyeCode, Message, Ping, Pong
 _PING: Final = Ping()
 _PONG: Final = Pong()
 _CONTROL: Final = (Ping, Pong, Goodbye, Refusal)
-_DONE: Final = frozenset((Phase.CLOSING, Phase.CLOSED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class Connection:
     @property
     def ended(self) -> bool:
         """Whether nothing more is read or sent, but for what `take_outgoing` still gives."""
-        return self.phase in _DONE
+        return self.ending is not None
 
     # Bytes in and out --------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class LinkPeer:
             if self.connection.phase is not Phase.AGREEING:
                 raise FrameError("the link was established twice")
             return message
-        if self.connection.phase is not Phase.OPEN:
+        if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, _ROUTING):
             return Receive(self.name, from_link(message, self._encoded))

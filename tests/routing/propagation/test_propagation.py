@@ -58,9 +58,8 @@ def test_propagation_keeps_every_candidate_covered_at_all_times(
     make: Callable[[], Propagation], data: st.DataObject
 ) -> None:
     link = make()
-    alive: dict[str, Filter] = {
-        f"early{i}": wanted for i, wanted in enumerate(data.draw(st.lists(FILTERS, max_size=4)))
-    }
+    early: list[Filter] = data.draw(st.lists(FILTERS, max_size=4))
+    alive: dict[str, Filter] = {f"early{i}": wanted for i, wanted in enumerate(early)}
     neighbor: dict[str, Filter] = {}
     replay(neighbor, link.start(alive.items()), link)
     for step in range(data.draw(st.integers(0, 12))):

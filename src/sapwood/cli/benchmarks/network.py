@@ -15,8 +15,6 @@ from itertools import islice, pairwise
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
-import msgspec
-
 from sapwood.client import Client, ClientSubscription, connect
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
@@ -67,6 +65,7 @@ def raw_echo(seconds: float) -> dict[str, Any]:
     context = multiprocessing.get_context("spawn")
     process = context.Process(target=_echo_process, args=(theirs,), daemon=True)
     process.start()
+    theirs.close()
     try:
         frames, elapsed_s = run(_echo_client(ours.recv(), seconds))
     finally:
@@ -184,7 +183,7 @@ async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 async def _echo_client(port: int, seconds: float) -> tuple[int, float]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    payload = frame(msgspec.msgpack.encode(bytes(PUBLICATION_BYTES))[-PUBLICATION_BYTES:])
+    payload = frame(bytes(PUBLICATION_BYTES))
     writer.write(payload * ECHO_WINDOW)
     begin = time.perf_counter()
     frames = 0

@@ -54,6 +54,7 @@ def set_up(venv: Path) -> None:
     complete = digest([ROOT / "pyproject.toml", REQUIREMENTS / "jvm.txt"], packages)
     if read_stamp(venv, COMPLETE_STAMP) == complete:
         write_stamp(venv, COMPLETE_STAMP, complete)  # Newer than its sources again, for make.
+        say(f"{venv.name} is up to date")
         return
     (venv / COMPLETE_STAMP).unlink(missing_ok=True)
     if read_stamp(venv, PACKAGES_STAMP) != packages:

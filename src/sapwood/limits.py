@@ -198,7 +198,7 @@ SIMULATION_STORY_LINES: Final = 200
 """Last steps of a simulation that are kept in words, to be shown when something goes wrong."""
 
 ORACLE_PAIRS_MAX: Final = 10_000_000
-"""Pairs (publication, filter text) that the oracle evaluates one by one, half a minute. Beyond
+"""Pairs (publication, filter text) that the oracle evaluates one by one, about 40 s. Beyond
 that it checks publications drawn with the seed for losses, and says how many; each delivery is
 checked in any case."""
 

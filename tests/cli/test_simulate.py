@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.cli import main as front
-from sapwood.routing.effects import Deliver, Effect
-from sapwood.routing.inputs import Input
+from sapwood.routing.effects import CloseLink, Deliver, Effect
+from sapwood.routing.inputs import Input, LinkUp
 from sapwood.routing.protocols import PROTOCOLS
 from sapwood.routing.router import Router
 from sapwood.simulation.oracle import judge
@@ -271,6 +271,34 @@ def test_simulate_fails_when_the_oracle_finds_something_wrong(
     assert "lost: 1 (p1 for ibm at r5)" in result.stderr
     assert "duplicated: " in result.stderr
     assert ("p1", "cheap") in pairs((folder.path / "out.jsonl").read_text())
+
+
+def test_simulate_fails_when_a_router_closes_a_link(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Quarrelsome(Router):
+        def handle(self, event: Input, now: float) -> list[Effect]:
+            if self.name == "r3" and event == LinkUp("r4"):
+                return [CloseLink("r4", "enough")]
+            return super().handle(event, now)
+
+    monkeypatch.setattr("sapwood.simulation.simulator.Router", Quarrelsome)
+    result = folder.simulate("--out", folder.file("out.jsonl"))
+    assert result.exit_code == 2
+    assert "1 link closed by a router" in result.stderr
+
+
+def test_simulate_names_a_few_pairs_and_counts_the_rest(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent(Router):
+        def handle(self, event: Input, now: float) -> list[Effect]:
+            return [e for e in super().handle(event, now) if not isinstance(e, Deliver)]
+
+    monkeypatch.setattr("sapwood.simulation.simulator.Router", Silent)
+    result = folder.simulate("--out", folder.file("out.jsonl"))
+    assert result.exit_code == 2
+    assert re.search(r"lost: 4 \((p\d for \w+ at r\d, ){3}…\)", result.stderr)
 
 
 def test_simulate_reports_what_diverged(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -299,3 +299,10 @@ def test_decode_blames_a_surrogate_only_where_there_is_one(line: bytes) -> None:
     else:
         reason = ""
     assert "surrogate" not in reason or b"\\ud800" in line
+
+
+def test_further_keys_are_the_users_own() -> None:
+    plain = decode_publication(b'{"id": "p", "attributes": {"a": 1}}')
+    assert decode_publication(b'{"id": "p", "attributes": {"a": 1}, "sent": 5}') == plain
+    line = b'{"id": "s", "filter": "a > 1", "owner": {"name": "x"}}'
+    assert decode_subscription(line).id == "s"

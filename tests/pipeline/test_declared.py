@@ -69,6 +69,7 @@ def test_ids_may_be_one_name() -> None:
         ("a.toml", "x =", "is no schema"),
         ("a.toml", 'home = "x"\n[attributes]\na = "int"', "unknown member 'home'"),
         ("a.toml", "id = 3\n[attributes]\na = 'int'", "member id must be"),
+        ("a.toml", "id = []\n[attributes]\na = 'int'", "member id must be"),
         ("a.toml", "null_value = 3\n[attributes]\na = 'int'", "null_value must be a text"),
         ("a.toml", "[attributes]\na = 3", "attribute 'a': a type is a text"),
         ("a.toml", "[attributes]\na = 'dubble'", "is no schema"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.pipeline.declared import declared_schema
+from sapwood.pipeline.declared import DeclaredSchema, declared_schema
 from sapwood.pipeline.jobs import IngestJob, MatchJob
 from sapwood.pipeline.reading import FileKind
 from sapwood.pipeline.summaries import Counts
@@ -253,6 +253,9 @@ def test_ingest_job_refuses_what_it_cannot_read(spark: Any, tmp_path: Path) -> N
         IngestJob(table, out).run(spark)
     with pytest.raises(InputError, match="CSV needs a schema"):
         IngestJob(lines, out).run(spark)
+    named = DeclaredSchema(declared_schema("x INT").record, ("x",))
+    with pytest.raises(InputError, match="are for CSV"):
+        IngestJob(lines, out, named, kind=FileKind.LINES).run(spark)
     with pytest.raises(FileFormatError, match="line 1: "):
         IngestJob(lines, out, kind=FileKind.LINES, strict=True).run(spark)
     assert not Path(out).exists()

@@ -184,6 +184,17 @@ def test_match_with_a_compiled_set_compiles_once_and_says_nothing(spark: Any) ->
             assert pairs(match(table, compiled)) == [(id_, "s")]
 
 
+def test_match_takes_a_stream(spark: Any, tmp_path: Any) -> None:
+    path = str(tmp_path / "publications")
+    schema = "id STRING, attributes STRUCT<x: INT>"
+    spark.createDataFrame([("p", (1,)), ("q", (2,))], schema).write.parquet(path)
+    arriving = spark.readStream.schema(schema).parquet(path)
+    deliveries = match(arriving, subscribed(spark, s="x = 1"), engine="counting")
+    writer = deliveries.writeStream.format("memory").queryName("found")
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert pairs(spark.table("found")) == [("p", "s")]
+
+
 def test_match_names_a_column_that_no_filter_can_read(spark: Any) -> None:
     table = spark.createDataFrame([], "id STRING, attributes STRUCT<d: DECIMAL(5, 2)>")
     with pytest.raises(InvalidValueError, match=r"attribute 'd': .*cast it to DOUBLE"):

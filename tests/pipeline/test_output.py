@@ -86,6 +86,10 @@ def test_check_rejected_refuses_what_is_no_folder_of_rejected_rows(
     for path in (folder, folder / "letter.txt"):
         with pytest.raises(FileFormatError, match="choose another with --rejected"):
             check_rejected(spark, str(path))
+        for expected in (0, 1):
+            with pytest.raises(FileFormatError, match="choose another with --rejected"):
+                write_rejected(rejected_table(spark, [BAD]), str(path), expected=expected)
+    assert (folder / "letter.txt").read_text() == "Dear reader"
 
 
 def test_exists_looks_where_spark_looks(spark: Any, tmp_path: Path) -> None:

@@ -38,6 +38,19 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
     yield states
 
 
+def test_standard_output_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracker = SimpleNamespace(getActiveStageIds=list)
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(statusTracker=lambda: tracker))
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with task_progress(spark, "working"):
+        sys.stdout.write("a result\n")
+    assert capsys.readouterr().out == "a result\n"
+    assert "working" in terminal.getvalue()
+
+
 def test_nothing_is_shown_where_no_one_is_looking(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)

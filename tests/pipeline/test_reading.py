@@ -145,3 +145,5 @@ def test_csv_decoder_refuses_what_csv_cannot_hold(spark: Any, tmp_path: Path) ->
         csv(spark, tmp_path, "id,a\n", arrays)
     with pytest.raises(InputError, match="one character"):
         csv_decoder(read_lines(spark, str(tmp_path)), "a.csv", SCHEMA, ";;")
+    with pytest.raises(InputError, match="one character"):
+        csv_decoder(read_lines(spark, str(tmp_path)), "a.csv", SCHEMA, '"')

@@ -10,7 +10,7 @@ from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.connection import Connection
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.settings import ConnectionSettings
-from sapwood.wire.codec import Decoder
+from sapwood.wire.codec import Decoder, append_message
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.messages import Message
 from sapwood.wire.publications import EncodedPublications
@@ -44,6 +44,13 @@ def open_pair(role: Role = Role.CLIENT, now: float = 0.0) -> tuple[Connection, C
     if role is Role.BROKER:
         accepted.established()
     return dialed, accepted
+
+
+def framed(message: Message) -> bytes:
+    """The frame of a message."""
+    buffer = bytearray()
+    append_message(buffer, message)
+    return bytes(buffer)
 
 
 def said(data: bytes, decoder: Decoder) -> list[Greeting | Message]:

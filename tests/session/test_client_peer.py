@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from sapwood import parse_filter
@@ -33,7 +35,8 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import EncodedPublications, encode_publication
-from tests.session.helpers import open_pair
+from tests.session.helpers import framed, open_pair
+from tests.wire.strategies import client_messages, hostile_frames
 
 BODY = encode_publication(Publication("p1", {"a": 1}))
 
@@ -170,3 +173,19 @@ def test_a_delivery_carries_the_bytes_as_they_are() -> None:
 def test_what_no_client_says_is_a_fault() -> None:
     with pytest.raises(FrameError, match="LinkEstablished is nothing a client says"):
         Meeting().peer.interpret(LinkEstablished())
+
+
+@given(st.lists(st.one_of(hostile_frames(), client_messages().map(framed)), max_size=6))
+def test_whatever_a_client_sends_it_is_answered_or_at_fault(frames: list[bytes]) -> None:
+    meeting = Meeting()
+    try:
+        for message in meeting.connection.receive(b"".join(frames), 1.0):
+            request = meeting.peer.interpret(message)
+            if isinstance(request, ClientPublish):
+                meeting.peer.ledger.settle(request.publication.id)
+    except FrameError as error:
+        meeting.connection.fault(error)
+    ended = meeting.connection.ending is not None
+    assert ended != meeting.connection.open
+    meeting.heard()
+    assert meeting.client.ending is None or ended

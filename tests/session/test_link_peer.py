@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from sapwood import parse_filter
@@ -22,7 +24,8 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import EncodedPublications
-from tests.session.helpers import SETTINGS, accepting, hello, welcome
+from tests.session.helpers import SETTINGS, accepting, framed, hello, welcome
+from tests.wire.strategies import hostile_frames, link_messages
 
 
 def ends() -> tuple[LinkPeer, LinkPeer]:
@@ -83,3 +86,16 @@ def test_what_no_neighbor_says_is_a_fault(message: Message) -> None:
     dialed, _ = ends()
     with pytest.raises(FrameError):
         dialed.interpret(message)
+
+
+@given(st.lists(st.one_of(hostile_frames(), link_messages().map(framed)), max_size=6))
+def test_whatever_a_neighbor_sends_it_is_understood_or_at_fault(frames: list[bytes]) -> None:
+    dialed, accepted = ends()
+    dialed.establish()
+    pass_on(dialed, accepted)
+    try:
+        for message in accepted.connection.receive(b"".join(frames), 1.0):
+            accepted.interpret(message)
+    except FrameError as error:
+        accepted.connection.fault(error)
+    assert (accepted.connection.ending is not None) != accepted.connection.open

@@ -29,7 +29,7 @@ SHAPES = ((), (0,), (0, 1), (0, 1, 2), (0, 0, 0))
 WORLDS = [
     (parents, protocol)
     for parents in SHAPES
-    for protocol in (PROTOCOLS if len(parents) < 3 else ("identity", "covering"))
+    for protocol in (PROTOCOLS if len(parents) < 3 else ("covering",))
 ]
 WIDE, NARROW = parse_filter("x >= 1"), parse_filter("x >= 3")
 

@@ -22,13 +22,14 @@ FILTERS = tuple(draw_filter(Random(f"laws {number}")) for number in range(8))
 
 
 def subscribed(protocol: str, topology: Topology, homes: Homes) -> World:
-    world = World(topology, router_maker(protocol))
+    world = World(topology, router_maker(protocol), validate=False)
     for number, (home, wanted) in enumerate(homes):
         router = topology.routers[home % len(topology.routers)]
         subscribe(world, router, f"s{number}", FILTERS[wanted])
         if number % 2:
             world.drain()
     world.drain()
+    world.validate()
     return world
 
 

@@ -108,9 +108,9 @@ def test_decode_scenario_fills_in_what_is_left_out() -> None:
         ),
         (
             document(
-                {"do": "publish", "home": "a", "client": "c", "id": "p", "attributes": {"n": 2**70}}
+                {"do": "publish", "home": "a", "client": "c", "id": "p", "attributes": {"n": 2**63}}
             ),
-            "JSON|64 bits",
+            r"step 1 of the scenario \(publish\): attribute 'n': .* 64 bits",
         ),
         (document({"do": "fail-link", "between": ["a", "c"]}), "scenario 'n', step 1: .*'c'"),
     ],

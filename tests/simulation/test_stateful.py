@@ -131,7 +131,7 @@ class NetworkMachine(RuleBasedStateMachine):
 
 TestNetwork = NetworkMachine.TestCase
 TestNetwork.settings = settings(
-    max_examples=200,
+    max_examples=100,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

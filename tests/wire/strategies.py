@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 from msgspec import Raw
 
 from sapwood.model.publication import Publication
+from sapwood.wire.frames import frame
 from sapwood.wire.messages import (
     AcceptedReply,
     ClientMessage,
@@ -94,6 +96,31 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
         st.builds(Pong),
         _GOODBYES,
     )
+
+
+def hostile_frames() -> st.SearchStrategy[bytes]:
+    """Frames that may or may not be messages: known tags, and anything at all behind them."""
+    leaves = st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**63), 2**64 - 1),
+        st.floats(),
+        st.text(st.characters(codec="utf-8"), max_size=5),
+        st.binary(max_size=5),
+        st.sampled_from(("a = 1", "a >", "done", "r1", "r1.1.1")),
+    )
+    values = st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)
+        ),
+        max_leaves=8,
+    )
+    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 20, 23, 25, 30, 31, 32, 33, 34, 35, 99))
+    arrays = st.tuples(tags, st.lists(values, max_size=4)).map(
+        lambda pair: msgspec.msgpack.encode([pair[0], *pair[1]])
+    )
+    return st.one_of(arrays, st.binary(max_size=20)).map(frame)
 
 
 def cuts(data: bytes, points: list[int]) -> list[bytes]:

@@ -12,7 +12,9 @@ import click
 
 from sapwood.cli.output import json_option, print_json, print_table, say
 
-SUBJECTS: Final = ("matching", "network", "spark")
+SUBJECTS: Final = ("matching", "network", "spark", "covering")
+DEFAULT_SUBJECTS: Final = SUBJECTS[:3]
+COVERING_OPERATIONS: Final = 5_000
 
 
 @click.command
@@ -35,19 +37,18 @@ def command(
     """Measure matching, the network and Spark on this machine.
 
     Rates on shared machines vary by a factor of two; compare figures of one run. Without
-    SUBJECTS, all are measured.
+    SUBJECTS, matching, network and spark are measured; covering takes longer.
     """
     import msgspec
 
     from sapwood.cli.benchmarks.machine import describe_machine
 
     report: dict[str, Any] = {"machine": describe_machine()}
-    for subject in SUBJECTS:
-        if not subjects or subject in subjects:
-            say(f"measuring {subject} ...")
-            report[subject] = _MEASURES[subject](workload, seconds)
-            if not as_json:
-                _TABLES[subject](report[subject])
+    for subject in subjects or DEFAULT_SUBJECTS:
+        say(f"measuring {subject} ...")
+        report[subject] = _MEASURES[subject](workload, seconds)
+        if not as_json:
+            _TABLES[subject](report[subject])
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2))
     if as_json:
@@ -71,6 +72,17 @@ def _measure_spark(_workload: str, seconds: float) -> dict[str, Any]:
     from sapwood.cli.benchmarks.spark import run_pipeline_bench
 
     return run_pipeline_bench(seconds)
+
+
+def _measure_covering(_workload: str, seconds: float) -> list[dict[str, Any]]:
+    from sapwood.cli.benchmarks.covering import run_covering
+
+    return run_covering(COVERING_OPERATIONS, 6, (0.0, 0.2, 0.4), seconds)
+
+
+def _print_rows(rows: list[dict[str, Any]]) -> None:
+    headings = tuple(rows[0])
+    print_table(headings, [tuple(_cell(row[name]) for name in headings) for row in rows])
 
 
 def _print_matching(cells: list[dict[str, Any]]) -> None:
@@ -101,8 +113,11 @@ def _print_matching(cells: list[dict[str, Any]]) -> None:
 
 
 def _print_figures(figures: dict[str, Any]) -> None:
-    rows = [(name, f"{v:,.2f}" if isinstance(v, float) else str(v)) for name, v in figures.items()]
-    print_table(("figure", "value"), rows)
+    print_table(("figure", "value"), [(name, _cell(value)) for name, value in figures.items()])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
 
 
 _MEASURES: Final[Mapping[str, Callable[[str, float], Any]]] = MappingProxyType(
@@ -110,6 +125,7 @@ _MEASURES: Final[Mapping[str, Callable[[str, float], Any]]] = MappingProxyType(
         "matching": _measure_matching,
         "network": _measure_network,
         "spark": _measure_spark,
+        "covering": _measure_covering,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -117,5 +133,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "matching": _print_matching,
         "network": _print_figures,
         "spark": _print_figures,
+        "covering": _print_rows,
     }
 )

@@ -234,6 +234,7 @@ def stream_command(
     from sapwood.pipeline.decoding import JSONDecoder
     from sapwood.pipeline.faults import spark_faults
     from sapwood.pipeline.jobs import compile_path
+    from sapwood.pipeline.session import is_connect
     from sapwood.pipeline.stream import StreamJob
 
     done: list[BatchSummary] = []
@@ -246,6 +247,11 @@ def stream_command(
             say(_batch_text(batch))
 
     with _session(master, "matching") as spark:
+        if is_connect(spark):
+            raise InputError(
+                "a client of Spark Connect does not see what batches do; use spark-submit, or "
+                "sapwood.pipeline.StreamJob in a program of your own"
+            )
         declared = _schema(schema)
         compiled = compile_path(spark, subscriptions, engine=engine)
         if strict and compiled.rejected:
@@ -278,8 +284,9 @@ def stream_command(
 
 @command.command("job")
 def job_command() -> None:
-    """Print the path of the program for spark-submit.
+    r"""Print the path of the program for spark-submit.
 
+    \b
     spark-submit --master spark://host:7077 "$(sapwood pipeline job)" match --subscriptions ...
     """
     from importlib.util import find_spec

@@ -5,10 +5,10 @@
     subscription:  {"id": "s1", "filter": "price > 10", "home": "r7"}
     publication:   {"id": "p1", "attributes": {"price": 12}, "home": "r1"}
 
-`home` may be left out, and a key whose value is `null` counts as left out. Everything else about
-a line is checked, because what is quietly ignored here is a wrong delivery later: a key that is
-not known (a misspelled `home`), and a name that stands twice in one object (JSON readers keep one
-of the two, and which one is chance).
+`home` may be left out, and a key whose value is `null` counts as left out. Further keys are the
+user's own and ignored, but for those that would be a wrong delivery later: a misspelled key
+(`hom`), a key of the other kind of line, and a name that stands twice in one object (JSON readers
+keep one of the two, and which one is chance).
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from sapwood.model.subscription import Subscription
 
 SUBSCRIPTION_KEYS: Final = ("id", "filter", "home")
 PUBLICATION_KEYS: Final = ("id", "attributes", "home")
+
+_MISSPELLED: Final = 0.8
+"""How alike a key must be to one that is missing to be taken for it (`difflib`'s ratio)."""
 
 _DOCUMENT_KEYS: Final = ("xpath", "document")
 _DOCUMENTS: Final = (
@@ -123,7 +126,7 @@ def encode_publication(publication: Publication, home: str | None = None) -> byt
 
 
 def _members(line: bytes, what: str, known: tuple[str, ...]) -> dict[str, Any]:
-    """The members of the object on `line`, all of them known, none given twice."""
+    """The members of the object on `line`, none misspelled and none given twice."""
     if len(line) > LINE_BYTES_MAX:
         raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, "the length of the line in bytes")
     try:
@@ -170,15 +173,17 @@ def _kind(value: object) -> str:
 
 
 def _refuse_unknown(members: dict[str, Any], what: str, known: tuple[str, ...]) -> None:
-    """Raise for the first key that is not known and is not null."""
+    """Raise for the first key that is a misspelled one, or one of another kind of line."""
     for key, value in members.items():
-        if key in known or (key in _DOCUMENT_KEYS and value is None):
+        if key in known or value is None:
             continue
         if key in _DOCUMENT_KEYS:
             raise InputError(f"{_DOCUMENTS} (key {key!r})")
-        near = get_close_matches(key, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"a {what} has {', '.join(known)}"
-        raise InputError(f"unknown key {key!r}; {hint}")
+        if key in SUBSCRIPTION_KEYS or key in PUBLICATION_KEYS:
+            raise InputError(f"unknown key {key!r}; a {what} has {', '.join(known)}")
+        near = get_close_matches(key, known, n=1, cutoff=_MISSPELLED)
+        if near and near[0] not in members:
+            raise InputError(f"unknown key {key!r}; did you mean {near[0]!r}?")
 
 
 def _refuse_json(line: bytes) -> NoReturn:

@@ -109,7 +109,11 @@ def _from_members(members: object) -> DeclaredSchema:
     id_columns = members.get("id", ["id"])
     if isinstance(id_columns, str):
         id_columns = [id_columns]
-    if not isinstance(id_columns, list) or not all(isinstance(c, str) for c in id_columns):
+    if (
+        not isinstance(id_columns, list)
+        or not id_columns
+        or not all(isinstance(column, str) for column in id_columns)
+    ):
         raise InputError("the member id must be the name of a column, or a list of names")
     null_value = members.get("null_value", "")
     if not isinstance(null_value, str):

@@ -29,6 +29,17 @@ PLACE_COLUMNS: Final = ("file", "block", "line")
 """The file, the byte at which the piece of it begins that one task has read, and the line's number
 within that piece."""
 
+DECODED_COLUMNS: Final = (
+    *PLACE_COLUMNS,
+    "id",
+    "attributes",
+    "home",
+    "invisible",
+    "undeclared",
+    "reason",
+    "text",
+)
+
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -211,18 +222,6 @@ class DecodeLines:
                 1,
             )
         return b""
-
-
-DECODED_COLUMNS: Final = (
-    *PLACE_COLUMNS,
-    "id",
-    "attributes",
-    "home",
-    "invisible",
-    "undeclared",
-    "reason",
-    "text",
-)
 
 
 def decoded_sql(decoder: LineDecoder) -> str:

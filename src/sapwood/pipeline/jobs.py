@@ -139,6 +139,11 @@ class IngestJob:
         if kind is FileKind.PARQUET:
             raise FileFormatError(self.source, "is Parquet already; match takes it as it is")
         if kind is FileKind.LINES:
+            if self.schema and (self.schema.id_columns != ("id",) or self.schema.null_value):
+                raise InputError(
+                    "JSON Lines name their ids themselves, and null is null; the id columns and "
+                    "the null value of a schema are for CSV"
+                )
             return JSONDecoder(self.schema.record if self.schema else None), None
         if self.schema is None:
             raise InputError("CSV needs a schema: a cell alone does not say what type it has")

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError
-from sapwood.pipeline.faults import condition_of, spark_errors, spark_faults
+from sapwood.pipeline.faults import condition_of, spark_errors
 from sapwood.pipeline.schemas import REJECTED
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REJECTED_SUFFIX: Final = ".rejected"
 REJECTED_ROWS_PER_FILE: Final = 1_000_000
-"""People look into these files: a few rows belong into one of them, whatever the partitions were."""
+"""People look into these files: few rows belong into one, whatever the partitions were."""
 
 
 def rejected_path(out: str) -> str:
@@ -77,17 +77,16 @@ def check_rejected(spark: SparkSession, path: str) -> None:
 
 def write_table(table: DataFrame, path: str) -> int:
     """Write a table as Parquet in place of an earlier one; the number of rows in the files."""
-    with spark_faults(path):
-        table.write.mode("overwrite").parquet(path)
+    table.write.mode("overwrite").parquet(path)
     written: int = table.sparkSession.read.schema(table.schema).parquet(path).count()
     return written
 
 
 def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
-    """Write rejected rows as JSON Lines, in the order of their places, instead of earlier ones.
+    """Write rejected rows as JSON Lines, in the order of their places; the number of lines written.
 
-    Gives the number of lines written.
-    With no row `expected`, earlier ones are removed.
+    They replace earlier ones; with no row `expected`, earlier ones are removed. Raises
+    `FileFormatError` if something else is there.
     """
     spark = rejected.sparkSession
     if not expected:
@@ -96,17 +95,18 @@ def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
     files = 1 + expected // REJECTED_ROWS_PER_FILE
     order = ("file", "line", "reason")
     ordered = rejected.repartitionByRange(files, *order).sortWithinPartitions(*order)
-    with spark_faults(path):
-        ordered.write.mode("overwrite").json(path)
+    check_rejected(spark, path)
+    ordered.write.mode("overwrite").json(path)
     written: int = spark.read.option("lineSep", "\n").text(path).count()
     return written
 
 
 def remove_rejected(spark: SparkSession, path: str) -> None:
-    """Remove the rejected rows of an earlier run.
+    """Remove the rejected rows of an earlier run. Errors as `write_rejected`.
 
     On a file system that only Spark can reach the folder stays, with no row in it.
     """
+    check_rejected(spark, path)
     if not exists(spark, path):
         return
     local = _local(path)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
+from sapwood.pipeline.session import is_connect
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.progress import Progress, TaskID
@@ -34,9 +36,11 @@ def task_progress(spark: SparkSession, description: str) -> Iterator[None]:
         TextColumn("tasks"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # Standard output is left alone: it may be a pipe, and what goes there is no decoration.
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(description, total=None)
-        shown = _following(spark, bar, task) if _is_classic(spark) else _told(spark, bar, task)
+        shown = _told(spark, bar, task) if is_connect(spark) else _following(spark, bar, task)
         with shown:
             yield
 
@@ -79,7 +83,3 @@ def _told(spark: SparkSession, bar: Progress, task: TaskID) -> Iterator[None]:
         yield
     finally:
         spark.removeProgressHandler(tell)
-
-
-def _is_classic(spark: SparkSession) -> bool:
-    return not type(spark).__module__.startswith("pyspark.sql.connect")

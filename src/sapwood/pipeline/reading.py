@@ -119,8 +119,8 @@ def csv_decoder(
 
     if any(isinstance(leaf.type, Array) for leaf in leaves(schema.record)):
         raise InputError("a cell of CSV holds no array; leave arrays out of the schema")
-    if len(delimiter) != 1:
-        raise InputError(f"the delimiter is one character, not {delimiter!r}")
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise InputError(f"the delimiter is one character, such as a comma, not {delimiter!r}")
     # The first row of a piece that begins a file is that file's first line.
     first = lines.where(F.col("block") == 0).select("value").limit(1).collect()
     raw = plain_line(bytes(first[0]["value"]), first=True) if first else b""

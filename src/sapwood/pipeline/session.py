@@ -59,7 +59,7 @@ def local_session(
     driver_memory: str = "2g",
     options: Mapping[str, str] = _NO_OPTIONS,
 ) -> SparkSession:
-    """A session in this process's own Spark, or the active session if there is one.
+    """A session in this process's own Spark, or the active session, as it is, if there is one.
 
     `master` is `local`, `local[N]`, `local[*]` or `local-cluster[...]`; `options` are Spark
     settings that go before the ones chosen here. Environment variables that Spark reads while it
@@ -69,7 +69,10 @@ def local_session(
     """
     if not is_local(master):
         raise InputError(f"{master!r} is not on this machine; use open_session for clusters")
-    _require_pyspark()
+    active = _active_session()
+    if active is not None:
+        return active
+    cores = _cores(master)
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
     # Workers would otherwise be whatever `python3` is on PATH, without the packages of this one.
@@ -83,7 +86,7 @@ def local_session(
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": driver_memory,
-        "spark.sql.shuffle.partitions": str(_cores(master)),
+        "spark.sql.shuffle.partitions": str(cores),
         **options,
     }
     if "SPARK_CONF_DIR" not in os.environ:
@@ -104,19 +107,18 @@ def open_session(app_name: str = "sapwood", *, master: str | None = None) -> Spa
     Raises `InputError` for a `master` under spark-submit, which has its own option for it, and
     `EnvironmentMissingError` where there is no Java or no PySpark.
     """
-    _require_pyspark()
-    from pyspark.sql import SparkSession
-
+    active = _active_session()
     if under_spark_submit():
         if master is not None:
             raise InputError("spark-submit chooses the master: give --master to spark-submit only")
-        return _submitted_session(app_name)
-    active: SparkSession | None = SparkSession.getActiveSession()
+        return active or _submitted_session(app_name)
     if active is not None:
         return active
     if master is None or is_local(master):
         return local_session(app_name, master=master or DEFAULT_MASTER)
     if master.startswith("sc://"):
+        from pyspark.sql import SparkSession
+
         return SparkSession.builder.appName(app_name).remote(master).getOrCreate()
     os.environ.setdefault("JAVA_HOME", str(find_java().home))
     return _build(app_name, master, _ANYWHERE)
@@ -127,10 +129,7 @@ def running_session(
     app_name: str = "sapwood", *, master: str | None = None
 ) -> Iterator[SparkSession]:
     """As `open_session`; a session that was not there before is stopped at the end of the block."""
-    _require_pyspark()
-    from pyspark.sql import SparkSession
-
-    ours = SparkSession.getActiveSession() is None
+    ours = _active_session() is None
     spark = open_session(app_name, master=master)
     try:
         yield spark
@@ -147,6 +146,11 @@ def under_spark_submit() -> bool:
 def is_local(master: str) -> bool:
     """Whether the executors of `master` run on this machine."""
     return master.startswith("local")
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether the session talks to a Spark Connect server."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def describe(spark: SparkSession) -> SessionFacts:
@@ -185,13 +189,16 @@ def _build(app_name: str, master: str, options: Mapping[str, str]) -> SparkSessi
     return builder.getOrCreate()
 
 
-def _require_pyspark() -> None:
+def _active_session() -> SparkSession | None:
+    """The session that is there already. Raises `EnvironmentMissingError` without PySpark."""
     try:
-        import pyspark  # noqa: F401 - only whether it is there
+        from pyspark.sql import SparkSession
     except ImportError:
         raise EnvironmentMissingError(
             "the pipeline runs on PySpark, which is not installed: pip install 'sapwood[spark]'"
         ) from None
+    active: SparkSession | None = SparkSession.getActiveSession()
+    return active
 
 
 def _cores(master: str) -> int:

@@ -31,6 +31,7 @@ from sapwood.matching.index import Index
 from sapwood.model.filter import Filter
 from sapwood.pipeline.decoding import one_line, plain_line
 from sapwood.pipeline.reading import shown_path
+from sapwood.pipeline.session import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -128,10 +129,9 @@ def attributes_read(filter: Filter) -> set[str]:  # noqa: A002 - the field's wor
 
 def ship(spark: SparkSession, compiled: SubscriptionSet) -> None:
     """Bring the index to the executors of `spark`; again does nothing."""
-    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+    if not is_connect(spark):
+        # Classic Spark would warn of a second copy; Connect compares, and passes over it.
         from pyspark import SparkFiles
-
-        # Classic Spark would warn of a second copy; Connect compares and passes over it.
 
         if (Path(SparkFiles.getRootDirectory()) / compiled.name).is_dir():
             return

@@ -7,7 +7,9 @@ which covering, equal and overlapping filters are frequent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -31,7 +33,6 @@ from sapwood.simulation.scenario import (
 )
 
 _ATTRIBUTES: Final = "xytb"
-_CHAIN: Final = ">"
 _TEXTS: Final = ("ash", "elm", "oak", "oak leaf")
 _NUMBERS: Final = range(8)
 _CLIENTS: Final = ("ann", "bob")
@@ -91,15 +92,15 @@ def draw_topology(generator: Random, routers: int) -> Topology:
 
 
 def draw_filter(generator: Random, attributes: str = _ATTRIBUTES) -> str:
-    """The text of a filter over some of `x`, `y` (small numbers), `t` (text) and `b` (boolean).
-
-    `>` alone stands for filters of which one always covers the other.
-    """
-    if attributes == _CHAIN:
-        return f"x >= {generator.choice(_NUMBERS)}"
+    """The text of a filter over some of `x`, `y` (small numbers), `t` (text) and `b` (boolean)."""
     count = generator.choice((1, 1, 1, 2, 2, 3))
     parts = [_draw_condition(generator, generator.choice(attributes)) for _ in range(count)]
     return generator.choice((" and ", " and ", " or ")).join(parts)
+
+
+def draw_chain_filter(generator: Random) -> str:
+    """The text of one of the filters of which any two cover each other, one way or both."""
+    return f"x >= {generator.choice(_NUMBERS)}"
 
 
 def draw_record(generator: Random) -> dict[str, Any]:
@@ -140,7 +141,11 @@ class _Actions:
     def __init__(self, generator: Random, topology: Topology) -> None:
         self._generator = generator
         self._topology = topology
-        self._attributes = generator.choice((_CHAIN, "x", "xy", _ATTRIBUTES))
+        vocabularies: tuple[Callable[[Random], str], ...] = (
+            draw_chain_filter,
+            *(partial(draw_filter, attributes=names) for names in ("x", "xy", _ATTRIBUTES)),
+        )
+        self._draw_filter = generator.choice(vocabularies)
         # Few live subscriptions leave narrow ones uncovered more often than many do.
         self._live_max = generator.choice((3, 6, 12, 100))
         self._live: list[SubscriptionName] = []
@@ -168,7 +173,7 @@ class _Actions:
         # Few ids, so that some are used again: while they are taken, and after.
         name = SubscriptionName(*self._client(), f"s{self._generator.randrange(6)}")
         self._live.append(name)
-        return SubscribeAction(name, parse_filter(draw_filter(self._generator, self._attributes)))
+        return SubscribeAction(name, parse_filter(self._draw_filter(self._generator)))
 
     def _unsubscribe(self) -> Action:
         if not self._live:

@@ -44,8 +44,8 @@ def holds(node: Node, record: Mapping[str, Probe], *, negated: bool = False) -> 
         case Or(operands):
             parts = [holds(operand, record, negated=negated) for operand in operands]
             return all(parts) if negated else any(parts)
-        case Constant(value):
-            return value is not negated
+        case Constant(constant):
+            return constant is not negated
         case Exists(attribute):
             return (attribute in record) is not negated
     value = record.get(node.attribute)
@@ -72,14 +72,15 @@ def compares(left: Probe, sign: str, right: Probe) -> bool:
     if _type(left) != _type(right):
         return False
     a, b = _key(left), _key(right)
-    return {
+    relations: dict[str, bool] = {
         "=": a == b,
         "<>": a != b,
         "<": a < b,
         "<=": a <= b,
         ">": a > b,
         ">=": a >= b,
-    }[sign]
+    }
+    return relations[sign]
 
 
 def like(pattern: str, escape: str | None, text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sapwood.cli import main as front
+from sapwood.cli.main import main
 from sapwood.routing.effects import CloseLink, Deliver, Effect
 from sapwood.routing.inputs import Input, LinkUp
 from sapwood.routing.protocols import PROTOCOLS
@@ -66,7 +66,7 @@ class Folder:
             chosen += ["--subscriptions", self.file("subs.jsonl")]
         if "--publications" not in arguments:
             chosen += ["--publications", self.file("pubs.jsonl")]
-        return CliRunner().invoke(front.main, [*chosen, *arguments], input=stdin)
+        return CliRunner().invoke(main, [*chosen, *arguments], input=stdin)
 
     def rejected(self, name: str) -> list[dict[str, Any]]:
         lines = (self.path / name).read_text(encoding="utf-8").splitlines()
@@ -74,9 +74,7 @@ class Folder:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    entry = front.Entry("sapwood.cli.simulate", "Run an overlay in virtual time.")
-    monkeypatch.setattr(front, "COMMANDS", {**front.COMMANDS, "simulate": entry})
+def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 

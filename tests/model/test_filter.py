@@ -42,8 +42,10 @@ def variations(box: Filter, other: Filter) -> Iterator[Record]:
     yield record
     for name, candidates in probes.items():
         for value in candidates:
-            rest = {key: v for key, v in record.items() if key != name}
-            yield rest if value is None else {**rest, name: value}
+            rest: dict[str, Any] = {key: v for key, v in record.items() if key != name}
+            if value is not None:
+                rest[name] = value
+            yield rest
 
 
 @given(text=filter_texts(), record=records())

@@ -53,6 +53,11 @@ def test_open_session_takes_the_active_one(spark: Any) -> None:
     assert open_session() is spark
 
 
+def test_local_session_takes_the_active_one_as_it_is(spark: Any) -> None:
+    assert local_session(master="local[7]") is spark
+    assert describe(spark).master == "local[2]"
+
+
 def test_running_session_leaves_a_session_that_was_there_before(spark: Any) -> None:
     with running_session() as running:
         assert running is spark
@@ -73,7 +78,7 @@ def test_local_session_refuses_a_cluster() -> None:
 
 
 def test_local_session_says_the_remedy_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(EnvironmentMissingError, match=r"pip install 'sapwood\[spark\]'"):
         local_session()
 

@@ -155,9 +155,9 @@ def ingest_command(
     as_json: bool,
     strict: bool,
 ) -> None:
-    """Bring JSON Lines or CSV files in as a Parquet table of publications.
+    """Bring files in as a Parquet table of publications.
 
-    Lines that do not fit the schema, and ids that were there before, are written with file, line
+    They are JSON Lines or CSV. Lines that do not fit the schema, and ids that were there before, are written with file, line
     and reason to a folder beside the table. No line is lost: the sums are checked.
     """
     from sapwood.pipeline.jobs import IngestJob
@@ -226,9 +226,9 @@ def stream_command(
     as_json: bool,
     strict: bool,
 ) -> None:
-    """Match files as they come into a folder, each exactly once, whatever is stopped and restarted.
+    """Match files as they come into a folder.
 
-    Says what each batch did; with --json as one JSON object a line. Rejected subscriptions end the
+    Each is matched exactly once, whatever is stopped and restarted. Says what each batch did; with --json as one JSON object a line. Rejected subscriptions end the
     command with --strict; the publications' rejected lines are written beside the output.
     """
     from sapwood.pipeline.decoding import JSONDecoder
@@ -284,10 +284,10 @@ def stream_command(
 
 @command.command("job")
 def job_command() -> None:
-    r"""Print the path of the program for spark-submit.
+    """Print the path of the program for spark-submit.
 
-    \b
-    spark-submit --master spark://host:7077 "$(sapwood pipeline job)" match --subscriptions ...
+    What follows it there is what follows `sapwood pipeline` here, as in
+    spark-submit --master yarn "$(sapwood pipeline job)" match --subscriptions ...
     """
     from importlib.util import find_spec
 

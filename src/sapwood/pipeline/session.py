@@ -69,10 +69,10 @@ def local_session(
     """
     if not is_local(master):
         raise InputError(f"{master!r} is not on this machine; use open_session for clusters")
+    cores = _cores(master)
     active = _active_session()
     if active is not None:
         return active
-    cores = _cores(master)
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
     # Workers would otherwise be whatever `python3` is on PATH, without the packages of this one.

@@ -35,11 +35,13 @@ def subscribing(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        assert said.startswith("subscribed to "), said + process.stderr.read()
-        yield process
-        process.kill()
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            assert said.startswith("subscribed to "), said + process.stderr.read()
+            yield process
+        finally:
+            process.kill()
 
 
 def test_publications_are_printed_as_json_until_there_are_enough(overlay: BrokerProcesses) -> None:

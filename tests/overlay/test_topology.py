@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InputError, LimitError, UnknownNameError
 from sapwood.limits import HOPS_MAX, LINK_LATENCY_MAX_S, NAME_CHARS_MAX, OVERLAY_ROUTERS_MAX
-from sapwood.overlay.topology import Link, Topology, abbreviated, total_latency_s
+from sapwood.overlay.topology import Link, Topology, abbreviated
 
 # r1 - r2 - r3
 #       |
@@ -64,11 +64,6 @@ def test_behind_lists_the_routers_beyond_a_link_nearest_first() -> None:
 def test_behind_refuses_when_the_two_are_not_linked() -> None:
     with pytest.raises(InputError, match="no link between 'r1' and 'r5'; 'r1' is linked to 'r2'"):
         list(BRANCHED.behind("r1", "r5"))
-
-
-def test_total_latency_adds_up_the_links_on_the_way() -> None:
-    assert total_latency_s(BRANCHED, "r3", "r5") == pytest.approx(0.5 + 0.01 + 0.25)
-    assert total_latency_s(BRANCHED, "r3", "r3") == 0
 
 
 @given(trees(), st.data())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.language import parse_filter
@@ -36,7 +36,6 @@ def subscribed(protocol: str, topology: Topology, homes: Homes) -> World:
 workloads = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 7)), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 8), st.integers(), workloads)
 def test_subscription_messages_grow_from_covering_over_identity_to_simple(
     routers: int, seed: int, homes: Homes
@@ -55,7 +54,6 @@ def test_subscription_messages_grow_from_covering_over_identity_to_simple(
         assert messages["unsubscribe"] == 0
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 8), st.integers(), workloads)
 def test_of_equal_subscriptions_identity_lets_one_cross_each_link_each_way(
     routers: int, seed: int, homes: Homes
@@ -72,7 +70,6 @@ def test_of_equal_subscriptions_identity_lets_one_cross_each_link_each_way(
     assert world.tally.messages["subscribe"] == crossings
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["flooding", "simple", "identity", "covering"]),
     st.integers(1, 6),

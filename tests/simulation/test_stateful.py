@@ -35,6 +35,16 @@ class NetworkMachine(RuleBasedStateMachine):
         latencies=st.lists(st.sampled_from((0.0, 0.01, 0.1)), min_size=5, max_size=5),
         timing=st.sampled_from((Timing(), Timing(jitter=3.0, notice_s=0.05))),
         seed=st.integers(0, 1000),
+        first=st.lists(
+            st.tuples(
+                st.integers(0, 5),
+                st.sampled_from(CLIENTS),
+                st.sampled_from(IDS),
+                st.sampled_from(WANTED),
+            ),
+            min_size=2,
+            max_size=8,
+        ),
     )
     def build(
         self,
@@ -43,7 +53,9 @@ class NetworkMachine(RuleBasedStateMachine):
         latencies: list[float],
         timing: Timing,
         seed: int,
+        first: list[tuple[int, str, str, str]],
     ) -> None:
+        """An overlay at rest, in which some have subscribed."""
         names = tuple(f"r{i}" for i in range(len(parents) + 1))
         links = tuple(
             Link(names[parent % (i + 1)], names[i + 1], latencies[i])
@@ -57,6 +69,9 @@ class NetworkMachine(RuleBasedStateMachine):
             timing=timing,
             inputs_max=INPUTS_MAX,
         )
+        for number, client, id_, wanted in first:
+            self.subscribe(number, client, id_, wanted)
+        self.world.drain()
 
     def router(self, number: int) -> str:
         return self.world.topology.routers[number % len(self.world.topology.routers)]
@@ -81,10 +96,11 @@ class NetworkMachine(RuleBasedStateMachine):
     def detach(self, number: int, client: str) -> None:
         self.world.detach(ClientName(self.router(number), client))
 
-    @rule(number=st.integers(0, 5), record=st.sampled_from(RECORDS))
-    def publish(self, number: int, record: dict[str, Any]) -> None:
-        self.published += 1
-        publish(self.world, self.router(number), f"p{self.published}", **record)
+    @rule(record=st.sampled_from(RECORDS))
+    def publish_everywhere(self, record: dict[str, Any]) -> None:
+        for router in self.world.topology.routers:
+            self.published += 1
+            publish(self.world, router, f"p{self.published}", **record)
 
     @precondition(lambda self: self.world.topology.links)
     @rule(number=st.integers(0, 4))
@@ -130,9 +146,4 @@ class NetworkMachine(RuleBasedStateMachine):
 
 
 TestNetwork = NetworkMachine.TestCase
-TestNetwork.settings = settings(
-    max_examples=100,
-    stateful_step_count=50,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+TestNetwork.settings = settings(suppress_health_check=[HealthCheck.too_slow])

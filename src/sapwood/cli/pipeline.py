@@ -157,8 +157,9 @@ def ingest_command(
 ) -> None:
     """Bring files in as a Parquet table of publications.
 
-    They are JSON Lines or CSV. Lines that do not fit the schema, and ids that were there before, are written with file, line
-    and reason to a folder beside the table. No line is lost: the sums are checked.
+    They are JSON Lines or CSV. Lines that do not fit the schema, and ids that were there before,
+    are written with file, line and reason to a folder beside the table. No line is lost: the sums
+    are checked.
     """
     from sapwood.pipeline.jobs import IngestJob
     from sapwood.pipeline.reading import FileKind
@@ -228,8 +229,8 @@ def stream_command(
 ) -> None:
     """Match files as they come into a folder.
 
-    Each is matched exactly once, whatever is stopped and restarted. Says what each batch did; with --json as one JSON object a line. Rejected subscriptions end the
-    command with --strict; the publications' rejected lines are written beside the output.
+    Each is matched exactly once, whatever is stopped and restarted. The command says what each
+    batch did; with --json as one JSON object a line. Rejected lines are written beside the output.
     """
     from sapwood.pipeline.decoding import JSONDecoder
     from sapwood.pipeline.faults import spark_faults

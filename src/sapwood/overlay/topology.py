@@ -8,7 +8,6 @@ elsewhere, and whatever is drawn is drawn by a function that the caller brings.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -214,8 +213,3 @@ def _check_longest_path(
 
 def _named(names: Sequence[str]) -> str:
     return ", ".join(repr(name) if name != "…" else name for name in abbreviated(names))
-
-
-def total_latency_s(topology: Topology, start: str, end: str) -> float:
-    """Seconds a message needs from `start` to `end` when nothing holds it up."""
-    return math.fsum(topology.link(a, b).latency_s for a, b in topology.hops(start, end))

@@ -86,6 +86,8 @@ def local_session(
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": driver_memory,
+        # Pieces that take Python a second or so, not a minute: they balance, and progress shows.
+        "spark.sql.files.maxPartitionBytes": "16m",
         "spark.sql.shuffle.partitions": str(cores),
         **options,
     }

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-_LIBRARIES: Final = ("numpy", "numba", "msgspec", "uvloop", "pyspark", "pyarrow")
+_LIBRARIES: Final = ("numpy", "numba", "msgspec", "pyspark", "pyarrow")
 
 
 def describe_machine() -> dict[str, str]:

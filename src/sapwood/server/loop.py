@@ -12,7 +12,7 @@ T = TypeVar("T")
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on a new event loop of the standard library.
 
-    Not on uvloop's: under load, a transport of uvloop 0.23 that had paused its writer did not
-    resume it, and the peer went silent until keep-alive gave it up.
+    Not on uvloop's: with uvloop 0.23 a client of a busy broker heard nothing until keep-alive gave
+    the broker up; on this loop the same run is complete. The cause is not known yet.
     """
     return asyncio.run(main)

@@ -75,8 +75,9 @@ def command(
     not stop the run: it is counted, and written with its line number and the reason to a file of
     rejected lines.
     """
+    import asyncio
+
     from sapwood.files import RejectedFile, Rejections, StrictRejections
-    from sapwood.server.loop import run
 
     aside = rejected or (STANDARD_INPUT_NAME if file == "-" else file) + REJECTED_SUFFIX
     with ExitStack() as stack:
@@ -85,7 +86,7 @@ def command(
             rejections = stack.enter_context(RejectedFile(aside))
         lines = _read(file, rejections)
         advance = stack.enter_context(progress("publishing", "publications"))
-        published = run(_publish(lines, broker, name, reconnect_s, advance))
+        published = asyncio.run(_publish(lines, broker, name, reconnect_s, advance))
     summary = Summary(lines.counts, published, aside)
     if as_json:
         print_json(summary.members())

@@ -51,9 +51,9 @@ def command(
     with `id`, `attributes` (an infinite number, which JSON cannot say, is null) and
     `subscriptions`. Standard error says when the subscription is in force.
     """
-    from sapwood.server.loop import run
+    import asyncio
 
-    run(
+    asyncio.run(
         _follow(
             filter_text,
             broker=broker,

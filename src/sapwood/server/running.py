@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from sapwood.server.broker import Broker
 from sapwood.server.logs import Log
-from sapwood.server.loop import run
 from sapwood.server.settings import BrokerSettings
 
 
@@ -19,7 +18,7 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
     have.
     """
-    run(_serve(Broker(settings, log, announce)))
+    asyncio.run(_serve(Broker(settings, log, announce)))
 
 
 async def _serve(broker: Broker) -> None:

@@ -18,7 +18,6 @@ from typing import Any, Final
 from sapwood.client import Client, ClientSubscription, connect
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
-from sapwood.server.loop import run
 from sapwood.server.overlay import BrokerProcesses
 from sapwood.wire.frames import frame
 from sapwood.wire.publications import encode_publication
@@ -74,7 +73,7 @@ def raw_echo(seconds: float, window: int = ECHO_WINDOW) -> dict[str, Any]:
     process.start()
     theirs.close()
     try:
-        frames, elapsed_s = run(_echo_client(ours.recv(), seconds, window))
+        frames, elapsed_s = asyncio.run(_echo_client(ours.recv(), seconds, window))
     finally:
         process.terminate()
         process.join()
@@ -118,7 +117,7 @@ def _hops(names: tuple[str, ...], seconds: float) -> dict[str, Any]:
     edges = list(pairwise(names))
     with BrokerProcesses(names, edges, options=("--log-level", "warning")) as overlay:
         first, last = overlay.addresses[names[0]], overlay.addresses[names[-1]]
-        count, elapsed_s = run(_measure_hops(first, last, seconds))
+        count, elapsed_s = asyncio.run(_measure_hops(first, last, seconds))
     return {
         "publications": count,
         "publications_per_s": count / elapsed_s,
@@ -170,7 +169,7 @@ async def _through(
 
 
 def _echo_process(pipe: Connection) -> None:
-    run(_echo_server(pipe))
+    asyncio.run(_echo_server(pipe))
 
 
 async def _echo_server(pipe: Connection) -> None:

@@ -19,7 +19,6 @@ from sapwood.client.publishing import PublishBatch
 from sapwood.errors import ConnectionLostError
 from sapwood.files import DeliveryWriter, StrictRejections, read_publications, replacing
 from sapwood.model.publication import Publication
-from sapwood.server.loop import run
 from sapwood.server.overlay import BrokerProcesses
 from sapwood.workload.flights import AIRPORTS
 
@@ -47,7 +46,7 @@ def run_overlay(inputs: TourInputs, folder: Path, advance: Advance) -> OverlayRe
     """Start the brokers, subscribe, publish everything, collect every delivery."""
     deliveries_file = folder / "deliveries-overlay.jsonl"
     with BrokerProcesses(AIRPORTS, EDGES, protocol="covering") as brokers:
-        return run(_run(inputs, brokers.addresses, deliveries_file, advance))
+        return asyncio.run(_run(inputs, brokers.addresses, deliveries_file, advance))
 
 
 async def _run(

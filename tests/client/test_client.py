@@ -58,7 +58,7 @@ async def test_a_subscription_is_confirmed_by_the_whole_overlay() -> None:
         # A publication is answered after the subscription could have been.
         await client.publish({"b": 1})
         assert not subscribing.done()
-        neighbor.say(LinkConfirm(asked.key))
+        neighbor.say(LinkConfirm(asked.key, asked.sending))
         assert (await soon(subscribing)).filter == parse_filter("a = 1")
         await neighbor.close()
 

@@ -21,6 +21,13 @@ def key_of(effect: object) -> str:
     return effect.message.key
 
 
+def confirm(sent: object) -> Confirm:
+    """The answer to a subscription that was sent."""
+    assert isinstance(sent, Send)
+    assert isinstance(sent.message, Subscribe)
+    return Confirm(sent.message.key, sent.message.sending)
+
+
 def linked_router() -> Router:
     overlay = Wiring("covering")
     overlay.attach("r1", "c")
@@ -33,16 +40,16 @@ def linked_router() -> Router:
 def test_subscription_is_in_force_only_after_every_link_confirmed() -> None:
     router = linked_router()
     two, three = router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
-    assert router.handle(Receive("r2", Confirm(key_of(two))), 0.0) == []
-    assert router.handle(Receive("r3", Confirm(key_of(three))), 0.0) == [Subscribed("c", "s")]
+    assert router.handle(Receive("r2", confirm(two)), 0.0) == []
+    assert router.handle(Receive("r3", confirm(three)), 0.0) == [Subscribed("c", "s")]
 
 
 def test_covered_subscription_waits_for_the_cover_that_stands_for_it() -> None:
     router = linked_router()
     two, three = router.handle(ClientSubscribe("c", "wide", WIDE), 0.0)
     assert router.handle(ClientSubscribe("c", "narrow", NARROW), 0.0) == []
-    router.handle(Receive("r2", Confirm(key_of(two))), 0.0)
-    assert router.handle(Receive("r3", Confirm(key_of(three))), 0.0) == [
+    router.handle(Receive("r2", confirm(two)), 0.0)
+    assert router.handle(Receive("r3", confirm(three)), 0.0) == [
         Subscribed("c", "wide"),
         Subscribed("c", "narrow"),
     ]
@@ -58,10 +65,10 @@ def test_covered_subscription_waits_for_itself_when_its_cover_goes_first() -> No
     messages = [effect.message for effect in effects if isinstance(effect, Send)]
     assert [type(message) for message in messages] == [Subscribe, Unsubscribe] * 2
     assert key_of(effects[1]) == key_of(two) == key_of(three)
-    own = key_of(effects[0])
-    assert router.handle(Receive("r2", Confirm(key_of(two))), 0.0) == []
-    router.handle(Receive("r2", Confirm(own)), 0.0)
-    assert router.handle(Receive("r3", Confirm(own)), 0.0) == [Subscribed("c", "narrow")]
+    assert router.handle(Receive("r2", confirm(two)), 0.0) == []
+    router.handle(Receive("r2", confirm(effects[0])), 0.0)
+    in_force = router.handle(Receive("r3", confirm(effects[2])), 0.0)
+    assert in_force == [Subscribed("c", "narrow")]
 
 
 def test_subscription_whose_cover_goes_is_in_force_at_once_if_the_heir_is_confirmed() -> None:
@@ -70,8 +77,8 @@ def test_subscription_whose_cover_goes_is_in_force_at_once_if_the_heir_is_confir
     router.handle(ClientSubscribe("c", "deep", parse_filter("price > 30")), 0.0)
     beside = parse_filter("price > 25 or color = 'red'")
     two, three = router.handle(ClientSubscribe("c", "beside", beside), 0.0)
-    router.handle(Receive("r2", Confirm(key_of(two))), 0.0)
-    confirmed = router.handle(Receive("r3", Confirm(key_of(three))), 0.0)
+    router.handle(Receive("r2", confirm(two)), 0.0)
+    confirmed = router.handle(Receive("r3", confirm(three)), 0.0)
     assert confirmed == [Subscribed("c", "beside")]
     effects = router.handle(ClientUnsubscribe("c", "wide"), 0.0)
     router.validate()
@@ -81,8 +88,21 @@ def test_subscription_whose_cover_goes_is_in_force_at_once_if_the_heir_is_confir
 def test_subscription_does_not_wait_for_a_link_that_went_down() -> None:
     router = linked_router()
     two, _ = router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
-    router.handle(Receive("r2", Confirm(key_of(two))), 0.0)
+    router.handle(Receive("r2", confirm(two)), 0.0)
     assert router.handle(LinkDown("r3"), 0.0) == [Subscribed("c", "s")]
+    router.validate()
+
+
+def test_confirmation_of_an_earlier_sending_says_nothing() -> None:
+    router = linked_router()
+    before = Receive("r2", Subscribe("r2.0.1", WIDE, 7))
+    [first] = router.handle(before, 0.0)
+    router.handle(LinkDown("r2"), 0.0)
+    router.handle(LinkUp("r2"), 0.0)
+    [second] = router.handle(Receive("r2", Subscribe("r2.0.1", WIDE, 8)), 0.0)
+    assert key_of(first) == key_of(second)
+    assert router.handle(Receive("r3", confirm(first)), 0.0) == []
+    assert router.handle(Receive("r3", confirm(second)), 0.0) == [Send("r2", Confirm("r2.0.1", 8))]
     router.validate()
 
 
@@ -101,6 +121,10 @@ def test_confirmation_travels_from_the_far_end_back_to_the_client() -> None:
 def test_confirmation_state_is_checked_by_validate() -> None:
     router = linked_router()
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
+    router.confirmations.sent["r2"]["stranger"] = 1
+    with pytest.raises(InvariantError, match="numbers"):
+        router.validate()
+    del router.confirmations.sent["r2"]["stranger"]
     router.confirmations.confirmed["r2"].add("stranger")
     with pytest.raises(InvariantError, match="not propagated"):
         router.validate()

@@ -80,7 +80,7 @@ def test_router_answers_a_repeated_subscription_once_while_it_is_not_in_force() 
     assert isinstance(sent, Send)
     assert isinstance(sent.message, Subscribe)
     assert router.handle(ClientSubscribe("c", "s", WANTED), 0.0) == []
-    confirmed = Receive("r2", Confirm(sent.message.key))
+    confirmed = Receive("r2", Confirm(sent.message.key, sent.message.sending))
     assert router.handle(confirmed, 0.0) == [Subscribed("c", "s")]
     assert router.handle(confirmed, 0.0) == []
 
@@ -132,7 +132,7 @@ def test_router_ignores_what_crossed_with_the_end_of_a_link_or_a_subscription() 
     assert router.handle(Receive("r2", Publish("r2", 1, DEAR)), 0.0) == []
     router.handle(LinkUp("r2"), 0.0)
     assert router.handle(Receive("r2", Unsubscribe("r2.0.1")), 0.0) == []
-    assert router.handle(Receive("r2", Confirm("r1.0.9")), 0.0) == []
+    assert router.handle(Receive("r2", Confirm("r1.0.9", 1)), 0.0) == []
 
 
 def test_router_unknown_protocol_or_engine_is_an_error_that_lists_the_known() -> None:

@@ -19,7 +19,7 @@ def tables() -> Tables:
     made.clients.add(LocalSubscription("k1", "c", "s1", WANTED))
     for neighbor, key in (("r2", "k2"), ("r3", "k3")):
         made.received[neighbor] = Received(Index(records="counting"))
-        made.received[neighbor].add(key, WANTED)
+        made.received[neighbor].add(key, WANTED, 1)
     return made
 
 

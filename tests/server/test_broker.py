@@ -254,7 +254,7 @@ async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_draine
     async with running(held_settings) as broker:
         slow = await Raw.neighbor(broker, "slow")
         other = await Raw.neighbor(broker, "other", "t")
-        slow.say(LinkSubscribe("slow.1", "exists a"), Ping())
+        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
         assert await slow.next() == Pong()
         count = 600
         async with connect(str(broker.address)) as publisher:
@@ -314,7 +314,7 @@ async def test_a_link_beyond_its_bound_is_given_up() -> None:
     )
     async with running(link_settings) as broker:
         slow = await Raw.neighbor(broker, "slow")
-        slow.say(LinkSubscribe("slow.1", "exists a"), Ping())
+        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
         await slow.until(Pong)
         async with connect(str(broker.address)) as publisher:
             while broker.counters.slow_consumers == 0:
@@ -407,7 +407,7 @@ async def test_a_neighbor_that_breaks_a_rule_of_routing_is_not_linked_again() ->
 async def test_a_neighbor_that_sends_what_it_should_have_refused_loses_its_link() -> None:
     async with running() as broker:
         raw = await Raw.neighbor(broker)
-        raw.say(LinkSubscribe("k", "a ="))
+        raw.say(LinkSubscribe("k", "a =", 1))
         assert (await raw.goodbye()).code is GoodbyeCode.PROTOCOL
         await raw.close()
 

@@ -57,7 +57,7 @@ def pass_on(sender: LinkPeer, receiver: LinkPeer) -> list[object]:
 def test_a_link_carries_routing_messages_once_it_is_established() -> None:
     dialed, accepted = ends()
     dialed.establish()
-    message = routing.Subscribe("r2.1.1", parse_filter("a = 1"))
+    message = routing.Subscribe("r2.1.1", parse_filter("a = 1"), 1)
     dialed.send(message)
     assert pass_on(dialed, accepted) == [LinkEstablished(), Receive("r2", message)]
     publication = routing.Publish("r1", 1, Publication("p", {"a": 1}))
@@ -69,7 +69,7 @@ def test_a_link_carries_routing_messages_once_it_is_established() -> None:
 def test_a_link_must_not_be_used_before_it_is_established() -> None:
     _, accepted = ends()
     with pytest.raises(FrameError, match="has not established"):
-        accepted.interpret(LinkConfirm("k"))
+        accepted.interpret(LinkConfirm("k", 1))
 
 
 @pytest.mark.parametrize("at_dialer", [True, False])

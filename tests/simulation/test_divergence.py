@@ -54,7 +54,7 @@ def test_divergences_see_links_that_are_crossed_for_nothing() -> None:
     world = make_world(validate=False)
     router = world.routers["a"]
     assert isinstance(router, Router)
-    router.tables.received["b"].add("left over", world.history.live()[1][1])
+    router.tables.received["b"].add("left over", world.history.live()[1][1], 1)
     assert divergences(world, router_maker("covering"), RECORDS[:1], origins=["a"]) == (
         "probe 0 at a: crosses a>b, reaches a/ann/s2; afresh: crosses no link, reaches a/ann/s2",
     )
@@ -69,7 +69,7 @@ def test_leaks_name_the_router_and_its_tables() -> None:
     world = make_world("simple", validate=False)
     router = world.routers["b"]
     assert isinstance(router, Router)
-    router.tables.received["c"].add("left over", world.history.live()[0][1])
+    router.tables.received["c"].add("left over", world.history.live()[0][1], 1)
     (found,) = leaks(world, router_maker("simple"))
     assert found.startswith("b: {")
     assert "'received': 1" in found

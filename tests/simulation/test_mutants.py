@@ -73,8 +73,8 @@ class DropsSubscriptions(Mutant):
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         match event:
-            case Receive(neighbor, Subscribe(key, _)) if sends(effects, Subscribe):
-                return [Send(neighbor, Confirm(key))]
+            case Receive(neighbor, Subscribe(key, _, sending)) if sends(effects, Subscribe):
+                return [Send(neighbor, Confirm(key, sending))]
         return effects
 
 

@@ -50,22 +50,22 @@ class Wire:
 
 def test_send_takes_the_latency_of_the_link() -> None:
     wire = Wire(LINE)
-    wire.network.send("a", "b", Confirm("1"))
-    wire.network.send("c", "b", Confirm("2"))
+    wire.network.send("a", "b", Confirm("1", 1))
+    wire.network.send("c", "b", Confirm("2", 1))
     wire.run()
-    assert wire.received == [(1.0, "b", Confirm("1")), (2.0, "b", Confirm("2"))]
+    assert wire.received == [(1.0, "b", Confirm("1", 1)), (2.0, "b", Confirm("2", 1))]
 
 
 @given(st.integers(), st.lists(st.floats(0, 0.5), min_size=2, max_size=20))
 def test_messages_of_a_link_never_overtake_each_other(seed: int, pauses: list[float]) -> None:
     wire = Wire(PAIR, Timing(jitter=5.0), Random(seed).random)
     for number, pause in enumerate(pauses):
-        wire.network.send("a", "b", Confirm(str(number)))
+        wire.network.send("a", "b", Confirm(str(number), 1))
         due = wire.agenda.next_due
         wire.agenda.advance(min(wire.agenda.now + pause, due or 0.0))
     wire.run()
     assert [message for _, _, message in wire.received] == [
-        Confirm(str(number)) for number in range(len(pauses))
+        Confirm(str(number), 1) for number in range(len(pauses))
     ]
     assert all(time <= wire.network.delay_max_s(PAIR.links[0]) + 10 for time, _, _ in wire.received)
 
@@ -73,7 +73,7 @@ def test_messages_of_a_link_never_overtake_each_other(seed: int, pauses: list[fl
 def test_delay_max_is_never_exceeded_when_times_jitter() -> None:
     wire = Wire(PAIR, Timing(jitter=0.5), Random(1).random)
     for _ in range(200):
-        wire.network.send("a", "b", Confirm("1"))
+        wire.network.send("a", "b", Confirm("1", 1))
     wire.run()
     longest = wire.network.delay_max_s(PAIR.links[0])
     assert longest == 1.5
@@ -83,20 +83,20 @@ def test_delay_max_is_never_exceeded_when_times_jitter() -> None:
 
 def test_directions_of_a_link_do_not_wait_for_each_other() -> None:
     wire = Wire(PAIR, Timing(jitter=1.0), iter((1.0, 0.0)).__next__)
-    wire.network.send("a", "b", Confirm("slow"))
-    wire.network.send("b", "a", Confirm("fast"))
+    wire.network.send("a", "b", Confirm("slow", 1))
+    wire.network.send("b", "a", Confirm("fast", 1))
     wire.run()
-    assert [message for _, _, message in wire.received] == [Confirm("fast"), Confirm("slow")]
+    assert [message for _, _, message in wire.received] == [Confirm("fast", 1), Confirm("slow", 1)]
 
 
 def test_messages_on_a_link_are_gone_when_it_goes_down() -> None:
     wire = Wire(LINE)
-    wire.network.send("a", "b", Confirm("1"))
-    wire.network.send("b", "c", Confirm("2"))
+    wire.network.send("a", "b", Confirm("1", 1))
+    wire.network.send("b", "c", Confirm("2", 1))
     assert wire.network.take_down("b", "a", "failed")
     assert wire.network.bring_up("a", "b", "failed")
     wire.run()
-    assert wire.received == [(2.0, "c", Confirm("2"))]
+    assert wire.received == [(2.0, "c", Confirm("2", 1))]
     assert wire.network.messages_lost == 1
 
 
@@ -126,25 +126,25 @@ def test_a_link_comes_up_only_when_no_reason_is_left() -> None:
 def test_sending_is_in_vain_between_the_end_of_a_link_and_its_news() -> None:
     wire = Wire(PAIR, Timing(notice_s=1.0), iter((0.25, 0.75)).__next__)
     wire.network.take_down("a", "b", "failed")
-    wire.network.send("b", "a", Confirm("1"))
+    wire.network.send("b", "a", Confirm("1", 1))
     assert wire.network.messages_lost == 1
     wire.run()
     assert wire.told == [(0.25, "a", "b", False), (0.75, "b", "a", False)]
     with pytest.raises(InvariantError, match="b sent to a though it knew"):
-        wire.network.send("b", "a", Confirm("2"))
+        wire.network.send("b", "a", Confirm("2", 1))
 
 
 def test_sending_is_in_vain_when_the_link_has_been_down_without_the_sender_knowing() -> None:
     wire = Wire(PAIR, Timing(notice_s=1.0), iter((0.5, 0.5, 0.5, 0.5)).__next__)
     wire.network.take_down("a", "b", "failed")
     wire.network.bring_up("a", "b", "failed")
-    wire.network.send("a", "b", Confirm("of the old life"))
+    wire.network.send("a", "b", Confirm("of the old life", 1))
     wire.run()
     assert wire.received == []
     assert [up for _, _, _, up in wire.told] == [False, False, True, True]
-    wire.network.send("a", "b", Confirm("of the new life"))
+    wire.network.send("a", "b", Confirm("of the new life", 1))
     wire.run()
-    assert [message for _, _, message in wire.received] == [Confirm("of the new life")]
+    assert [message for _, _, message in wire.received] == [Confirm("of the new life", 1)]
 
 
 def test_an_end_learns_of_a_link_before_it_sees_what_comes_over_it() -> None:
@@ -157,7 +157,7 @@ def test_an_end_learns_of_a_link_before_it_sees_what_comes_over_it() -> None:
     first = wire.agenda.pop()
     assert isinstance(first, Notice)
     assert wire.network.heed(first)
-    wire.network.send("a", "b", Confirm("1"))
+    wire.network.send("a", "b", Confirm("1", 1))
     wire.run()
     assert wire.log == ["b told", "message a>b"]
 
@@ -180,7 +180,7 @@ def test_forget_voids_what_an_earlier_life_was_to_be_told() -> None:
     wire.run()
     assert wire.told == [(0.0, "b", "a", False)]
     with pytest.raises(InvariantError, match="a sent to b"):
-        wire.network.send("a", "b", Confirm("1"))
+        wire.network.send("a", "b", Confirm("1", 1))
     wire.network.bring_up("a", "b", "a is down")
     wire.run()
     assert wire.network.is_joined("a", "b")
@@ -188,7 +188,7 @@ def test_forget_voids_what_an_earlier_life_was_to_be_told() -> None:
 
 def test_close_takes_a_link_down_for_good_and_tells_the_other_end() -> None:
     wire = Wire(PAIR)
-    wire.network.send("b", "a", Confirm("1"))
+    wire.network.send("b", "a", Confirm("1", 1))
     assert wire.network.close("a", "b")
     wire.run()
     assert wire.told == [(0.0, "b", "a", False)]
@@ -202,7 +202,7 @@ def test_control_pending_counts_what_can_still_change_tables() -> None:
     wire = Wire(PAIR)
     wire.network.send("a", "b", Publish("a", 1, Publication("p", {})))
     assert wire.network.control_pending == 0
-    wire.network.send("a", "b", Confirm("1"))
+    wire.network.send("a", "b", Confirm("1", 1))
     wire.network.take_down("a", "b", "failed")
     assert wire.network.control_pending == 3
     wire.run()
@@ -212,4 +212,4 @@ def test_control_pending_counts_what_can_still_change_tables() -> None:
 
 def test_send_refuses_a_link_that_is_not_there() -> None:
     with pytest.raises(InputError, match="no link between 'a' and 'c'"):
-        Wire(LINE).network.send("a", "c", Confirm("1"))
+        Wire(LINE).network.send("a", "c", Confirm("1", 1))

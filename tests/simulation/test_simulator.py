@@ -104,7 +104,7 @@ def test_router_maker_gives_each_incarnation_its_own_keys() -> None:
     steps = (*scenario.steps, Step(CrashRouter("r4")))
     trial = run(Scenario("crash", LINE, steps), "simple")
     story = "\n".join(trial.outcome.world.trace.story)
-    assert "subscribe r4.1.1: x > 1 to r3" in story
+    assert "subscribe r4.1.1, sending 1: x > 1 to r3" in story
 
 
 @pytest.mark.parametrize("engine", ["counting", "columnar", "reference"])

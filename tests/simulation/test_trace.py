@@ -20,9 +20,9 @@ def test_every_input_is_told_in_words() -> None:
         inputs.ClientPublish("ann", NEWS),
         inputs.LinkUp("b"),
         inputs.LinkDown("b"),
-        inputs.Receive("b", messages.Subscribe("k", WANTED)),
+        inputs.Receive("b", messages.Subscribe("k", WANTED, 1)),
         inputs.Receive("b", messages.Unsubscribe("k")),
-        inputs.Receive("b", messages.Confirm("k")),
+        inputs.Receive("b", messages.Confirm("k", 1)),
         inputs.Receive("b", messages.Publish("b", 1, NEWS)),
     ):
         trace.note(0.5, "a", event, [])
@@ -34,9 +34,9 @@ def test_every_input_is_told_in_words() -> None:
         "0.5 a: ann publishes p => ",
         "0.5 a: link to b up => ",
         "0.5 a: link to b down => ",
-        "0.5 a: subscribe k: x > 1 from b => ",
+        "0.5 a: subscribe k, sending 1: x > 1 from b => ",
         "0.5 a: unsubscribe k from b => ",
-        "0.5 a: confirm k from b => ",
+        "0.5 a: confirm k, sending 1 from b => ",
         "0.5 a: publish p of b after 1 from b => ",
     ]
 
@@ -44,7 +44,7 @@ def test_every_input_is_told_in_words() -> None:
 def test_every_effect_is_told_in_words() -> None:
     trace = Trace()
     told: list[effects.Effect] = [
-        effects.Send("b", messages.Confirm("k")),
+        effects.Send("b", messages.Confirm("k", 1)),
         effects.Deliver("ann", ("s", "t"), NEWS),
         effects.Subscribed("ann", "s"),
         effects.Unsubscribed("ann", "s"),
@@ -55,7 +55,7 @@ def test_every_effect_is_told_in_words() -> None:
     trace.note(0.0, "a", inputs.LinkUp("b"), told)
     (line,) = trace.story
     assert line.partition(" => ")[2].split("; ") == [
-        "confirm k to b",
+        "confirm k, sending 1 to b",
         "deliver p to ann for s, t",
         "ann is subscribed s",
         "ann is unsubscribed s",

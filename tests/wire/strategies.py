@@ -87,9 +87,11 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
     """What brokers say to each other."""
     return st.one_of(
         st.builds(LinkPublish, names, st.integers(0, 1000), bodies()),
-        st.builds(LinkSubscribe, ids, st.text(st.characters(codec="utf-8"), max_size=20)),
+        st.builds(
+            LinkSubscribe, ids, st.text(st.characters(codec="utf-8"), max_size=20), sequences
+        ),
         st.builds(LinkUnsubscribe, ids),
-        st.builds(LinkConfirm, ids),
+        st.builds(LinkConfirm, ids, sequences),
         st.builds(LinkCongestion, st.booleans()),
         st.builds(LinkEstablished),
         st.builds(Ping),

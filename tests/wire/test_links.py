@@ -44,14 +44,14 @@ def test_a_publication_goes_on_as_the_bytes_that_came() -> None:
 
 def test_a_filter_travels_as_canonical_text() -> None:
     wanted = parse_filter("b = 2 AND (a > 1)")
-    sent = to_link(routing.Subscribe("k", wanted), EncodedPublications())
-    assert sent == LinkSubscribe("k", str(wanted))
+    sent = to_link(routing.Subscribe("k", wanted, 1), EncodedPublications())
+    assert sent == LinkSubscribe("k", str(wanted), 1)
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        LinkSubscribe("k", "price >"),
+        LinkSubscribe("k", "price >", 1),
         LinkPublish("r1", 1, Raw(b"\xc0")),
         LinkPublish("r1", 1, Raw(msgspec.msgpack.encode(["p", {"a": float("nan")}]))),
     ],

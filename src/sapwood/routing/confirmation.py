@@ -22,15 +22,17 @@ class Confirmations:
 
     #: awaited[s] == {link: representative of s on that link}; never empty
     #: waiting[link][r] == the subscriptions that wait for r on that link, in order of arrival
+    #: sent[link] has the number under which each that is propagated there was last sent
     #: confirmed[link] is part of what was propagated there; the links are those that are up
     """
 
-    __slots__ = ("awaited", "confirmed", "waiting")
+    __slots__ = ("awaited", "confirmed", "sent", "waiting")
 
     def __init__(self) -> None:
         self.awaited: dict[str, dict[str, str]] = {}
         self.waiting: dict[str, dict[str, dict[str, None]]] = {}
         self.confirmed: dict[str, set[str]] = {}
+        self.sent: dict[str, dict[str, int]] = {}
 
     def in_force(self, key: str) -> bool:
         """Whether nothing is awaited for the subscription."""
@@ -40,10 +42,11 @@ class Confirmations:
         """Begin with a link on which nothing is confirmed."""
         self.waiting[link] = {}
         self.confirmed[link] = set()
+        self.sent[link] = {}
 
     def link_down(self, link: str) -> list[str]:
         """Give up a link; returns the subscriptions that are in force because of that."""
-        del self.confirmed[link]
+        del self.confirmed[link], self.sent[link]
         waiting = self.waiting.pop(link)
         keys = [key for keys in waiting.values() for key in keys]
         return [key for key in keys if self._settle(key, link)]
@@ -54,8 +57,13 @@ class Confirmations:
             self.awaited.setdefault(key, {})[link] = representative
             self.waiting[link].setdefault(representative, {})[key] = None
 
-    def confirm(self, link: str, representative: str) -> list[str]:
-        """Take in a confirmation; returns the subscriptions that are in force because of it."""
+    def confirm(self, link: str, representative: str, sending: int) -> list[str]:
+        """Take in a confirmation; returns the subscriptions that are in force because of it.
+
+        One that crossed with a withdrawal, or answers an earlier sending, says nothing.
+        """
+        if self.sent[link].get(representative) != sending:
+            return []
         self.confirmed[link].add(representative)
         keys = self.waiting[link].pop(representative, {})
         return [key for key in keys if self._settle(key, link)]
@@ -68,6 +76,7 @@ class Confirmations:
         Returns the subscriptions that are in force because the heir is confirmed already.
         """
         self.confirmed[link].discard(representative)
+        del self.sent[link][representative]
         settled: list[str] = []
         for key in self.waiting[link].pop(representative, {}):
             successor = heir(key)
@@ -89,7 +98,7 @@ class Confirmations:
 
     def validate(self, links: Mapping[str, Propagation]) -> None:
         """Check the relations above; raises `InvariantError`."""
-        if not self.confirmed.keys() == self.waiting.keys() == links.keys():
+        if not self.confirmed.keys() == self.waiting.keys() == self.sent.keys() == links.keys():
             raise InvariantError("confirmations are kept for other links than those that are up")
         expected: dict[str, dict[str, str]] = {}
         for link, waiting in self.waiting.items():
@@ -103,6 +112,8 @@ class Confirmations:
         if expected != self.awaited:
             raise InvariantError("what is awaited is not what is waited for")
         for link, confirmed in self.confirmed.items():
+            if self.sent[link].keys() != links[link].propagated.keys():
+                raise InvariantError(f"the numbers sent on {link} are not of what is propagated")
             if not confirmed <= links[link].propagated.keys():
                 raise InvariantError(f"something is confirmed on {link} that was not propagated")
 

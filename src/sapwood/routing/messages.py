@@ -14,11 +14,14 @@ class Subscribe:
     """The sender wants publications that `filter` accepts.
 
     `key` identifies the subscription in the whole overlay and for all time (home router, its
-    incarnation, a serial number); it is what `Unsubscribe` and `Confirm` refer to.
+    incarnation, a serial number); it is what `Unsubscribe` and `Confirm` refer to. `sending` counts
+    what the sender has subscribed to on any link. A subscription whose own link went and returned
+    is sent under the same key again, and only the number tells a late `Confirm` from the new one.
     """
 
     key: str
     filter: Filter
+    sending: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,13 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """The subscription that came over this link under `key` is in force from here on outwards."""
+    """The subscription that came over this link under `key` is in force from here on outwards.
+
+    `sending` is the number that it came with.
+    """
 
     key: str
+    sending: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ class Router:
         self._engine = engine
         self._incarnation = incarnation
         self._serial = 0
+        self._sendings = 0
         self._upkeep = self.protocol.upkeep()
 
     def handle(self, input: Input, now: float) -> list[Effect]:  # noqa: A002 - the contract's word
@@ -228,21 +229,19 @@ class Router:
         match arrived.message:
             case Publish() as message:
                 return self._receive_publication(neighbor, message)
-            case Subscribe(key, wanted):
+            case Subscribe(key, wanted, sending):
                 source = self.tables.source_of(key)
                 if source is not None or key in self.tables.clients.by_key:
                     return self._close(neighbor, _cycle(f"subscription {key}", source, neighbor))
-                received.add(key, wanted)
+                received.add(key, wanted, sending)
                 return self._propagate(key, wanted, source=neighbor)
             case Unsubscribe(key):
                 if key not in received.filters:
                     return []
                 received.remove(key)
                 return self._withdraw(key, source=neighbor)
-            case Confirm(key):
-                if key not in self.links[neighbor].propagated:
-                    return []  # it crossed with the withdrawal
-                return self._announce(self.confirmations.confirm(neighbor, key))
+            case Confirm(key, sending):
+                return self._announce(self.confirmations.confirm(neighbor, key, sending))
 
     def _receive_publication(self, neighbor: str, message: Publish) -> list[Effect]:
         if message.origin == self.name or message.hops > HOPS_MAX:
@@ -275,9 +274,11 @@ class Router:
     def _say(self, neighbor: str, change: Change) -> list[Effect]:
         """Turn a change of what a link is told into messages."""
         link = self.links[neighbor]
-        effects: list[Effect] = [
-            Send(neighbor, Subscribe(key, link.propagated[key])) for key in change.propagate
-        ]
+        effects: list[Effect] = []
+        for key in change.propagate:
+            self._sendings += 1
+            self.confirmations.sent[neighbor][key] = self._sendings
+            effects.append(Send(neighbor, Subscribe(key, link.propagated[key], self._sendings)))
         for key in change.withdraw:
             effects.append(Send(neighbor, Unsubscribe(key)))
             settled = self.confirmations.withdraw(neighbor, key, link.representative)
@@ -294,7 +295,8 @@ class Router:
                 continue
             source = self.tables.source_of(key)
             if source is not None:
-                effects.append(Send(source, Confirm(key)))
+                sending = self.tables.received[source].sendings[key]
+                effects.append(Send(source, Confirm(key, sending)))
         return effects
 
     def _route(

@@ -68,24 +68,29 @@ class Clients:
 class Received:
     """What one neighbor wants: the subscriptions that came over its link.
 
-    #: set(index) == set(filters)
+    #: set(index) == set(filters) == set(sendings)
     """
 
     index: Index
     filters: dict[str, Filter] = field(default_factory=dict)
+    #: the number that each came with
+    sendings: dict[str, int] = field(default_factory=dict)
 
-    def add(self, key: str, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Filter, sending: int) -> None:  # noqa: A002 - the field's word
         """Register a subscription of the neighbor."""
         self.filters[key] = filter
+        self.sendings[key] = sending
         self.index.add(key, filter)
 
     def remove(self, key: str) -> None:
         """Unregister it."""
-        del self.filters[key]
+        del self.filters[key], self.sendings[key]
         self.index.remove(key)
 
     def validate(self, neighbor: str) -> None:
         """Check the relation above; raises `InvariantError`."""
+        if self.sendings.keys() != self.filters.keys():
+            raise InvariantError(f"the numbers of link {neighbor} are not those of its filters")
         _validate_index(f"the index of link {neighbor}", self.index, self.filters)
 
 

@@ -107,12 +107,12 @@ class Trace:
 
     def _message(self, message: Message) -> str:
         match message:
-            case Subscribe(key, wanted):
-                return f"subscribe {key}: {self._filter(wanted)}"
+            case Subscribe(key, wanted, sending):
+                return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
             case Unsubscribe(key):
                 return f"unsubscribe {key}"
-            case Confirm(key):
-                return f"confirm {key}"
+            case Confirm(key, sending):
+                return f"confirm {key}, sending {sending}"
             case Publish(origin, hops, publication):
                 return f"publish {publication.id} of {origin} after {hops}"
             case _:

@@ -22,12 +22,12 @@ def to_link(message: routing.Message, encoded: EncodedPublications) -> RoutingMe
     match message:
         case routing.Publish(origin, hops, publication):
             return LinkPublish(origin, hops, encoded.encoded(publication))
-        case routing.Subscribe(key, wanted):
-            return LinkSubscribe(key, str(wanted))
+        case routing.Subscribe(key, wanted, sending):
+            return LinkSubscribe(key, str(wanted), sending)
         case routing.Unsubscribe(key):
             return LinkUnsubscribe(key)
-        case routing.Confirm(key):
-            return LinkConfirm(key)
+        case routing.Confirm(key, sending):
+            return LinkConfirm(key, sending)
 
 
 def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.Message:
@@ -41,12 +41,12 @@ def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.
             case LinkPublish(origin, hops, body):
                 publication = remembered(body, encoded)
                 return routing.Publish(origin, hops, publication)
-            case LinkSubscribe(key, text):
-                return routing.Subscribe(key, parse_filter(text))
+            case LinkSubscribe(key, text, sending):
+                return routing.Subscribe(key, parse_filter(text), sending)
             case LinkUnsubscribe(key):
                 return routing.Unsubscribe(key)
-            case LinkConfirm(key):
-                return routing.Confirm(key)
+            case LinkConfirm(key, sending):
+                return routing.Confirm(key, sending)
     except InputError as error:
         raise FrameError(f"the neighbor passed on what it should have refused: {error}") from error
     raise InvariantError(f"no message of a router: {message!r}")

@@ -135,6 +135,7 @@ class LinkSubscribe(Struct, array_like=True, frozen=True, tag=31, gc=False):
 
     key: str
     filter: str
+    sending: Count
 
 
 class LinkUnsubscribe(Struct, array_like=True, frozen=True, tag=32, gc=False):
@@ -147,6 +148,7 @@ class LinkConfirm(Struct, array_like=True, frozen=True, tag=33, gc=False):
     """`routing.messages.Confirm`."""
 
     key: str
+    sending: Count
 
 
 class LinkPublish(Struct, array_like=True, frozen=True, tag=34, gc=False):

@@ -181,7 +181,7 @@ def mirrors(module: str) -> Iterator[Path]:
 
 def test_no_stray_words() -> None:
     here = Path(__file__).parent
-    files = {path for pattern in TEXTS for path in ROOT.glob(pattern)}
+    files = {path for pattern in TEXTS for path in ROOT.glob(pattern) if path.is_file()}
     files |= {*PACKAGE.rglob("*.py"), *here.rglob("*.py")}
     files -= {here / "house.py", here / "test_house.py", ROOT / "requirements" / "lock.txt"}
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}

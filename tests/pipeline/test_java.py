@@ -174,6 +174,15 @@ def test_find_java_keeps_the_shim_when_it_is_there_already(
     assert [path.name for path in shim.parent.iterdir()] == ["java"]
 
 
+def test_find_java_knows_a_shim_that_java_home_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(monkeypatch, fake_java(tmp_path / "a", "25.0.2", has_module=False))
+    found = find_java(environ(tmp_path))
+    again = find_java(environ(tmp_path, JAVA_HOME=found.home))
+    assert (again.home, again.source) == (found.home, "JAVA_HOME")
+
+
 def test_find_java_says_so_when_the_shim_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import click
 
-from sapwood.cli.output import ExitStatus
+from sapwood.cli.output import ExitStatus, give_up_standard_output
 from sapwood.errors import InputError
 from sapwood.limits import (
     CONNECTIONS_MAX,
@@ -106,6 +105,8 @@ def command(
 
 def _announce(line: str) -> None:
     """Print a line for programs; a reader that went away does not stop the broker."""
-    with suppress(OSError, ValueError):
+    try:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
+    except OSError:
+        give_up_standard_output()

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from sapwood import __version__
-from sapwood.cli.output import ExitStatus, say
+from sapwood.cli.output import ExitStatus, give_up_standard_output, say
 from sapwood.errors import InvariantError, SapwoodError
 
 
@@ -107,7 +107,7 @@ class CommandTable(click.Group):
         except (KeyboardInterrupt, click.Abort):
             ctx.exit(ExitStatus.INTERRUPTED)
         except BrokenPipeError:
-            _give_up_standard_output()
+            give_up_standard_output()
             ctx.exit(ExitStatus.PIPE_CLOSED)
         except InvariantError:
             _report_defect(ctx)
@@ -142,10 +142,3 @@ def _report_defect(ctx: click.Context) -> None:
     traceback.print_exc()
     say("This is a defect of sapwood; please report it with the lines above.")
     ctx.exit(ExitStatus.FAILED)
-
-
-def _give_up_standard_output() -> None:
-    """Point standard output nowhere, so that flushing it at exit is no second failure."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)

@@ -6,6 +6,7 @@ carries results alone.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import textwrap
@@ -36,6 +37,13 @@ class ExitStatus(IntEnum):
     INTERRUPTED = 130
     #: The reader of the output went away: 128 + SIGPIPE.
     PIPE_CLOSED = 141
+
+
+def give_up_standard_output() -> None:
+    """Point standard output nowhere, so that flushing it at exit is no second failure."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 json_option = click.option(

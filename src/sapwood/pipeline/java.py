@@ -158,18 +158,28 @@ def _packaged_java() -> Path | None:
 
 def _usable(program: Path) -> _Answer:
     """What `program` says about itself, if Spark can run on it."""
-    try:
-        answer = _ask(program, VECTOR_MODULE)
-    except _UnusableJavaError:
-        # Either it lacks the module (or is too old to know the option), or it is broken: then it
-        # fails without the option as well, and this second failure is the one to report.
-        answer = _ask(program)
+    answer = _ask_both_ways(program)
+    real = answer.home / "bin" / "java"
+    if real.resolve() != program.resolve():
+        # A script, such as a shim of ours that JAVA_HOME names. The home that it speaks of is the
+        # one to be used, and may have no such module, though the script does without.
+        answer = _ask_both_ways(real)
     major = major_version(answer.version)
     if major < JAVA_MAJOR_MIN:
         raise _UnusableJavaError(
             f"Java {answer.version} is too old, Spark needs {JAVA_MAJOR_MIN} or newer"
         )
     return answer
+
+
+def _ask_both_ways(program: Path) -> _Answer:
+    """What `program` says with the option that Spark passes, or else without."""
+    try:
+        return _ask(program, VECTOR_MODULE)
+    except _UnusableJavaError:
+        # Either it lacks the module (or is too old to know the option), or it is broken: then it
+        # fails without the option as well, and this second failure is the one to report.
+        return _ask(program)
 
 
 def _ask(program: Path, *options: str) -> _Answer:

@@ -19,6 +19,7 @@ PACKAGE: Final = ROOT / "src" / "sapwood"
 ROOMS: Final = (
     ("errors",),
     ("limits",),
+    ("xml",),
     ("model",),
     ("language",),
     ("matching",),

@@ -9,6 +9,7 @@ import pytest
 
 from sapwood import errors
 from sapwood.errors import (
+    DocumentError,
     DuplicateIdError,
     FileFormatError,
     FilterSyntaxError,
@@ -29,6 +30,7 @@ EXAMPLES = (
     UnknownIdError("subscription", "s1"),
     UnknownNameError("engine", "colunmar", ["columnar", "counting"]),
     FileFormatError("f.jsonl", "is not there", 3),
+    DocumentError(3, 14, "the tag b is never closed"),
 )
 
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from sapwood.client import connect
     from sapwood.errors import SapwoodError
     from sapwood.language import parse_filter
+    from sapwood.language.xpath import parse_xpath
     from sapwood.matching.index import Index
+    from sapwood.model.documents.pattern import TreePattern
     from sapwood.model.filter import Filter, Merge
     from sapwood.model.publication import Publication
     from sapwood.model.subscription import Subscription
@@ -26,8 +28,10 @@ __all__ = (
     "Publication",
     "SapwoodError",
     "Subscription",
+    "TreePattern",
     "connect",
     "parse_filter",
+    "parse_xpath",
 )
 
 _HOMES: Final = (
@@ -37,8 +41,10 @@ _HOMES: Final = (
     ("Publication", "sapwood.model.publication"),
     ("SapwoodError", "sapwood.errors"),
     ("Subscription", "sapwood.model.subscription"),
+    ("TreePattern", "sapwood.model.documents.pattern"),
     ("connect", "sapwood.client"),
     ("parse_filter", "sapwood.language"),
+    ("parse_xpath", "sapwood.language.xpath"),
 )
 
 

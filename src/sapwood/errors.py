@@ -6,6 +6,7 @@
     ├── InputError                what the caller handed in is wrong: say where, say the remedy
     │   ├── FilterSyntaxError     the text of a filter, with the position
     │   ├── LimitError            a bound of `limits.py` was passed; names the bound
+    │   ├── DocumentError         bytes that are no XML document for us, with line and column
     │   ├── InvalidValueError     an attribute value that no record may hold (NaN, a date, ...)
     │   ├── DuplicateIdError      an identity that is already taken
     │   ├── UnknownIdError        an identity that nobody has
@@ -70,6 +71,19 @@ class LimitError(InputError):
 
     def __reduce__(self) -> tuple[type[LimitError], tuple[str, int, int | None, str]]:
         return type(self), (self.name, self.bound, self.actual, self.subject)
+
+
+class DocumentError(InputError):
+    """Bytes are no XML document that can be published; `line` and `column` count from 1."""
+
+    def __init__(self, line: int, column: int, reason: str) -> None:
+        self.line = line
+        self.column = column
+        self.reason = reason
+        super().__init__(f"document, line {line}, column {column}: {reason}")
+
+    def __reduce__(self) -> tuple[type[DocumentError], tuple[int, int, str]]:
+        return type(self), (self.line, self.column, self.reason)
 
 
 class InvalidValueError(InputError):

@@ -232,9 +232,108 @@ RECORDS_PER_MATCH_MAX: Final = 10_000
 """Records that are handed to the index at once: enough to make the call's own cost vanish, and
 it bounds the matches held at a time. Precedent: Spark's Arrow batches have 10,000 rows."""
 
+MATCHES_HELD_MAX: Final = 33_554_432
+"""Matches that a Python worker may hold at a time, at 12 bytes each 400 MB: however many
+subscriptions a publication has, and however skewed they are. It bounds the records that are handed
+to the index at once, to 33 for a million subscriptions."""
+
+BROADCAST_FILTER_CHARS_MAX: Final = 268_435_456
+"""Characters of filters whose index goes to every executor as a whole: measured at some four bytes
+of index a character, 1 GiB that all workers of a machine share. Larger sets are cut into shards."""
+
+BROADCAST_SUBSCRIPTIONS_MAX: Final = 2_000_000
+"""Subscriptions whose index is built in one place, the driver, and goes to every executor. At some
+0.2 ms each that is minutes; a larger set is cut into shards that tasks build side by side."""
+
+SHARD_SUBSCRIPTIONS_MAX: Final = 500_000
+"""Subscriptions in one shard of a sharded match: the task that builds it holds some 2 KB each."""
+
+FORMS_REMEMBERED_MAX: Final = 65_536
+"""Texts of filters whose normal form a Python worker remembers: some 20 MB, and a set with many
+equal texts is read at the rate of its distinct ones."""
+
+COVER_GROUP_FILTERS_MAX: Final = 100_000
+"""Distinct filters of one home router that one task compares at once: some 300 MB of Python's
+memory. A larger home is cut into groups, at the price of a copy of a filter in several of them."""
+
+GRID_SAMPLE_FILTERS: Final = 20_000
+"""Filters by whose numbers the grid is cut that groups are made with: some 300 ends in a cell."""
+
+COVER_ROUNDS_MAX: Final = 16
+"""Joins that follow covers across groups: each doubles the length of way that is followed, so that
+only a circle, which is kept as it is, takes more."""
+
+SEGMENT_FILTERS_MAX: Final = 250_000
+"""Filters in one segment of a compiled index: one task builds it, in about a gigabyte, and a broker
+that loads several has as many lookups a publication."""
+
+SEGMENT_CHUNK_BYTES: Final = 4_194_304
+"""Bytes of a segment in one row of a Parquet table: a row is held in memory as a whole, several
+times over."""
+
 # Covering --------------------------------------------------------------------------------------
 
 COVERING_ATTRIBUTES_MAX: Final = 64
 """Attributes that a columnar covering index keeps in columns, first come, first served: every
 filter takes up to 32 bytes for each. Filters on further attributes are compared one by one.
 Precedent: the covering literature we follow measures up to 6 attributes."""
+
+# Documents -------------------------------------------------------------------------------------
+
+DOCUMENT_BYTES_MAX: Final = 1_048_576
+"""Bytes of one XML document, as it came; can be raised. Precedent: NATS `max_payload` and the
+frames of this wire are 1 MiB."""
+
+DOCUMENT_DEPTH_MAX: Final = 64
+"""Elements inside each other, levels, the root included; can be raised. NITF reaches 10; precedent:
+libxml2 stops at 256 by itself."""
+
+DOCUMENT_DEPTH_CEILING: Final = 2048
+"""The largest depth that can be allowed, levels: libxml2 reads no deeper."""
+
+DOCUMENT_ELEMENTS_MAX: Final = 10_000
+"""Elements of one document; can be raised. A tree takes some hundred bytes an element; the NITF
+documents of the filtering literature have 69 on average."""
+
+ELEMENT_ATTRIBUTES_MAX: Final = 64
+"""Attributes of one element; can be raised. Precedent: the widest element of NITF 2.5 has 25."""
+
+XPATH_TEXT_CHARS_MAX: Final = 1024
+"""Characters of one XPath expression; can be raised. The 153,928 expressions of the YFilter
+benchmark have 33 on average."""
+
+XPATH_STEPS_MAX: Final = 32
+"""Steps of one expression (elements, attributes and text nodes, nested paths included); can be
+raised. A document of the filtering literature is 10 levels deep."""
+
+XPATH_PREDICATES_MAX: Final = 16
+"""Conditions in the predicates of one expression; can be raised. `[a and b]` has two."""
+
+XPATH_NESTING_MAX: Final = 8
+"""Brackets and parentheses inside each other, levels; can be raised. Bounds the parser's stack."""
+
+XPATH_DESCENDANTS_MAX: Final = 4
+"""`//` on one path from the document's root to a leaf of the pattern, the one that `a/b` begins
+with by convention included; can be raised."""
+
+NAMES_REMEMBERED_MAX: Final = 65_536
+"""Names of elements and attributes that an engine has looked up and remembers; beyond, it begins
+to remember anew. Some megabytes; NITF has 500."""
+
+NUMBERS_REMEMBERED_MAX: Final = 65_536
+"""Texts of documents that an engine has read as numbers and remembers, likewise."""
+
+PATH_STATES_MAX: Final = 65_536
+"""Label paths that the path automaton keeps a state for; beyond, it begins to learn anew. Two
+hundred NITF documents of different authors have 2,000."""
+
+PATH_STATE_NODES_MAX: Final = 67_108_864
+"""Trie nodes that all those states hold together, 256 MiB; beyond, they are learned anew."""
+
+PATTERN_REMAINS_MIN: Final = 4096
+"""Removed patterns of which a document engine keeps paths and conditions for a return, at least;
+when there are more of them than patterns, all are dropped together."""
+
+EXPANSIONS_MAX: Final = 4096
+"""Alternatives without `or` into which one expression is multiplied out (XTrie). Sixteen
+conditions reach 324."""

@@ -55,6 +55,26 @@ def test_a_file_is_published_in_its_order(address: str, file: Path) -> None:
     assert not file.with_name("publications.jsonl.rejected").exists()
 
 
+def test_what_is_advertised_is_in_force_before_publications_are_sent(
+    address: str, file: Path
+) -> None:
+    file.write_text("\n".join(GOOD), encoding="utf-8")
+    result = publish(address, file, "--advertise", "a = 1", "--advertise", "a = 3", "--json")
+    assert result.exit_code == 1
+    summary = json.loads(result.stdout)
+    assert summary["accepted"] == 2
+    (refused,) = summary["refused"]
+    assert refused["id"] == "p2"
+    assert "none of the client's advertisements accepts" in refused["reason"]
+
+
+def test_what_cannot_be_advertised_ends_the_command(address: str, file: Path) -> None:
+    file.write_text("\n".join(GOOD), encoding="utf-8")
+    result = publish(address, file, "--advertise", "a =")
+    assert result.exit_code == 2
+    assert "at position" in result.output
+
+
 def test_a_bad_line_is_set_aside_and_the_rest_is_published(address: str, file: Path) -> None:
     too_long = json.dumps({"id": "x" * 1000, "attributes": {}})
     file.write_text("\n".join((GOOD[0], "", "{bad", too_long, GOOD[2])), encoding="utf-8")

@@ -96,6 +96,44 @@ def test_simulate_delivers_what_matches_whatever_the_protocol_and_topology(
     assert "must be: 4, that may be: 0; all is right" in result.stderr
 
 
+def test_simulate_lets_publishers_advertise_everything_where_they_have_to(folder: Folder) -> None:
+    result = folder.simulate(protocol="advertisement+covering")
+    assert "every publisher advertised everything" in result.stderr
+    result = folder.simulate(protocol="covering")
+    assert "advertised" not in result.stderr
+
+
+@pytest.mark.parametrize("protocol", ["advertisement", "covering"])
+def test_simulate_enforces_the_advertisements_of_a_file(folder: Folder, protocol: str) -> None:
+    good = [{"id": f"a{n}", "filter": "price < 50", "home": f"r{n}"} for n in range(1, 6)]
+    bad = [{"id": "b", "filter": "price <"}, {"id": "c", "filter": "price < 5", "home": "r9"}]
+    promised = folder.write("ads.jsonl", "\n".join(map(json.dumps, (*good, *bad))))
+    metrics = folder.file("metrics.json")
+    result = folder.simulate("--advertisements", promised, "--metrics", metrics, protocol=protocol)
+    assert result.exit_code == 1
+    assert pairs(result.stdout) == [pair for pair in DELIVERIES if pair[0] == "p1"]
+    assert "5 advertisements in force" in result.stderr
+    assert "2 lines of the advertisements rejected: see " in result.stderr
+    assert "2 publications refused, because the publisher had not advertised it" in result.stderr
+    figures = json.loads(Path(metrics).read_text())
+    assert figures["advertisements"] == 5
+    assert figures["verdicts"]["admitted"] == figures["verdicts"]["rebuffed"] == 0
+    assert ("advertise" in figures["messages"]) == (protocol == "advertisement")
+
+
+def test_simulate_exits_with_1_where_publications_were_refused(folder: Folder) -> None:
+    promised = folder.write("ads.jsonl", '{"id": "a", "filter": "false", "home": "r1"}\n')
+    subscriptions = folder.write("subs.jsonl", '{"id": "any", "filter": "exists price"}\n')
+    publications = folder.write("pubs.jsonl", '{"id": "p", "attributes": {"price": 1}}\n')
+    result = folder.simulate(
+        "--advertisements", promised, "--subscriptions", subscriptions,
+        "--publications", publications, protocol="advertisement", topology="line:1",
+    )  # fmt: skip
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "1 publication refused" in result.stderr
+
+
 def test_simulate_writes_deliveries_and_metrics_to_files(folder: Folder) -> None:
     out, metrics = folder.file("out.jsonl"), folder.file("metrics.json")
     result = folder.simulate("--out", out, "--metrics", metrics, "--seed", "7")
@@ -211,7 +249,7 @@ def test_simulate_takes_one_file_from_standard_input(folder: Folder) -> None:
     assert pairs(result.stdout) == DELIVERIES
     both = folder.simulate("--publications", "-", "--subscriptions", "-")
     assert both.exit_code == 2
-    assert "only one of the two files" in both.stderr
+    assert "only one of the files" in both.stderr
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,16 @@ def test_a_blocking_client_publishes_and_receives(address: str) -> None:
         assert publisher.reconnections == 0
 
 
+def test_a_blocking_client_advertises(address: str) -> None:
+    with connect(address) as client:
+        promise = client.advertise("a > 1")
+        client.publish({"a": 2})
+        with pytest.raises(InputError, match="none of the client's advertisements"):
+            client.publish({"a": 1})
+        client.unadvertise(promise)
+        client.publish({"a": 1})
+
+
 def test_taking_gives_what_waits_or_times_out(address: str) -> None:
     with connect(address) as client:
         wanted = client.subscribe("exists a")
@@ -104,7 +114,7 @@ def test_the_two_clients_have_the_same_methods() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     assert public(BlockingClient) - {"name", "wait"} == public(Client) - {"batch"}
-    for name in ("subscribe", "unsubscribe", "publish", "publish_many", "flush", "deliveries"):
+    for name in sorted(public(Client) - {"batch", "name", "reconnections"}):
         blocking = inspect.signature(getattr(BlockingClient, name)).parameters
         asynchronous = inspect.signature(getattr(Client, name)).parameters
         assert list(blocking) == list(asynchronous)

@@ -27,8 +27,13 @@ from sapwood.model.publication import Publication
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
+    AdvertisementRefused,
+    AdvertiseRequest,
+    LinkAdvertise,
     LinkConfirm,
+    LinkConfirmAdvertisement,
     LinkSubscribe,
+    LinkUnadvertise,
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
@@ -401,3 +406,99 @@ async def test_a_name_that_is_in_use_is_refused() -> None:
 def test_an_address_or_name_that_cannot_be_is_refused(address: str, name: str | None) -> None:
     with pytest.raises(InputError):
         connect(address, name)
+
+
+async def test_an_advertisement_is_in_force_when_the_whole_overlay_knows_it() -> None:
+    async with (
+        running(settings(protocol="advertisement")) as broker,
+        connect(str(broker.address)) as client,
+    ):
+        with pytest.raises(InputError, match="advertise a filter that accepts"):
+            await client.publish({"a": 1})
+        neighbor = await Raw.neighbor(broker, "n")
+        advertising = asyncio.create_task(client.advertise("a = 1"))
+        asked = await neighbor.next()
+        assert isinstance(asked, LinkAdvertise)
+        with pytest.raises(InputError, match="is not in force yet"):
+            await client.publish({"a": 1})
+        assert not advertising.done()
+        neighbor.say(LinkConfirmAdvertisement(asked.key, asked.sending))
+        promise = await soon(advertising)
+        await client.publish({"a": 1})
+        with pytest.raises(InputError, match="none of the client's advertisements"):
+            await client.publish({"a": 2})
+        await client.unadvertise(promise)
+        assert isinstance(await neighbor.next(), LinkUnadvertise)
+        await neighbor.close()
+
+
+async def test_advertisements_bind_a_client_under_every_protocol() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        await client.publish({"a": 1})
+        await client.advertise("a = 1", "a")
+        with pytest.raises(DuplicateIdError):
+            await client.advertise("a = 1", "a")
+        with pytest.raises(FilterSyntaxError):
+            await client.advertise("a =")
+        assert {await client.advertise("a = 3"), await client.advertise("a = 4")}.isdisjoint("a")
+        with pytest.raises(InputError):
+            await client.publish({"a": 2})
+        await soon(asyncio.gather(client.unadvertise("a"), client.unadvertise("a")))
+        with pytest.raises(UnknownIdError):
+            await client.unadvertise("a")
+        with pytest.raises(InputError):
+            await client.publish({"a": 1})
+
+
+async def test_an_advertisement_whose_caller_gave_up_is_withdrawn() -> None:
+    async with (
+        running(settings(protocol="advertisement")) as broker,
+        connect(str(broker.address)) as client,
+    ):
+        neighbor = await Raw.neighbor(broker, "n")  # which never confirms
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.advertise("a = 1", "a"), 0.001)
+        assert isinstance(await neighbor.next(), LinkAdvertise)
+        assert isinstance(await neighbor.next(), LinkUnadvertise)
+        await neighbor.close()
+
+
+async def test_a_client_that_comes_back_advertises_before_it_publishes_again() -> None:
+    async with (
+        running(settings(protocol="advertisement")) as broker,
+        connect(str(broker.address), "c") as client,
+    ):
+        await client.advertise("a > 0")
+        wanted = await client.subscribe("a > 1")
+        await client.publish({"a": 2}, "p1")
+        (peer,) = broker.roster.clients.values()
+        peer.abort()
+        result = await soon(client.publish_many({"a": n} for n in range(2, 50)))
+        assert client.reconnections == 1
+        assert result.accepted == 48
+        assert result.refused == ()
+        for _ in range(1 + 48):
+            await soon(anext(wanted))
+
+
+async def test_an_advertisement_that_the_broker_refuses_is_not_there() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        decoder = Decoder(None)
+        buffer = bytearray()
+        while data := await reader.read(1000):
+            for message in decoder.feed(data):
+                if isinstance(message, AdvertiseRequest):
+                    append_message(buffer, AdvertisementRefused(message.id, "not here"))
+                else:
+                    buffer += greeting_frame(
+                        Welcome(name="b", session="s", frame_bytes_max=1_048_576)
+                    )
+            writer.write(bytes(buffer))
+            buffer.clear()
+
+    async with serving(refuse) as address, connect(str(address), reconnect=False) as client:
+        for _ in range(2):
+            with pytest.raises(InputError, match="advertisement 'a' was refused: not here"):
+                await client.advertise("a = 1", "a")
+        with pytest.raises(UnknownIdError):
+            await client.unadvertise("a")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from sapwood import parse_filter
 from sapwood.covering.catalogue import (
     COVERING_INDEXES,
     COVERINGS,
+    DEFAULT_COVERING,
     RELATION_GRAPHS,
     covering_manager,
 )
+from sapwood.covering.sfc import SpaceFillingIndex
 from sapwood.errors import UnknownNameError
 
 
@@ -41,3 +44,32 @@ def test_graphs_say_whether_they_search_themselves(name: str) -> None:
 def test_an_unknown_covering_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UnknownNameError, match="flat-1,columnar"):
         covering_manager("flat-1,column")
+
+
+@pytest.mark.parametrize("name", ["sfc-z", "sfc-hilbert", "sfc-z-cubes"])
+def test_what_a_curve_looked_up_can_be_read_from_the_manager(name: str) -> None:
+    manager = covering_manager(f"flat-1,{name}")
+    index = manager.index
+    assert isinstance(index, SpaceFillingIndex)
+    for width in range(100):
+        manager.subscribe(parse_filter(f"a between {-width} and {width}"))
+    totals = index.totals
+    assert totals.searches == manager.work.subscribe_queries == 100
+    assert totals.candidates > 0
+    is_by_cubes = name == "sfc-z-cubes"
+    assert (totals.cubes > 0, totals.runs > 0, totals.steps > 0) == (
+        is_by_cubes,
+        is_by_cubes,
+        not is_by_cubes,
+    )
+    assert totals.cubes >= totals.runs
+
+
+def test_a_graph_that_searches_itself_has_no_index() -> None:
+    assert covering_manager("poset").index is None
+
+
+def test_only_an_index_that_misses_covers_is_not_exact() -> None:
+    assert [name for name, info in COVERING_INDEXES.items() if not info.exact] == ["sfc-z-cubes"]
+    assert COVERINGS["flat-8,sfc-z-cubes"].exact is False
+    assert DEFAULT_COVERING in COVERINGS

@@ -156,8 +156,8 @@ def test_validate_finds_an_index_that_lost_a_filter() -> None:
 def test_validate_finds_a_filter_that_nobody_has() -> None:
     manager = covering_manager("flat-1,reference")
     manager.subscribe(parse_filter("a < 9"))
-    manager._counts[0] = 0
-    with pytest.raises(InvariantError, match="hold different filters"):
+    manager._repeats[0] = 0
+    with pytest.raises(InvariantError, match="said to be repeated"):
         manager.validate()
 
 

@@ -63,3 +63,10 @@ def test_tokenize_takes_the_longest_text_and_refuses_one_more() -> None:
     assert list(tokenize(" " * FILTER_TEXT_CHARS_MAX))
     with pytest.raises(LimitError, match="FILTER_TEXT_CHARS_MAX"):
         list(tokenize(" " * (FILTER_TEXT_CHARS_MAX + 1)))
+
+
+def test_tokenize_refuses_half_of_a_surrogate_pair() -> None:
+    with pytest.raises(FilterSyntaxError, match="no character") as caught:
+        list(tokenize("name = 'x\ud800'"))
+    assert caught.value.position == 9
+    assert [t.value for t in tokenize("\u00e4 = '\U0001f333'")][::2] == ["\u00e4", "\U0001f333"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.language import parse_filter
 from sapwood.limits import CANONICAL_CONJUNCTIONS_MAX
+from sapwood.model import canonical as canonical_module
 from sapwood.model.canonical import canonical, consensus, held_by
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
@@ -65,3 +67,12 @@ def test_large_unions_are_reduced_without_a_closure() -> None:
     assert len(parse_filter(text).conjunctions) == count
     doubled = f"{text} or {text} or a0 = 1 and b = 0 and c = 1"
     assert parse_filter(doubled) == parse_filter(text)
+
+
+@pytest.mark.parametrize("steps", [0, 3, 8, 20])
+def test_unions_past_the_limit_of_steps_are_only_reduced(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = boxes("a = 1 and b = 1", "a = 2 and b = 2", "a = 3 and c = 3")
+    monkeypatch.setattr(canonical_module, "CANONICAL_STEPS_MAX", steps)
+    assert canonical(given[::-1]) == tuple(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any, TypeAlias
 
 import pytest
@@ -13,6 +14,7 @@ from sapwood.errors import InvalidValueError, LimitError
 from sapwood.language import parse_filter
 from sapwood.language.parser import parse
 from sapwood.limits import CONJUNCTIONS_MAX
+from sapwood.model import canonical
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import equal_to
 from sapwood.model.filter import EVERYTHING, NOTHING, Filter
@@ -269,3 +271,35 @@ def test_from_conjunctions_refuses_too_many() -> None:
 def test_source_is_kept_and_does_not_count_in_comparisons() -> None:
     assert parse_filter("x  >  1").source == "x  >  1"
     assert parse_filter("x  >  1") == parse_filter("x > 1")
+
+
+def test_hash_is_found_once_and_left_behind_by_copies() -> None:
+    wanted = parse_filter("a = 1 or b = 2")
+    assert wanted._hash is None
+    assert hash(wanted) == wanted._hash == hash(parse_filter("b = 2 or a = 1"))
+    assert hash(wanted) == wanted._hash
+    assert copy(wanted) == wanted
+    assert copy(wanted)._hash is None
+    assert copy(wanted).source == wanted.source
+
+
+@given(a=filters(), b=filters())
+def test_extent_of_a_cover_is_never_greater(a: Filter, b: Filter) -> None:
+    both = Filter.from_conjunctions((*a.conjunctions, *b.conjunctions))
+    for narrow in (a, b):
+        if all(any(own.covers(c) for own in both.conjunctions) for c in narrow.conjunctions):
+            assert both.extent <= narrow.extent
+    if a.covers(b) and len(a.conjunctions) == 1:
+        assert a.extent <= b.extent
+
+
+def test_extent_of_nothing_is_the_greatest() -> None:
+    assert parse_filter("true").extent < parse_filter("a = 1 and b = 2").extent < NOTHING.extent
+
+
+def test_merge_past_the_limit_of_work_is_still_a_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = parse_filter("x = 1 and y = 1"), parse_filter("x = 2 and y = 2")
+    monkeypatch.setattr(canonical, "NORMAL_FORM_STEPS_MAX", 0)
+    merged = a.merge(b)
+    assert str(merged.filter) == "x in (1, 2) and y in (1, 2)"
+    assert not merged.perfect

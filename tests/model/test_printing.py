@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from sapwood.language import parse_filter
-from sapwood.model.printing import print_attribute, print_value
+from sapwood.model.constraint import equal_to
+from sapwood.model.filter import Filter
+from sapwood.model.printing import (
+    constraint_chars_max,
+    print_attribute,
+    print_constraint,
+    print_value,
+)
+from tests.strategies import filters
 
 
 @pytest.mark.parametrize(
@@ -71,3 +80,37 @@ def test_other_names_are_quoted(name: str) -> None:
 def test_values_print_as_literals() -> None:
     printed = [print_value(value) for value in (True, False, 3, 2.5, "a'b")]
     assert printed == ["true", "false", "3", "2.5", "'a''b'"]
+
+
+def keeps_its_bound(printed: Filter) -> bool:
+    return all(
+        len(print_constraint(name, constraint)) <= constraint_chars_max(name, constraint)
+        for conjunction in printed.conjunctions
+        for name, constraint in conjunction.constraints
+    )
+
+
+@given(printed=filters())
+def test_no_constraint_is_longer_than_its_bound(printed: Filter) -> None:
+    assert keeps_its_bound(printed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\"a\"\"\"\"\"\"b\" not in (1, 2, 3, 'it''''s', '%')",
+        "x > -2.2250738585072014e-308 and x < 2.2250738585072014e-308 and x <> 0",
+        "x between -9223372036854775808 and 9223372036854775807",
+        "x like '!%!%!%%' escape '!' and x not like '%!_!_!_' escape '!'",
+        "x like '''''''%' or x is null or x in (true, false)",
+        "x = 1 or x = 'a'",
+        "exists x",
+    ],
+)
+def test_bounds_hold_where_much_is_escaped(text: str) -> None:
+    assert keeps_its_bound(parse_filter(text))
+
+
+def test_bound_grows_with_numbers_that_are_never_read() -> None:
+    constraint = equal_to(10**400)
+    assert len(print_constraint("x", constraint)) <= constraint_chars_max("x", constraint)

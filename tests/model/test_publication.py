@@ -92,3 +92,11 @@ def test_publication_keeps_what_was_given_and_cannot_be_changed() -> None:
 def test_publication_needs_an_id(wrong: Any) -> None:
     with pytest.raises(InvalidValueError, match="non-empty text"):
         Publication(wrong, {})
+
+
+def test_flatten_refuses_halves_of_surrogate_pairs_and_takes_other_letters() -> None:
+    tree = "\U0001f333"
+    assert flatten({tree: tree}).record == {tree: tree}
+    for broken in ({"a": "\ud800"}, {"\udc00": 1}):
+        with pytest.raises(InvalidValueError, match="surrogate"):
+            flatten(broken)

@@ -10,7 +10,7 @@ from sapwood.language import parse_filter
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
-from sapwood.model.reduction import Allowance, absorb, reduced
+from sapwood.model.reduction import Allowance, absorb, in_normal_order, reduced
 from tests.strategies import filters, records
 
 
@@ -47,3 +47,9 @@ def test_allowance_is_spent_step_by_step_and_charging_past_it_is_an_error() -> N
         allowance.charge(1)
     with pytest.raises(LimitError, match="NORMAL_FORM_STEPS_MAX"):
         absorb(boxes(*(f"a = {n} and b{n} = 1" for n in range(50))), Allowance(10))
+
+
+def test_normal_order_puts_few_constraints_first_then_goes_by_text() -> None:
+    given = boxes("b = 1 and c = 1", "b = 1", "a = 1")
+    assert in_normal_order(given) == given[::-1]
+    assert given[0]._text is None, "printed without need"

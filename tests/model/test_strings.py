@@ -102,3 +102,9 @@ def test_union_and_complement_have_no_form_for_unlike_patterns() -> None:
     assert strings.union(a, b) is None
     assert strings.complement(a) is None
     assert strings.union(a, ALL_STRINGS) == ALL_STRINGS
+
+
+def test_narrowed_drops_what_is_forbidden_and_cannot_come() -> None:
+    ends_in_a, ends_in_b = Pattern.parse("%_a"), Pattern.parse("%_b")
+    every = ALL_STRINGS.ranges
+    assert strings.narrowed(every, (ends_in_a,), (ends_in_b,)) == strings.like(ends_in_a)

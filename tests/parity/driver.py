@@ -11,22 +11,26 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
 
 import sapwood
 from sapwood.client.client import Client
 from sapwood.client.subscription import Deliveries
+from sapwood.errors import InputError
 from sapwood.server.overlay import BrokerProcesses
 from sapwood.session.client_session import Delivery
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import (
     Action,
+    AdvertiseAction,
     CrashRouter,
     DetachAction,
     PublishAction,
     ReturnRouter,
     Scenario,
     SubscribeAction,
+    UnadvertiseAction,
     UnsubscribeAction,
     Until,
     WaitAction,
@@ -47,8 +51,11 @@ class Driver:
         self._overlay = overlay
         self._running = dict.fromkeys(overlay.names)
         self._clients: dict[ClientName, Client] = {}
-        #: client -> its wishes, by its ids: clients outlive their routers
+        #: the publications that were refused, in order
+        self.refused: list[str] = []
+        #: client -> its wishes and its promises, by its ids: clients outlive their routers
         self._wishes: dict[ClientName, dict[str, sapwood.Filter]] = {}
+        self._promises: dict[ClientName, dict[str, sapwood.Filter]] = {}
         self._received: list[tuple[ClientName, Deliveries]] = []
         self._pending: list[asyncio.Task[Any]] = []
         self._markers = 0
@@ -90,12 +97,26 @@ class Driver:
                 if name.home in self._running:
                     client = await self._client(name.owner)
                     await self._begin(client.unsubscribe(name.id))
+            case AdvertiseAction(promise, promised):
+                self._promises.setdefault(promise.owner, {})[promise.id] = promised
+                if promise.home in self._running:
+                    client = await self._client(promise.owner)
+                    await self._begin(client.advertise(promised, promise.id))
+            case UnadvertiseAction(promise):
+                del self._promises[promise.owner][promise.id]
+                if promise.home in self._running:
+                    client = await self._client(promise.owner)
+                    await self._begin(client.unadvertise(promise.id))
             case PublishAction(publisher, publication):
                 if publisher.home in self._running:
                     client = await self._client(publisher)
-                    await client.publish(publication)
+                    try:
+                        await client.publish(publication)
+                    except InputError:
+                        self.refused.append(publication.id)
             case DetachAction(owner):
                 self._wishes.pop(owner, None)
+                self._promises.pop(owner, None)
                 await self._leave(owner)
             case CrashRouter(router):
                 await self._crash(router)
@@ -124,7 +145,7 @@ class Driver:
         """
         await self._confirmed()
         self._markers += 1
-        watchers = [await self._client(ClientName(home, WATCHER)) for home in self._running]
+        watchers = [await self._watcher(home) for home in self._running]
         wanted = f"{MARKER} = {self._markers}"
         markers = [await watcher.subscribe(wanted) for watcher in watchers]
         merged = [self._queue_of(ClientName(home, WATCHER)) for home in self._running]
@@ -138,7 +159,17 @@ class Driver:
         for watcher, subscription in zip(watchers, markers, strict=True):
             await watcher.unsubscribe(subscription)
         for client in self._clients.values():
-            await client.publish({})
+            with suppress(InputError):  # that it may not publish this is an answer as well
+                await client.publish({})
+
+    async def _watcher(self, home: str) -> Client:
+        """The client that publishes markers at a router, and has advertised them."""
+        owner = ClientName(home, WATCHER)
+        is_new = owner not in self._clients
+        watcher = await self._client(owner)
+        if is_new:
+            await watcher.advertise(f"exists {MARKER}")
+        return watcher
 
     def _joined(self, router: str) -> list[str]:
         """The running routers that `router` can reach, itself among them."""
@@ -165,6 +196,11 @@ class Driver:
     async def _return(self, router: str) -> None:
         await asyncio.to_thread(self._overlay.restart, router)
         self._running[router] = None
+        for owner, promises in self._promises.items():
+            if owner.home == router:
+                client = await self._client(owner)
+                for id_, promised in promises.items():
+                    await self._begin(client.advertise(promised, id_))
         for owner, wishes in self._wishes.items():
             if owner.home == router:
                 client = await self._client(owner)

@@ -11,13 +11,17 @@ from sapwood.server.overlay import BrokerProcesses
 from sapwood.simulation.scenario import FailLink, ReturnLink, Scenario
 from sapwood.simulation.scenario_document import decode_scenario
 from tests.parity.driver import Driver, Pair
-from tests.simulation.helpers import PROTOCOLS, assert_right
+from tests.simulation.helpers import ADVERTISED, PROTOCOLS, assert_right
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.json"))
 
 
 def read(path: Path) -> Scenario:
     return decode_scenario(path.read_bytes())
+
+
+ADVERTISEMENTS = Path(__file__).parent / "scenarios" / "advertisements.json"
+"""Whoever publishes in this one has advertised, so that every protocol gives the same answer."""
 
 
 def simulated(scenario: Scenario, protocol: str) -> Counter[Pair]:
@@ -58,3 +62,27 @@ async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None
 async def test_processes_deliver_the_same_under_every_protocol(protocol: str) -> None:
     scenario = read(Path(__file__).parent / "scenarios" / "crash-in-the-middle.json")
     assert await over_tcp(scenario, protocol) == simulated(scenario, protocol)
+
+
+@pytest.mark.parametrize("protocol", ADVERTISED)
+def test_protocols_that_route_by_advertisements_agree_with_all_others_if_all_advertise(
+    protocol: str,
+) -> None:
+    scenario = read(ADVERTISEMENTS)
+    assert simulated(scenario, protocol) == simulated(scenario, "flooding")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("protocol", ["advertisement", "advertisement+covering"])
+async def test_processes_route_by_advertisements_as_the_simulator_does(protocol: str) -> None:
+    scenario = read(ADVERTISEMENTS)
+    trial = assert_right(scenario, protocol)
+    topology = scenario.topology
+    edges = [(link.a, link.b) for link in topology.links]
+    with BrokerProcesses(topology.routers, edges, protocol=protocol) as overlay:
+        driver = Driver(overlay)
+        assert await driver.run(scenario) == Counter(trial.pairs)
+    published = trial.outcome.world.history.publications
+    refused = [id_ for id_, one in published.items() if one.refused is not None]
+    assert len(driver.refused) == 5
+    assert driver.refused == [id_ for id_ in refused if not id_.startswith("probe")]

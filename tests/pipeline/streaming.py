@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sapwood.pipeline.decoding import JSONDecoder
-from sapwood.pipeline.jobs import compile_path
+from sapwood.pipeline.interests import compile_path
 from sapwood.pipeline.session import local_session
 from sapwood.pipeline.stream import StreamJob
 from sapwood.pipeline.summaries import BatchSummary

@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.matching.index import Index
 from sapwood.pipeline import evaluation
-from sapwood.pipeline.evaluation import Loaded, MatchBatches, deliveries, load_index
+from sapwood.pipeline.evaluation import Loaded, MatchBatches, Output, deliveries, load_indexes
 
 pa = pytest.importorskip("pyarrow")
 files = pytest.importorskip("pyspark").SparkFiles
@@ -70,7 +70,7 @@ def test_large_batches_are_cut(index: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_an_index_is_loaded_once(index: str, tmp_path: Path) -> None:
     folder = str(tmp_path / index)
-    assert load_index(folder) is load_index(folder)
+    assert load_indexes(folder) is load_indexes(folder)
 
 
 def test_free_slots_are_never_delivered() -> None:
@@ -81,3 +81,70 @@ def test_free_slots_are_never_delivered() -> None:
     loaded = Loaded(made, pa.array(list(made.ids), pa.string()))
     (batch,) = deliveries(loaded, pa.array(["p"]), [{}])
     assert rows(batch) == [("p", "a"), ("p", "c")]
+
+
+def test_lists_have_a_row_for_each_publication_that_is_wanted(
+    index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 3)
+    found = list(MatchBatches(index, ("n",), Output.LISTS)(iter([publications(5)])))
+    assert [batch.num_rows for batch in found] == [1, 1, 2, 1]
+    lists = [row for batch in found for row in batch.to_pylist()]
+    assert [row["publication"] for row in lists] == [f"p{n}" for n in range(5)]
+    assert [sorted(row["subscriptions"]) for row in lists] == [["all", "low"]] * 3 + [["all"]] * 2
+
+
+def test_counts_are_told_once_for_all_batches(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 1)
+    match = MatchBatches(index, ("n",), Output.COUNTS)
+    found = [
+        row
+        for batch in match(iter([publications(5), publications(1)]))
+        for row in batch.to_pylist()
+    ]
+    counts = {row["subscription"]: row["publications"] for row in found}
+    assert counts == {"all": 6, "low": 4}
+    assert len(found) == 2
+
+
+def test_homes_of_several_segments_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segments = (
+        {"k1@r1": "n < 3", "k2@r1": "n < 2", "k3@r@2": "n = 0"},
+        {"k4@r1": "n < 1", "k5@r3": "n = 3"},
+    )
+    for number, filters in enumerate(segments):
+        made = Index(records="counting")
+        for id_, text in filters.items():
+            made.add(id_, text)
+        made.save(tmp_path / "the-set" / f"segment-{number}")
+    monkeypatch.setattr(files, "getRootDirectory", lambda: str(tmp_path))
+    match = MatchBatches("the-set", ("n",), Output.HOMES)
+    told = [
+        tuple(row.values()) for batch in match(iter([publications(5)])) for row in batch.to_pylist()
+    ]
+    assert sorted(told) == [
+        ("p0", "r1"),
+        ("p0", "r@2"),
+        ("p1", "r1"),
+        ("p2", "r1"),
+        ("p3", "r3"),
+    ]
+
+
+@pytest.mark.parametrize("output", list(Output))
+def test_a_publication_that_everybody_wants_is_matched_alone(
+    index: str, monkeypatch: pytest.MonkeyPatch, output: Output
+) -> None:
+    asked: list[int] = []
+    match_slots = Index.match_slots
+
+    def counted(self: Index, records: Any) -> Any:
+        asked.append(len(records))
+        return match_slots(self, records)
+
+    monkeypatch.setattr(Index, "match_slots", counted)
+    monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", 7)
+    list(MatchBatches(index, ("n",), output)(iter([publications(5)])))
+    assert asked == [2, 2, 1]

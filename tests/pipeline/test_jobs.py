@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sapwood.errors import FileFormatError, InputError
+from sapwood.pipeline.compilation import CompileJob
 from sapwood.pipeline.declared import DeclaredSchema, declared_schema
+from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.jobs import IngestJob, MatchJob
 from sapwood.pipeline.reading import FileKind
+from sapwood.pipeline.sharding import Layout
 from sapwood.pipeline.summaries import Counts
 from tests.pipeline.samples import Pair, expected, filters, pairs, publications
 
@@ -23,6 +27,7 @@ RECORDS = {
 }
 TRUTH = expected(RECORDS, WANTED)
 ARRAYS = sum(record["t"] is not None for record in RECORDS.values())
+NOON = "2026-01-31 12:00:00"
 BAD_SUBSCRIPTION = '{"id": "bad", "filter": "x >"}'
 BAD_PUBLICATION = '{"id": "bad", "attributes": {"x": NaN}}'
 
@@ -249,8 +254,12 @@ def test_ingest_job_refuses_what_it_cannot_read(spark: Any, tmp_path: Path) -> N
     spark.range(1).write.parquet(table)
     lines = write_lines(tmp_path / "a.csv", ["id,x", "p,1"])
     out = str(tmp_path / "out")
-    with pytest.raises(FileFormatError, match="is Parquet already"):
+    with pytest.raises(InputError, match="has the columns id and attributes"):
         IngestJob(table, out).run(spark)
+    with pytest.raises(InputError, match="leave the schema out"):
+        IngestJob(table, out, declared_schema("x INT")).run(spark)
+    with pytest.raises(InputError, match="no attribute 'y' is declared"):
+        IngestJob(lines, out, declared_schema("x INT"), published_at="y").run(spark)
     with pytest.raises(InputError, match="CSV needs a schema"):
         IngestJob(lines, out).run(spark)
     named = DeclaredSchema(declared_schema("x INT").record, ("x",))
@@ -259,3 +268,96 @@ def test_ingest_job_refuses_what_it_cannot_read(spark: Any, tmp_path: Path) -> N
     with pytest.raises(FileFormatError, match="line 1: "):
         IngestJob(lines, out, kind=FileKind.LINES, strict=True).run(spark)
     assert not Path(out).exists()
+
+
+def stored(spark: Any, out: str) -> list[tuple[Any, ...]]:
+    """What ingest has written: id, time, name of the source; in the order of ids."""
+    table = spark.read.parquet(out).selectExpr("id", "string(published_at) at", "source")
+    return [(r["id"], r["at"], Path(r["source"]).name) for r in table.orderBy("id").collect()]
+
+
+def test_ingest_job_keeps_times_and_sources(spark: Any, tmp_path: Path) -> None:
+    lines = [
+        '{"id": "p", "attributes": {}, "published_at": "2026-01-31T12:00:00Z"}',
+        '{"id": "q", "attributes": {"at": "x"}, "published_at": 1769860800}',
+        '{"id": "r", "attributes": {"published_at": "no member"}}',
+        '{"id": "s", "attributes": {}, "published_at": "noon"}',
+        '{"id": "t", "attributes": {"at": 1769860800.5}}',
+    ]
+    source = write_lines(tmp_path / "a.jsonl", lines)
+    summary = IngestJob(source, str(tmp_path / "out")).run(spark)
+    assert summary.publications == Counts(5, 4, 1)
+    assert stored(spark, summary.out) == [
+        ("p", NOON, "a.jsonl"),
+        ("q", NOON, "a.jsonl"),
+        ("r", None, "a.jsonl"),
+        ("t", None, "a.jsonl"),
+    ]
+    (bad,) = rejected_rows(summary.aside)
+    assert (bad["line"], bad["text"]) == (4, lines[3])
+    assert bad["reason"].startswith("published_at: 'noon' is no time; write it like 2026-")
+    named = IngestJob(source, str(tmp_path / "out"), published_at="at").run(spark)
+    assert [row[:2] for row in stored(spark, named.out)] == [
+        ("p", None),
+        ("r", None),
+        ("s", None),
+        ("t", f"{NOON}.5"),
+    ]
+
+
+def test_ingest_job_reads_the_time_of_csv_from_a_column(spark: Any, tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "a.csv", ["id,d.at", "p,2026-01-31 12:00:00", "q,"])
+    schema = declared_schema("d STRUCT<at: STRING>")
+    job = IngestJob(source, str(tmp_path / "out"), schema, published_at="d.at")
+    assert job.run(spark).rejected == 0
+    assert stored(spark, job.out) == [("p", NOON, "a.csv"), ("q", None, "a.csv")]
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_match_job_delivers_the_same_in_every_layout(
+    spark: Any, inputs: tuple[str, str, str], layout: Layout
+) -> None:
+    subscriptions, published, out = inputs
+    summary = MatchJob(subscriptions, published, out, layout=layout).run(spark)
+    used = Layout.SHARDED if layout is Layout.SHARDED else Layout.BROADCAST
+    assert (summary.layout, summary.deliveries, summary.rejected) == (used, len(TRUTH), 2)
+    assert delivered(spark, out) == TRUTH
+    places = [(row["file"], row["line"]) for row in rejected_rows(summary.aside)]
+    assert places == [(published, 6), (subscriptions, 3)]
+
+
+def test_match_job_tells_lists_and_counts(spark: Any, inputs: tuple[str, str, str]) -> None:
+    subscriptions, published, out = inputs
+    lists = MatchJob(subscriptions, published, out, output=Output.LISTS).run(spark)
+    assert lists.deliveries == len(TRUTH)
+    rows = spark.read.parquet(out).collect()
+    assert sorted((r["publication"], s) for r in rows for s in r["subscriptions"]) == TRUTH
+    assert all(row["subscriptions"] == sorted(row["subscriptions"]) for row in rows)
+    with pytest.raises(FileFormatError, match="no earlier result"):
+        MatchJob(subscriptions, published, out, output=Output.COUNTS).run(spark)
+    counts = MatchJob(subscriptions, published, f"{out}2", output=Output.COUNTS).run(spark)
+    assert counts.deliveries == len(TRUTH)
+    found = {r["subscription"]: r["publications"] for r in spark.read.parquet(counts.out).collect()}
+    assert found == Counter(subscription for _, subscription in TRUTH)
+
+
+def test_match_job_tells_the_homes_of_a_compiled_set(
+    spark: Any, inputs: tuple[str, str, str], tmp_path: Path
+) -> None:
+    subscriptions, published, out = inputs
+    compiled = str(tmp_path / "set")
+    made = CompileJob(subscriptions, compiled, homes=("r1", "r2", "r3")).run(spark)
+    home_of = {r["id"]: r["home"] for r in spark.read.parquet(f"{made.out}/members").collect()}
+    summary = MatchJob(compiled, published, out, output=Output.HOMES).run(spark)
+    rows = spark.read.parquet(out).collect()
+    reached = sorted({(publication, home_of[subscription]) for publication, subscription in TRUTH})
+    assert sorted((row["publication"], row["home"]) for row in rows) == reached
+    assert summary.deliveries == len(reached)
+    for source, output, said in (
+        (compiled, Output.PAIRS, "use --output homes"),
+        (subscriptions, Output.HOMES, "compile it first"),
+    ):
+        with pytest.raises(InputError, match=said):
+            MatchJob(source, published, f"{out}2", output=output).run(spark)
+    with pytest.raises(InputError, match="not cut into shards"):
+        MatchJob(compiled, published, out, output=Output.HOMES, layout=Layout.SHARDED).run(spark)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.attributes import Kind, Object, Scalar
+from sapwood.pipeline.compilation import CompileJob
 from sapwood.pipeline.decoding import JSONDecoder
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.jobs import compile_path
+from sapwood.pipeline.following import FollowedSet
+from sapwood.pipeline.interests import compile_path
 from sapwood.pipeline.stream import StreamJob
 from sapwood.pipeline.summaries import BatchSummary, Counts
 from tests.pipeline.samples import Pair, expected, filters, pairs, publications
@@ -197,3 +200,33 @@ def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: Any, folder: P
     assert [batch.batch for batch in again] == [1, 2]
     assert not half.exists()
     assert delivered(spark, folder) == TRUTH
+
+
+def test_a_new_version_of_a_compiled_set_holds_from_the_next_batch(
+    spark: Any, folder: Path
+) -> None:
+    compiled = str(folder / "set")
+    wanted = folder / "subscriptions.jsonl"
+
+    def compile_for(home: str) -> None:
+        line = {"id": "s", "filter": "true", "home": home}
+        wanted.write_text(json.dumps(line))
+        CompileJob(str(wanted), compiled, engine="counting").run(spark)
+
+    compile_for("r1")
+    stream, told = job(spark, folder)
+    stream = replace(stream, compiled=FollowedSet(compiled))
+    first, second = parts(2)
+    drop(folder, "a.jsonl", first)
+    query = stream.start(spark, every_s=0)
+    try:
+        query.processAllAvailable()
+        compile_for("r2")
+        drop(folder, "b.jsonl", second)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert [(batch.batch, batch.version) for batch in told] == [(0, 1), (1, 2)]
+    rows = spark.read.parquet(str(folder / "out")).select("publication", "home").collect()
+    reached = [(id_, "r1") for id_ in first] + [(id_, "r2") for id_ in second]
+    assert sorted(map(tuple, rows)) == sorted(reached)

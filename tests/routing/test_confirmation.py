@@ -6,6 +6,7 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
+from sapwood.routing.confirmation import Confirmations
 from sapwood.routing.effects import Send, Subscribed
 from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown, LinkUp, Receive
 from sapwood.routing.messages import Confirm, Subscribe, Unsubscribe
@@ -118,27 +119,47 @@ def test_confirmation_travels_from_the_far_end_back_to_the_client() -> None:
     assert overlay.answers() == [Subscribed("c", "s")]
 
 
+def test_relieved_of_what_does_not_stand_for_it_one_waits_for_its_heir_or_for_nothing() -> None:
+    confirmations = Confirmations()
+    for link in ("r2", "r3"):
+        confirmations.link_up(link)
+        confirmations.sent[link] = {"wide": 1, "heir": 2, "known": 3}
+    confirmations.confirm("r2", "known", 3)
+    for key in ("stays", "nothing", "next", "confirmed"):
+        confirmations.expect(key, "r2", "wide")
+    confirmations.expect("both", "r2", "other")
+    confirmations.expect("both", "r3", "wide")
+    heirs = {"stays": "wide", "nothing": None, "next": "heir", "confirmed": "known", "both": None}
+    assert confirmations.relieve("r2", heirs.__getitem__) == ["nothing", "confirmed"]
+    assert confirmations.waiting["r2"] == {"wide": {"stays": None}, "heir": {"next": None}}
+    assert confirmations.awaited == {
+        "stays": {"r2": "wide"},
+        "next": {"r2": "heir"},
+        "both": {"r3": "wide"},
+    }
+
+
 def test_confirmation_state_is_checked_by_validate() -> None:
     router = linked_router()
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
-    router.confirmations.sent["r2"]["stranger"] = 1
+    router.subscriptions.confirmations.sent["r2"]["stranger"] = 1
     with pytest.raises(InvariantError, match="numbers"):
         router.validate()
-    del router.confirmations.sent["r2"]["stranger"]
-    router.confirmations.confirmed["r2"].add("stranger")
+    del router.subscriptions.confirmations.sent["r2"]["stranger"]
+    router.subscriptions.confirmations.confirmed["r2"].add("stranger")
     with pytest.raises(InvariantError, match="not propagated"):
         router.validate()
-    router.confirmations.confirmed["r2"].clear()
-    router.confirmations.awaited.clear()
+    router.subscriptions.confirmations.confirmed["r2"].clear()
+    router.subscriptions.confirmations.awaited.clear()
     with pytest.raises(InvariantError, match="awaited"):
         router.validate()
-    router.confirmations.waiting["r2"].clear()
-    router.confirmations.waiting["r2"]["stranger"] = {"r1.0.1": None}
+    router.subscriptions.confirmations.waiting["r2"].clear()
+    router.subscriptions.confirmations.waiting["r2"]["stranger"] = {"r1.0.1": None}
     with pytest.raises(InvariantError, match="stranger"):
         router.validate()
-    router.confirmations.waiting["r2"] = {"r1.0.1": {}}
+    router.subscriptions.confirmations.waiting["r2"] = {"r1.0.1": {}}
     with pytest.raises(InvariantError, match="nobody"):
         router.validate()
-    del router.confirmations.confirmed["r2"]
+    del router.subscriptions.confirmations.confirmed["r2"]
     with pytest.raises(InvariantError, match="other links"):
         router.validate()

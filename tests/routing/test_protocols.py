@@ -12,13 +12,31 @@ from tests.routing.wiring import LINE, Wiring
 
 
 def test_catalogue_names_are_the_protocols_names() -> None:
-    assert tuple(sorted(PROTOCOLS)) == tuple(sorted(wiring.PROTOCOLS))
+    assert sorted(PROTOCOLS) == sorted((*wiring.PROTOCOLS, *wiring.ADVERTISED))
     assert all(PROTOCOLS[name].name == name and PROTOCOLS[name].exact for name in PROTOCOLS)
 
 
 def test_unknown_protocol_is_an_error_with_the_known_names() -> None:
     with pytest.raises(UnknownNameError, match="known: covering, identity, simple, flooding"):
         protocol("gossip")
+
+
+def test_covering_takes_the_name_of_a_pair_of_graph_and_index() -> None:
+    chosen = protocol("covering:flat-8,counting")
+    assert (chosen.name, chosen.exact) == ("covering:flat-8,counting", True)
+    assert "flat-8,counting" in chosen.summary
+
+
+@pytest.mark.parametrize("pair", ["flat-1", "flat-1,columnr", ""])
+def test_unknown_pair_of_covering_is_an_error_with_the_known_pairs(pair: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"known: flat-1,columnar, .*poset, forest"):
+        protocol(f"covering:{pair}")
+
+
+@pytest.mark.parametrize("name", ["covering,flat-1", "simple:flat-1,columnar"])
+def test_only_covering_takes_a_pair(name: str) -> None:
+    with pytest.raises(UnknownNameError, match="no protocol is called"):
+        protocol(name)
 
 
 def test_each_protocol_saves_messages_over_the_one_before() -> None:
@@ -30,3 +48,37 @@ def test_each_protocol_saves_messages_over_the_one_before() -> None:
             overlay.subscribe("r1", "c", f"s{i}", text)
         counts[name] = overlay.sent(Subscribe)
     assert counts == {"flooding": 0, "simple": 10, "identity": 8, "covering": 4}
+
+
+def test_advertisements_go_with_any_pair_that_finds_covers() -> None:
+    name = "advertisement+covering:flat-1,columnar"
+    found = protocol(name)
+    assert found.name == name
+    assert found.advertised
+    assert "only to where it is advertised" in found.summary
+    assert [one.name for one in PROTOCOLS.values() if one.advertised] == [
+        "advertisement+covering",
+        "advertisement+identity",
+        "advertisement",
+    ]
+    for wrong in ("advertisement+flooding", "advertisement+", "advertisement+advertisement"):
+        with pytest.raises(UnknownNameError):
+            protocol(wrong)
+
+
+def test_advertisements_save_messages_where_little_is_advertised() -> None:
+    counts = {}
+    for name in ("simple", "advertisement", "advertisement+identity", "advertisement+covering"):
+        overlay = Wiring(name, LINE)
+        overlay.attach("r1", "c")
+        overlay.attach("r3", "p")
+        overlay.advertise("r3", "p", "promise", "a > 0 and not exists b")
+        for i, text in enumerate(["a > 1", "a > 1", "a > 2", "a > 3", "b = 1", "c = 1 and b > 0"]):
+            overlay.subscribe("r1", "c", f"s{i}", text)
+        counts[name] = overlay.sent(Subscribe)
+    assert counts == {
+        "simple": 12,
+        "advertisement": 8,
+        "advertisement+identity": 6,
+        "advertisement+covering": 2,
+    }

@@ -100,7 +100,9 @@ def test_router_delivers_nothing_after_unsubscribe_or_detach() -> None:
     assert router.handle(DetachClient("c"), 0.0) == []
     router.handle(AttachClient("d"), 0.0)
     assert router.handle(ClientPublish("d", DEAR), 0.0) == [Accepted("d", "p1")]
-    assert router.table_sizes() == {"local": 0, "received": 0, "propagated": 0, "unconfirmed": 0}
+    assert router.table_sizes() == dict.fromkeys(
+        ("local", "received", "propagated", "advertisements", "unconfirmed"), 0
+    )
 
 
 def test_router_detach_says_nothing_to_the_client_when_a_cover_goes() -> None:
@@ -239,17 +241,20 @@ def test_router_validate_notices_a_damaged_table() -> None:
     router = router_with_client()
     router.handle(LinkUp("r2"), 0.0)
     router.handle(ClientSubscribe("c", "s", WANTED), 0.0)
-    entry = router.tables.clients.by_client["c"].pop("s")
-    with pytest.raises(InvariantError, match="differ"):
+    entry = router.subscriptions.entries.by_client["c"].pop("s")
+    with pytest.raises(InvariantError, match="entries and the keys differ"):
         router.validate()
-    router.tables.clients.by_client["c"]["s"] = entry
-    router.tables.clients.index.remove(entry.key)
+    router.subscriptions.entries.by_client["c"]["s"] = entry
+    router.tables.local.remove(entry.key)
     with pytest.raises(InvariantError, match="clients' index holds 0"):
         router.validate()
-    router.tables.clients.index.add(entry.key, OTHER)
+    router.tables.local.add(entry.key, OTHER)
     with pytest.raises(InvariantError, match="lost or changed"):
         router.validate()
     router.tables.received.clear()
+    with pytest.raises(InvariantError, match="of other links"):
+        router.validate()
+    router.subscriptions.entries.received.clear()
     with pytest.raises(InvariantError, match="links and received"):
         router.validate()
 

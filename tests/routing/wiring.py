@@ -9,18 +9,22 @@ from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import (
     Accepted,
+    Advertised,
     CloseLink,
     Deliver,
     Effect,
     Refused,
     Send,
     Subscribed,
+    Unadvertised,
     Unsubscribed,
 )
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientUnadvertise,
     ClientUnsubscribe,
     DetachClient,
     Input,
@@ -104,6 +108,14 @@ class Wiring:
         self.give(name, ClientUnsubscribe(client, subscription))
         self.settle()
 
+    def advertise(self, name: str, client: str, advertisement: str, text: str) -> None:
+        self.give(name, ClientAdvertise(client, advertisement, parse_filter(text)))
+        self.settle()
+
+    def unadvertise(self, name: str, client: str, advertisement: str) -> None:
+        self.give(name, ClientUnadvertise(client, advertisement))
+        self.settle()
+
     def publish(self, name: str, client: str, publication: str, **attributes: object) -> None:
         self.give(name, ClientPublish(client, Publication(publication, attributes)))
         self.settle()
@@ -121,12 +133,15 @@ class Wiring:
         """How many messages of a kind were put on links."""
         return sum(isinstance(e, Send) and isinstance(e.message, kind) for _, e in self.log)
 
-    def answers(self) -> list[Subscribed | Unsubscribed | Accepted | Refused]:
+    def answers(
+        self,
+    ) -> list[Subscribed | Unsubscribed | Advertised | Unadvertised | Accepted | Refused]:
         """What clients were told, deliveries aside."""
-        kinds = Subscribed | Unsubscribed | Accepted | Refused
+        kinds = Subscribed | Unsubscribed | Advertised | Unadvertised | Accepted | Refused
         return [effect for _, effect in self.log if isinstance(effect, kinds)]
 
 
 LINE = (("r1", "r2"), ("r2", "r3"))
 STAR = (("r1", "r2"), ("r1", "r3"), ("r1", "r4"))
 PROTOCOLS = ("flooding", "simple", "identity", "covering")
+ADVERTISED = ("advertisement", "advertisement+identity", "advertisement+covering")

@@ -94,7 +94,7 @@ async def test_an_offered_link_that_is_declined_is_no_link() -> None:
         assert broker.roster.links == {}
         await raw.close()
         await soon(broker.roster.until(lambda: not broker.roster.offered))
-        assert broker.router.links == {}
+        assert broker.router.subscriptions.links == {}
 
 
 async def test_a_neighbor_that_establishes_two_links_keeps_the_first() -> None:

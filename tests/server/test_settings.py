@@ -45,6 +45,7 @@ def test_a_setting_out_of_range_is_refused_by_its_option(given: dict[str, Any], 
     ("given", "named"),
     [
         ({"protocol": "coverin"}, "no protocol is called 'coverin'; did you mean 'covering'?"),
+        ({"protocol": "covering:flat-1"}, "no covering is called 'flat-1'"),
         ({"engine": "countin"}, "no engine is called 'countin'; did you mean 'counting'?"),
     ],
 )

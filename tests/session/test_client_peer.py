@@ -14,8 +14,10 @@ from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientUnadvertise,
     ClientUnsubscribe,
 )
 from sapwood.session.client_peer import ClientPeer
@@ -23,6 +25,9 @@ from sapwood.session.connection import Connection
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.messages import (
     AcceptedReply,
+    AdvertisedReply,
+    AdvertisementRefused,
+    AdvertiseRequest,
     Delivery,
     LinkEstablished,
     Message,
@@ -31,6 +36,8 @@ from sapwood.wire.messages import (
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
+    UnadvertisedReply,
+    UnadvertiseRequest,
     UnsubscribedReply,
     UnsubscribeRequest,
 )
@@ -86,6 +93,31 @@ def test_a_withdrawal_becomes_an_input() -> None:
     assert meeting.peer.interpret(UnsubscribeRequest("s1")) == ClientUnsubscribe("c1", "s1")
     meeting.peer.unsubscribed("s1")
     assert meeting.heard() == [UnsubscribedReply("s1")]
+
+
+def test_an_advertisement_and_its_withdrawal_become_inputs() -> None:
+    meeting = Meeting()
+    promised = meeting.peer.interpret(AdvertiseRequest("a1", "a = 1"))
+    assert promised == ClientAdvertise("c1", "a1", parse_filter("a = 1"))
+    withdrawn = meeting.peer.interpret(UnadvertiseRequest("a1"))
+    assert withdrawn == ClientUnadvertise("c1", "a1")
+    meeting.peer.advertised("a1")
+    meeting.peer.unadvertised("a1")
+    assert meeting.heard() == [AdvertisedReply("a1"), UnadvertisedReply("a1")]
+
+
+def test_what_cannot_be_advertised_is_refused() -> None:
+    meeting = Meeting()
+    assert meeting.peer.interpret(AdvertiseRequest("a1", "a =")) is None
+    (refused,) = meeting.heard()
+    assert isinstance(refused, AdvertisementRefused)
+    assert "at position" in refused.reason
+    meeting.peer.refused(ClientAdvertise("c1", "a2", parse_filter("a = 1")), "taken")
+    meeting.peer.refused(ClientUnadvertise("c1", "a3"), "unknown")
+    assert meeting.heard() == [
+        AdvertisementRefused("a2", "taken"),
+        AdvertisementRefused("a3", "unknown"),
+    ]
 
 
 def test_a_publication_becomes_an_input_and_its_bytes_are_remembered() -> None:

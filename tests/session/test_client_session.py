@@ -8,18 +8,28 @@ from msgspec import Raw
 from sapwood import parse_filter
 from sapwood.errors import ConnectionLostError, InvariantError
 from sapwood.model.publication import Publication
-from sapwood.routing.inputs import ClientPublish, ClientSubscribe, ClientUnsubscribe, Input
+from sapwood.routing.inputs import (
+    ClientAdvertise,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnadvertise,
+    ClientUnsubscribe,
+    Input,
+)
 from sapwood.session.client_peer import ClientPeer
 from sapwood.session.client_session import ClientSession, Delivery
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
     AcceptedReply,
+    AdvertisedReply,
+    AdvertisementRefused,
     GoodbyeCode,
     Message,
     PublicationRefused,
     SubscribedReply,
     SubscriptionRefused,
+    UnadvertisedReply,
     UnsubscribedReply,
 )
 from sapwood.wire.messages import (
@@ -270,3 +280,62 @@ def test_an_id_is_wanted_once() -> None:
 def test_bytes_without_a_connection_are_refused() -> None:
     with pytest.raises(ConnectionLostError):
         list(new_session().receive(b"", 0.0))
+
+
+PROMISE = ClientAdvertise("c1", "a", parse_filter("n > 0"))
+
+
+def test_an_advertisement_is_asked_for_and_withdrawn_like_a_subscription() -> None:
+    session, home = new_session(), Home()
+    session.advertise("a", "n > 0")
+    session.advertise("b", "n > 1")
+    assert session.unadvertise("b") is False
+    with pytest.raises(InvariantError, match="is there already"):
+        session.advertise("a", "n > 2")
+    peer, _ = home.connect(session)
+    assert asked(session, peer) == [PROMISE]
+    peer.advertised("a")
+    assert answered(peer, session) == [AdvertisedReply("a")]
+    assert session.unadvertise("a")
+    assert session.unadvertise("a")
+    assert asked(session, peer) == [ClientUnadvertise("c1", "a")]
+    peer.unadvertised("a")
+    assert answered(peer, session) == [UnadvertisedReply("a")]
+    session.advertise("a", "n > 0")
+    assert asked(session, peer) == [PROMISE]
+
+
+def test_publications_wait_after_coming_back_until_the_advertisements_are_answered() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.advertise("a", "n > 0")
+    session.advertise("b", "n > 5")
+    session.publish(body(1))
+    assert len(asked(session, peer)) == 3, "nothing waits on the connection of the request"
+    home.lose(session, peer)
+    session.publish(body(2))
+    peer, _ = home.connect(session)
+    session.publish(body(3))
+    assert [type(request) for request in asked(session, peer)] == [ClientAdvertise] * 2
+    peer.advertised("a")
+    answered(peer, session)
+    assert asked(session, peer) == []
+    peer.refused(ClientAdvertise("c1", "b", parse_filter("n > 5")), "no")
+    assert answered(peer, session) == [AdvertisementRefused("b", "no")]
+    session.publish(body(4))
+    published = [r.publication.id for r in asked(session, peer) if isinstance(r, ClientPublish)]
+    assert published == ["p2", "p3", "p4"], "the broker had read the first"
+    home.lose(session, peer)
+    peer, _ = home.connect(session)
+    assert [r for r in asked(session, peer) if isinstance(r, ClientAdvertise)] == [PROMISE]
+
+
+def test_what_was_being_unadvertised_is_withdrawn_with_the_connection() -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    session.advertise("a", "n > 0")
+    session.unadvertise("a")
+    assert home.lose(session, peer) == [UnadvertisedReply("a")]
+    peer, _ = home.connect(session)
+    session.publish(body(1))
+    assert [type(request) for request in asked(session, peer)] == [ClientPublish]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
-from sapwood.simulation.divergence import divergences, leaks
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
@@ -17,6 +18,7 @@ from sapwood.simulation.simulator import Outcome, router_maker, simulate
 from sapwood.simulation.world import MakeRouter, World
 
 PROTOCOLS = ("flooding", "simple", "identity", "covering")
+ADVERTISED = ("advertisement", "advertisement+identity", "advertisement+covering")
 INPUTS_MAX = 200_000
 """Far more than any scenario of these tests needs: a loop ends as an error soon."""
 
@@ -50,15 +52,16 @@ def run_with(
     That costs ten times the run itself, so that most runs look only when all is at rest.
     """
     outcome = simulate(scenario, make_router, validate=watched, inputs_max=INPUTS_MAX)
-    judgment = judge_world(outcome.world, outcome.stuck)
+    judgment = judge_world(outcome.world, outcome.stuck, protocol)
     metrics = measure(outcome, judgment, protocol=protocol, engine="counting", seed=scenario.seed)
     pairs = sorted((d.publication, d.subscription) for d in outcome.world.history.deliveries)
     return Trial(outcome, judgment, metrics, pairs)
 
 
-def judge_world(world: World, stuck: tuple[str, ...] = ()) -> Judgment:
+def judge_world(world: World, stuck: tuple[str, ...] = (), protocol: str = "covering") -> Judgment:
     """The oracle's judgment on a world at rest."""
-    return judge(world.history, world.network.delay_max_s, stuck=stuck)
+    advertised = protocol_named(protocol).advertised
+    return judge(world.history, world.network.delay_max_s, stuck=stuck, advertised=advertised)
 
 
 def faults_found(trial: Trial, make_router: MakeRouter) -> dict[str, int]:
@@ -74,11 +77,19 @@ def faults_found(trial: Trial, make_router: MakeRouter) -> dict[str, int]:
         "duplicated": judgment.duplicated.count,
         "reordered": judgment.reordered.count,
         "stuck": len(judgment.stuck),
+        "admitted": len(judgment.admitted),
+        "rebuffed": len(judgment.rebuffed),
         "closed": world.tally.links_closed,
+        "strayed": len(strayed(world, trial.metrics.protocol)),
         "diverged": len(divergences(world, make_router, PROBES)),
         "leaked": len(leaks(world, make_router)),
     }
     return {word: count for word, count in words.items() if count}
+
+
+def strayed(world: World, protocol: str) -> tuple[str, ...]:
+    """Subscriptions that no advertisement asks for, where one has to."""
+    return strays(world) if protocol_named(protocol).advertised else ()
 
 
 def assert_right(scenario: Scenario, protocol: str, *, watched: bool = False) -> Trial:
@@ -106,6 +117,11 @@ def publications(
 def subscribe(world: World, home: str, id_: str, wanted: str, client: str = "ann") -> None:
     """Let a client of a world subscribe, now."""
     world.subscribe(SubscriptionName(home, client, id_), parse_filter(wanted))
+
+
+def advertise(world: World, home: str, id_: str, promised: str, client: str = "bob") -> None:
+    """Let a client of a world advertise, now."""
+    world.advertise(AdvertisementName(home, client, id_), parse_filter(promised))
 
 
 def publish(world: World, home: str, id_: str, client: str = "bob", **attributes: object) -> bool:

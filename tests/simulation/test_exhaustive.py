@@ -14,10 +14,17 @@ import pytest
 
 from sapwood.language import parse_filter
 from sapwood.overlay.topology import Link, Topology
-from sapwood.simulation.history import SubscriptionName
+from sapwood.simulation.history import AdvertisementName, SubscriptionName
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import World
-from tests.simulation.helpers import PROTOCOLS, judge_world, publish, subscribe
+from tests.simulation.helpers import (
+    PROTOCOLS,
+    advertise,
+    judge_world,
+    publish,
+    strayed,
+    subscribe,
+)
 
 HOP_S = 1.0
 PAUSES = (0.5 * HOP_S, 1.5 * HOP_S, None)
@@ -56,9 +63,10 @@ def homes_of_three(overlay: Topology) -> list[tuple[str, ...]]:
     ]
 
 
-def schedules(overlay: Topology) -> Iterator[tuple[dict[str, str], list[object]]]:
+def schedules(
+    overlay: Topology, operations: tuple[str, str, str] = ("wide", "narrow", "publish")
+) -> Iterator[tuple[dict[str, str], list[object]]]:
     """Every choice of homes, and every order and spacing of the three operations."""
-    operations = ("wide", "narrow", "publish")
     for homes in homes_of_three(overlay):
         for order in permutations(operations):
             for pauses in product(PAUSES, repeat=2):
@@ -149,7 +157,71 @@ def test_every_interleaving_with_an_outage_of_each_link_is_right(
                     assert world.history.deliveries[-1].publication == "late"
 
 
-def settle_and_judge(world: World, story: object) -> None:
+ADVERTISED_WORLDS = [
+    (parents, protocol)
+    for parents in SHAPES[:3]
+    for protocol in ("advertisement", "advertisement+covering")
+]
+
+
+@pytest.mark.parametrize(("parents", "protocol"), ADVERTISED_WORLDS, ids=str)
+def test_every_interleaving_of_an_advertisement_a_subscription_and_a_publication_is_right(
+    parents: tuple[int, ...], protocol: str
+) -> None:
+    """One who published under another advertisement all the time advertises more."""
+    overlay = topology(parents)
+    for homes, script in schedules(overlay, ("advertise", "subscribe", "publish")):
+        world = World(overlay, router_maker(protocol), validate=False)
+        subscribe(world, homes["subscribe"], "narrow", "x >= 3", "eve")
+        advertise(world, homes["advertise"], "some", "x >= 4")
+        world.drain()
+        for part in script:
+            match part:
+                case "advertise":
+                    advertise(world, homes["advertise"], "more", "x >= 1")
+                case "subscribe":
+                    subscribe(world, homes["subscribe"], "wide", "x >= 1")
+                case "publish":
+                    publish(world, homes["advertise"], "p", x=5)
+                    publish(world, homes["advertise"], "q", x=2)
+                    publish(world, homes["publish"], "r", "eve", x=2)
+                case pause:
+                    let_pass(world, pause)
+        settle_and_judge(world, (homes, script), protocol)
+
+
+@pytest.mark.parametrize(("parents", "protocol"), ADVERTISED_WORLDS, ids=str)
+def test_every_interleaving_of_a_withdrawn_advertisement_and_a_withdrawn_cover_is_right(
+    parents: tuple[int, ...], protocol: str
+) -> None:
+    overlay = topology(parents)
+    for homes, script in schedules(overlay, ("unadvertise", "wide", "publish")):
+        world = World(overlay, router_maker(protocol), validate=False)
+        wide = SubscriptionName(homes["wide"], "ann", "wide")
+        world.subscribe(wide, WIDE)
+        subscribe(world, homes["wide"], "narrow", "x >= 3", "eve")
+        advertise(world, homes["unadvertise"], "a", "x >= 1")
+        advertise(world, homes["publish"], "a", "x >= 4", "joe")
+        world.drain()
+        for part in script:
+            match part:
+                case "unadvertise":
+                    world.unadvertise(AdvertisementName(homes["unadvertise"], "bob", "a"))
+                case "wide":
+                    world.unsubscribe(wide)
+                case "publish":
+                    publish(world, homes["unadvertise"], "p", x=5)
+                    publish(world, homes["publish"], "q", "joe", x=5)
+                case pause:
+                    let_pass(world, pause)
+        settle_and_judge(world, (homes, script), protocol)
+        reached = [d.publication for d in world.history.deliveries if d.subscription.id == "narrow"]
+        accepted = world.history.publications["p"].accepted is not None
+        assert sorted(reached) == (["p", "q"] if accepted else ["q"]), (homes, script)
+
+
+def settle_and_judge(world: World, story: object, protocol: str = "covering") -> None:
     world.drain()
-    judgment = judge_world(world, world.history.unanswered())
+    judgment = judge_world(world, world.history.unanswered(), protocol)
     assert judgment.is_clean, (story, judgment)
+    assert strayed(world, protocol) == (), story

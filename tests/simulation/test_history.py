@@ -3,7 +3,13 @@ from __future__ import annotations
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
-from sapwood.simulation.history import ClientName, History, Moment, SubscriptionName
+from sapwood.simulation.history import (
+    AdvertisementName,
+    ClientName,
+    History,
+    Moment,
+    SubscriptionName,
+)
 
 LINE = Topology(("a", "b", "c"), (Link("a", "b"), Link("b", "c")))
 ANN = ClientName("a", "ann")
@@ -142,3 +148,35 @@ def test_a_link_that_never_was_down_has_nothing_to_join() -> None:
     history = History(LINE)
     history.link_joined(0.0, "a", "b")
     assert history.outages == {}
+
+
+def test_advertisements_have_lives_of_their_own_beside_subscriptions_of_the_same_name() -> None:
+    history = History(LINE)
+    promise = AdvertisementName(*S1)
+    assert promise.owner == S1.owner
+    history.subscribe(0.0, S1, WANTED)
+    history.advertise(0.0, promise, OTHER)
+    assert history.unanswered() == ("a/ann/s1: x > 1", "advertisement a/ann/s1: x > 2")
+    history.advertised(1.0, promise)
+    assert list(history.owed) == [S1]
+    assert history.live_advertisements() == [(promise, OTHER)]
+    history.unadvertise(2.0, promise)
+    assert list(history.owed) == [S1, promise]
+    assert history.live_advertisements() == []
+    history.unadvertised(3.0, promise)
+    (epoch,) = history.advertisements[promise]
+    assert epoch.confirmed is not None
+    assert epoch.leaving is not None
+    assert epoch.left is not None
+    assert epoch.confirmed < epoch.leaving < epoch.left
+
+
+def test_gone_ends_advertisements_as_well() -> None:
+    history = History(LINE)
+    promise = AdvertisementName("a", "ann", "a1")
+    history.advertise(0.0, promise, WANTED)
+    history.gone(1.0, "a", "ann")
+    assert history.live_advertisements() == []
+    assert history.owed == {}
+    history.advertised(2.0, AdvertisementName("c", "eve", "a1"))
+    assert list(history.advertisements) == [promise]

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from sapwood.language import parse_filter
 from sapwood.overlay.shapes import parse_topology
 from sapwood.simulation.metrics import Delays, LinkUse, link_use, quantiles
 from sapwood.simulation.scenario import CrashRouter, Scenario, Step, subscribe_then_publish
@@ -42,6 +43,29 @@ def test_measure_counts_what_happened() -> None:
     assert metrics.verdicts.must == 2
     assert metrics.verdicts.checked_publications == 2
     assert metrics.verdicts.diverged is None
+
+
+def test_measure_counts_what_advertisements_cost_and_save() -> None:
+    scenario = subscribe_then_publish(
+        "promised",
+        LINE,
+        subscriptions(("s1", "x > 1", "r3"), ("s2", "x > 1", "r4"), ("s3", "y = 1", "r1")),
+        publications(("p1", {"x": 2}, "r2"), ("p2", {"x": 0}, "r2")),
+        advertisements=[("a1", parse_filter("x > 0 and not exists y"), "r2")],
+    )
+    metrics = run(scenario, "advertisement+identity").metrics
+    assert metrics.advertisements == 1
+    assert metrics.refused == 1
+    assert metrics.messages == {
+        "advertise": 3,
+        "confirm": 2,
+        "confirmadvertisement": 3,
+        "publish": 2,
+        "subscribe": 2,
+    }
+    assert metrics.tables["r2"]["received"] == 1
+    assert [metrics.tables[name]["advertisements"] for name in metrics.tables] == [1] * 4
+    assert (metrics.verdicts.admitted, metrics.verdicts.rebuffed) == (0, 0)
 
 
 def test_measure_finds_needless_crossings_only_where_publications_flood() -> None:

@@ -28,6 +28,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import Confirm, Publish, Subscribe, Unsubscribe
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.protocol import Change
+from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import router_maker
@@ -41,8 +42,10 @@ SEEDS_MAX = 100
 class Mutant(Router):
     """A router that does not check itself; its defects are in `spoil`."""
 
+    protocol_used = protocol("covering")
+
     def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, "covering", "counting", incarnation)
+        super().__init__(name, self.protocol_used, "counting", incarnation)
         self.handled = 0
 
     def handle(self, event: Input, now: float) -> list[Effect]:
@@ -92,7 +95,7 @@ class ForwardsBack(Mutant):
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         match event:
             case Receive(neighbor, Publish() as message) if (
-                message.hops < 3 and neighbor in self.links
+                message.hops < 3 and neighbor in self.subscriptions.links
             ):
                 return [*effects, Send(neighbor, replace(message, hops=message.hops + 1))]
         return effects
@@ -117,30 +120,40 @@ class ForgetsToUncover(Mutant):
         return [effect for effect in effects if effect not in forgotten]
 
 
-class CoversTooMuch(Mutant):
-    """Any subscription on the same attributes counts as a cover."""
-
-    def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, incarnation)
-        self.protocol = replace(self.protocol, propagation=WrongCovering)
-
-
 class WrongCovering(Covering):
     """Takes a filter that intersects for one that covers."""
 
-    __slots__ = ()
+    __slots__ = ("swallowed",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.swallowed: dict[str, str] = {}
 
     def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
         for other, known in self.propagated.items():
             if known.attributes == filter.attributes and known.intersects(filter):
-                self._filters[key] = filter
-                self._representatives[key] = other
-                self._dependents[other][key] = None
+                self.swallowed[key] = other
                 return Change()
         return super().add(key, filter)
 
+    def remove(self, key: str) -> Change:
+        known = self.swallowed.pop(key, None) is None
+        return super().remove(key) if known else Change()
+
+    def representative(self, key: str) -> str | None:
+        cover = self.swallowed.get(key)
+        if cover is None:
+            return super().representative(key)
+        return cover if cover in self.propagated else None
+
     def validate(self, candidates: Mapping[str, Filter]) -> None:
         """Look away."""
+
+
+class CoversTooMuch(Mutant):
+    """Any subscription on the same attributes counts as a cover."""
+
+    protocol_used = replace(protocol("covering"), propagation=WrongCovering)
 
 
 class DeliversEverything(Mutant):
@@ -148,7 +161,7 @@ class DeliversEverything(Mutant):
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         return [
-            replace(e, subscriptions=tuple(sorted(self.tables.clients.by_client[e.client])))
+            replace(e, subscriptions=tuple(sorted(self.subscriptions.entries.by_client[e.client])))
             if isinstance(e, Deliver)
             else e
             for e in effects
@@ -168,7 +181,9 @@ class ForgetsDepartures(Mutant):
     """A client that left is still there."""
 
     def handle(self, event: Input, now: float) -> list[Effect]:
-        known = isinstance(event, AttachClient) and event.client in self.tables.clients.by_client
+        known = (
+            isinstance(event, AttachClient) and event.client in self.subscriptions.entries.by_client
+        )
         return [] if known or isinstance(event, DetachClient) else super().handle(event, now)
 
 

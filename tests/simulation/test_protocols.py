@@ -13,11 +13,22 @@ from sapwood.model.subscription import Subscription
 from sapwood.overlay.shapes import parse_topology
 from sapwood.simulation.scenario import Scenario, subscribe_then_publish
 from sapwood.simulation.swarm import Mixture, draw_filter, draw_record, draw_scenario
-from tests.simulation.helpers import PROTOCOLS, assert_right, run
+from tests.simulation.helpers import ADVERTISED, PROTOCOLS, assert_right, run
 from tests.simulation.recipes import NAMED, NARROW, uncover_under_traffic
 
 SHAPES = ("line:1", "line:2", "line:9", "star:9", "tree:15", "tree:13:3", "random:12")
 SWARM_SEEDS = 100
+COVERING_PAIRS = (
+    "flat-1,columnar",
+    "flat-8,counting",
+    "flat-1,kdtree",
+    "flat-1,sfc-hilbert",
+    "flat-1,sfc-z-cubes",
+    "dense,reference",
+    "poset",
+    "forest",
+)
+ADVERTISING = Mixture(advertisements=True)
 
 
 def calm(shape: str, seed: int, subscriptions: int = 30, publications: int = 25) -> Scenario:
@@ -51,6 +62,15 @@ def test_protocols_deliver_the_same_pairs(shape: str) -> None:
     assert all(pairs == outcomes["flooding"] for pairs in outcomes.values())
 
 
+@pytest.mark.parametrize("pair", COVERING_PAIRS)
+def test_covering_is_right_whatever_finds_the_covers(pair: str) -> None:
+    protocol = f"covering:{pair}"
+    trial = assert_right(calm("tree:7", seed=7), protocol)
+    assert trial.pairs == run(calm("tree:7", seed=7), "flooding").pairs
+    for seed in range(2):
+        assert_right(draw_scenario(seed, Mixture(faults=False)), protocol)
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("recipe", NAMED, ids=lambda recipe: recipe.__name__)
 def test_protocols_are_right_in_situations_with_a_name(
@@ -76,6 +96,31 @@ def test_protocols_are_right_under_churn(protocol: str) -> None:
 def test_protocols_are_right_under_churn_and_faults(protocol: str) -> None:
     for seed in range(SWARM_SEEDS):
         assert_right(draw_scenario(seed), protocol)
+
+
+@pytest.mark.parametrize("protocol", ADVERTISED)
+def test_protocols_that_route_by_advertisements_are_right_under_churn_and_faults(
+    protocol: str,
+) -> None:
+    for seed in range(SWARM_SEEDS // 3):
+        assert_right(draw_scenario(seed, ADVERTISING), protocol)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_protocols_that_route_without_advertisements_enforce_them(protocol: str) -> None:
+    for seed in range(SWARM_SEEDS // 10):
+        trial = assert_right(draw_scenario(seed, ADVERTISING), protocol)
+        kinds = {"advertise", "unadvertise", "confirmadvertisement"}
+        assert kinds.isdisjoint(trial.metrics.messages)
+
+
+@pytest.mark.parametrize("protocol", ADVERTISED)
+def test_routers_that_route_by_advertisements_are_right_after_every_single_input(
+    protocol: str,
+) -> None:
+    for seed in range(SWARM_SEEDS, SWARM_SEEDS + 8):
+        mixture = Mixture(actions_max=15, advertisements=True)
+        assert_right(draw_scenario(seed, mixture), protocol, watched=True)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -107,4 +152,20 @@ def test_the_swarm_reaches_what_it_is_there_to_reach() -> None:
         reached["unsent"] += metrics.unsent
         reached["unsubscribe"] += metrics.messages.get("unsubscribe", 0)
         reached["outages"] += len(trial.outcome.world.history.outages)
+    assert all(count >= 50 for count in reached.values()), reached
+
+
+def test_the_swarm_of_those_who_advertise_reaches_what_it_is_there_to_reach() -> None:
+    reached = dict.fromkeys(
+        ("must", "may", "deliveries", "lost", "refused", "unsubscribe", "unadvertise"), 0
+    )
+    for seed in range(SWARM_SEEDS // 4):
+        metrics = run(draw_scenario(seed, ADVERTISING), "advertisement").metrics
+        reached["must"] += metrics.verdicts.must
+        reached["may"] += metrics.verdicts.may
+        reached["deliveries"] += metrics.deliveries
+        reached["lost"] += metrics.messages_lost
+        reached["refused"] += metrics.refused
+        reached["unsubscribe"] += metrics.messages.get("unsubscribe", 0)
+        reached["unadvertise"] += metrics.messages.get("unadvertise", 0)
     assert all(count >= 50 for count in reached.values()), reached

@@ -6,11 +6,12 @@ from sapwood.errors import InputError, UnknownNameError
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.scenario import (
     PUBLISHER,
     SUBSCRIBER,
     Action,
+    AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -20,6 +21,7 @@ from sapwood.simulation.scenario import (
     Scenario,
     Step,
     SubscribeAction,
+    UnadvertiseAction,
     UnsubscribeAction,
     Until,
     WaitAction,
@@ -61,6 +63,34 @@ def test_subscribe_then_publish_confirms_everything_before_the_first_publication
         (PublishAction(ClientName("b", PUBLISHER), Publication("p2", {})), 0.5),
         (WaitAction(Until.QUIET), 0.0),
     ]
+
+
+def test_subscribe_then_publish_lets_publishers_advertise_first() -> None:
+    promised = parse_filter("x > 0")
+    scenario = subscribe_then_publish(
+        "promises",
+        PAIR,
+        subscriptions(("s1", "true", "a")),
+        publications(("p1", {"x": 1}, "b")),
+        advertisements=[("a1", promised, "b"), ("a2", promised, None)],
+    )
+    first, second, third = (step.action for step in scenario.steps[:3])
+    assert first == AdvertiseAction(AdvertisementName("b", PUBLISHER, "a1"), promised)
+    assert isinstance(second, AdvertiseAction)
+    assert isinstance(third, SubscribeAction)
+
+
+def test_subscribe_then_publish_lets_those_advertise_everything_who_publish() -> None:
+    scenario = subscribe_then_publish(
+        "promises",
+        PAIR,
+        [],
+        publications(("p1", {}, "b"), ("p2", {}, "b")),
+        advertisements=None,
+    )
+    promises = [s.action for s in scenario.steps if isinstance(s.action, AdvertiseAction)]
+    name = AdvertisementName("b", PUBLISHER, "everything")
+    assert promises == [AdvertiseAction(name, parse_filter("true"))]
 
 
 def test_subscribe_then_publish_counts_faults_from_the_first_publication() -> None:
@@ -143,6 +173,8 @@ def test_a_step_comes_after_the_one_before(after: float) -> None:
         SubscribeAction(SubscriptionName("c", "ann", "s"), parse_filter("true")),
         UnsubscribeAction(SubscriptionName("c", "ann", "s")),
         PublishAction(ClientName("c", "ann"), NEWS),
+        AdvertiseAction(AdvertisementName("c", "ann", "a"), parse_filter("true")),
+        UnadvertiseAction(AdvertisementName("c", "ann", "a")),
         DetachAction(ClientName("c", "ann")),
         FailLink("a", "c"),
         ReturnLink("c", "a"),

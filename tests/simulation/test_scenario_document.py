@@ -9,9 +9,10 @@ from sapwood.errors import InputError, UnknownNameError
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
+    AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -21,6 +22,7 @@ from sapwood.simulation.scenario import (
     Scenario,
     Step,
     SubscribeAction,
+    UnadvertiseAction,
     UnsubscribeAction,
     Until,
     WaitAction,
@@ -43,6 +45,8 @@ EVERYTHING = Scenario(
         Step(CrashRouter("b")),
         Step(ReturnRouter("b")),
         Step(UnsubscribeAction(SubscriptionName("a", "ann", "s"))),
+        Step(AdvertiseAction(AdvertisementName("a", "ann", "a"), parse_filter("x  >  0"))),
+        Step(UnadvertiseAction(AdvertisementName("a", "ann", "a"))),
         Step(DetachAction(ANN)),
     ),
     seed=7,

@@ -10,14 +10,24 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.divergence import divergences, leaks
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import MakeRouter, World
-from tests.simulation.helpers import INPUTS_MAX, PROTOCOLS, judge_world, publish, subscribe
+from tests.simulation.helpers import (
+    ADVERTISED,
+    INPUTS_MAX,
+    PROTOCOLS,
+    advertise,
+    judge_world,
+    publish,
+    strayed,
+    subscribe,
+)
 
 WANTED = ("x >= 1", "x >= 3", "x >= 3.0", "x between 2 and 4", "x = 5 or t = 'oak'", "exists t")
 RECORDS: tuple[dict[str, Any], ...] = ({"x": 0}, {"x": 3}, {"x": 5, "t": "elm"}, {"t": "oak"})
+PROMISES = ("true", "x >= 3", "exists t and x < 5")
 CLIENTS = ("ann", "bob")
 IDS = ("s1", "s2", "s3")
 
@@ -27,10 +37,11 @@ class NetworkMachine(RuleBasedStateMachine):
 
     world: World
     make_router: MakeRouter
+    protocol: str
     published = 0
 
     @initialize(
-        protocol=st.sampled_from(PROTOCOLS),
+        protocol=st.sampled_from((*PROTOCOLS, *ADVERTISED)),
         parents=st.lists(st.integers(0, 100), max_size=5),
         latencies=st.lists(st.sampled_from((0.0, 0.01, 0.1)), min_size=5, max_size=5),
         timing=st.sampled_from((Timing(), Timing(jitter=3.0, notice_s=0.05))),
@@ -61,6 +72,7 @@ class NetworkMachine(RuleBasedStateMachine):
             Link(names[parent % (i + 1)], names[i + 1], latencies[i])
             for i, parent in enumerate(parents)
         )
+        self.protocol = protocol
         self.make_router = router_maker(protocol)
         self.world = World(
             Topology(names, links),
@@ -91,6 +103,19 @@ class NetworkMachine(RuleBasedStateMachine):
     @rule(number=st.integers(0, 5), client=st.sampled_from(CLIENTS), id_=st.sampled_from(IDS))
     def unsubscribe(self, number: int, client: str, id_: str) -> None:
         self.world.unsubscribe(SubscriptionName(self.router(number), client, id_))
+
+    @rule(
+        number=st.integers(0, 5),
+        client=st.sampled_from(CLIENTS),
+        id_=st.sampled_from(IDS),
+        promised=st.sampled_from(PROMISES),
+    )
+    def advertise(self, number: int, client: str, id_: str, promised: str) -> None:
+        advertise(self.world, self.router(number), id_, promised, client)
+
+    @rule(number=st.integers(0, 5), client=st.sampled_from(CLIENTS), id_=st.sampled_from(IDS))
+    def unadvertise(self, number: int, client: str, id_: str) -> None:
+        self.world.unadvertise(AdvertisementName(self.router(number), client, id_))
 
     @rule(number=st.integers(0, 5), client=st.sampled_from(CLIENTS))
     def detach(self, number: int, client: str) -> None:
@@ -129,7 +154,7 @@ class NetworkMachine(RuleBasedStateMachine):
     @rule()
     def rest(self) -> None:
         self.world.drain()
-        judgment = judge_world(self.world)
+        judgment = judge_world(self.world, protocol=self.protocol)
         assert judgment.is_clean, judgment
 
     def teardown(self) -> None:
@@ -138,9 +163,10 @@ class NetworkMachine(RuleBasedStateMachine):
         self.world.heal()
         self.world.drain()
         self.world.validate()
-        judgment = judge_world(self.world, self.world.history.unanswered())
+        judgment = judge_world(self.world, self.world.history.unanswered(), self.protocol)
         assert judgment.is_clean, judgment
         assert self.world.tally.links_closed == 0
+        assert strayed(self.world, self.protocol) == ()
         assert divergences(self.world, self.make_router, RECORDS) == ()
         assert leaks(self.world, self.make_router) == ()
 

@@ -4,6 +4,7 @@ from random import Random
 
 from sapwood.language import parse_filter
 from sapwood.simulation.scenario import (
+    AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -11,6 +12,7 @@ from sapwood.simulation.scenario import (
     ReturnLink,
     ReturnRouter,
     SubscribeAction,
+    UnadvertiseAction,
     UnsubscribeAction,
     WaitAction,
 )
@@ -45,6 +47,32 @@ def test_draw_scenario_uses_every_kind_of_action() -> None:
         ReturnRouter,
         WaitAction,
     }
+
+
+def test_draw_scenario_lets_clients_advertise_only_when_told() -> None:
+    promises = (AdvertiseAction, UnadvertiseAction)
+    for seed in SEEDS:
+        assert not any(isinstance(s.action, promises) for s in draw_scenario(seed).steps)
+    mixture = Mixture(advertisements=True)
+    seen = {type(step.action) for seed in SEEDS for step in draw_scenario(seed, mixture).steps}
+    assert seen.issuperset(promises)
+
+
+def test_draw_scenario_mostly_publishes_what_was_advertised() -> None:
+    allowed = total = 0
+    for seed in SEEDS:
+        promised = {}
+        for step in draw_scenario(seed, Mixture(advertisements=True)).steps:
+            match step.action:
+                case AdvertiseAction(name, wanted):
+                    promised[name] = wanted
+                case PublishAction(publisher, publication):
+                    total += 1
+                    allowed += any(
+                        name.owner == publisher and wanted.matches(publication)
+                        for name, wanted in promised.items()
+                    )
+    assert 0.5 < allowed / total < 0.95
 
 
 def test_draw_scenario_leaves_faults_out_when_told() -> None:

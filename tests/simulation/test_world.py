@@ -8,11 +8,20 @@ from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive
 from sapwood.routing.messages import Confirm, Publish
 from sapwood.routing.router import Router
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import World
-from tests.simulation.helpers import PROTOCOLS, delivered, ids, judge_world, publish, subscribe
+from tests.simulation.helpers import (
+    ADVERTISED,
+    PROTOCOLS,
+    advertise,
+    delivered,
+    ids,
+    judge_world,
+    publish,
+    subscribe,
+)
 
 LINE = Topology(("a", "b", "c"), (Link("a", "b", 1.0), Link("b", "c", 1.0)))
 
@@ -309,3 +318,61 @@ def test_the_tally_counts_messages_by_kind() -> None:
         "unsubscribe": 2,
     }
     assert world.tally.content_matches == 3
+
+
+@pytest.mark.parametrize("protocol", ADVERTISED)
+def test_a_publication_is_refused_until_its_advertisement_is_in_force(protocol: str) -> None:
+    world = make_world(protocol)
+    subscribe(world, "c", "s1", "x > 1")
+    publish(world, "a", "not advertised", x=2)
+    advertise(world, "a", "a1", "x > 0")
+    world.run_until(3.5)
+    publish(world, "a", "under way", x=2)
+    assert world.history.unanswered() == ("advertisement a/bob/a1: x > 0",)
+    world.run_until(4.0)
+    assert world.history.unanswered() == (), "two hops there and two back"
+    publish(world, "a", "in force", x=2)
+    publish(world, "a", "another", x=0)
+    world.drain()
+    assert ids(delivered(world)) == ["in force"]
+    assert [subject for _, _, subject in world.history.refusals] == [
+        "not advertised",
+        "under way",
+        "another",
+    ]
+    judgment = judge_world(world, protocol=protocol)
+    assert judgment.is_clean
+    assert (judgment.must, judgment.may) == (1, 0)
+
+
+@pytest.mark.parametrize("protocol", ADVERTISED)
+def test_what_was_published_before_an_advertisement_went_arrives(protocol: str) -> None:
+    world = make_world(protocol)
+    subscribe(world, "c", "s1", "x > 1")
+    advertise(world, "a", "a1", "x > 0")
+    world.drain()
+    publish(world, "a", "p", x=2)
+    world.unadvertise(AdvertisementName("a", "bob", "a1"))
+    world.detach(ClientName("a", "bob"))
+    world.drain()
+    assert delivered(world) == ["p>c/ann/s1"]
+    assert world.routers["a"].table_sizes()["received"] == 0
+
+
+def test_clients_come_back_with_what_they_advertised_and_changed_meanwhile() -> None:
+    world = make_world("advertisement")
+    subscribe(world, "c", "s1", "true")
+    advertise(world, "a", "stays", "x > 5")
+    advertise(world, "a", "goes", "x < 2")
+    world.drain()
+    world.crash_router("a")
+    world.drain()
+    world.unadvertise(AdvertisementName("a", "bob", "goes"))
+    advertise(world, "a", "comes", "x = 3")
+    world.return_router("a")
+    world.drain()
+    for x in (1, 3, 6):
+        publish(world, "a", f"p{x}", x=x)
+    world.drain()
+    assert ids(delivered(world)) == ["p3", "p6"]
+    assert judge_world(world, protocol="advertisement").is_clean

@@ -13,16 +13,22 @@ from sapwood.model.publication import Publication
 from sapwood.wire.frames import frame
 from sapwood.wire.messages import (
     AcceptedReply,
+    AdvertisedReply,
+    AdvertisementRefused,
+    AdvertiseRequest,
     ClientMessage,
     Delivery,
     Goodbye,
     GoodbyeCode,
+    LinkAdvertise,
     LinkConfirm,
+    LinkConfirmAdvertisement,
     LinkCongestion,
     LinkEstablished,
     LinkMessage,
     LinkPublish,
     LinkSubscribe,
+    LinkUnadvertise,
     LinkUnsubscribe,
     Ping,
     Pong,
@@ -31,6 +37,8 @@ from sapwood.wire.messages import (
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
+    UnadvertisedReply,
+    UnadvertiseRequest,
     UnsubscribedReply,
     UnsubscribeRequest,
 )
@@ -62,6 +70,8 @@ def client_messages() -> st.SearchStrategy[ClientMessage]:
         st.builds(PublishRequest, sequences, bodies()),
         st.builds(SubscribeRequest, ids, st.text(st.characters(codec="utf-8"), max_size=20)),
         st.builds(UnsubscribeRequest, ids),
+        st.builds(AdvertiseRequest, ids, st.text(st.characters(codec="utf-8"), max_size=20)),
+        st.builds(UnadvertiseRequest, ids),
         st.builds(Ping),
         st.builds(Pong),
         _GOODBYES,
@@ -77,6 +87,9 @@ def broker_messages() -> st.SearchStrategy[Any]:
         st.builds(SubscribedReply, ids),
         st.builds(UnsubscribedReply, ids),
         st.builds(SubscriptionRefused, ids, reasons),
+        st.builds(AdvertisedReply, ids),
+        st.builds(UnadvertisedReply, ids),
+        st.builds(AdvertisementRefused, ids, reasons),
         st.builds(Ping),
         st.builds(Pong),
         _GOODBYES,
@@ -92,6 +105,11 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
         ),
         st.builds(LinkUnsubscribe, ids),
         st.builds(LinkConfirm, ids, sequences),
+        st.builds(
+            LinkAdvertise, ids, st.text(st.characters(codec="utf-8"), max_size=20), sequences
+        ),
+        st.builds(LinkUnadvertise, ids),
+        st.builds(LinkConfirmAdvertisement, ids, sequences),
         st.builds(LinkCongestion, st.booleans()),
         st.builds(LinkEstablished),
         st.builds(Ping),
@@ -118,7 +136,7 @@ def hostile_frames() -> st.SearchStrategy[bytes]:
         ),
         max_leaves=8,
     )
-    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 20, 23, 25, 30, 31, 32, 33, 34, 35, 99))
+    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 39), 99))
     arrays = st.tuples(tags, st.lists(values, max_size=4)).map(
         lambda pair: msgspec.msgpack.encode([pair[0], *pair[1]])
     )

@@ -13,7 +13,7 @@ from sapwood.errors import FrameError, InputError
 from sapwood.model.publication import Publication
 from sapwood.routing import messages as routing
 from sapwood.wire.links import from_link, remembered, to_link
-from sapwood.wire.messages import LinkPublish, LinkSubscribe
+from sapwood.wire.messages import LinkAdvertise, LinkPublish, LinkSubscribe
 from sapwood.wire.publications import EncodedPublications, encode_publication
 from tests.strategies import filters
 from tests.wire.strategies import publications
@@ -22,6 +22,9 @@ messages: st.SearchStrategy[routing.Message] = st.one_of(
     st.builds(routing.Subscribe, st.just("r1.1.1"), filters()),
     st.builds(routing.Unsubscribe, st.text(max_size=5)),
     st.builds(routing.Confirm, st.text(max_size=5)),
+    st.builds(routing.Advertise, st.just("r1.1.1"), filters()),
+    st.builds(routing.Unadvertise, st.text(max_size=5)),
+    st.builds(routing.ConfirmAdvertisement, st.text(max_size=5)),
     st.builds(routing.Publish, st.just("r1"), st.integers(0, 9), publications()),
 )
 
@@ -52,12 +55,13 @@ def test_a_filter_travels_as_canonical_text() -> None:
     "message",
     [
         LinkSubscribe("k", "price >", 1),
+        LinkAdvertise("k", "price >", 1),
         LinkPublish("r1", 1, Raw(b"\xc0")),
         LinkPublish("r1", 1, Raw(msgspec.msgpack.encode(["p", {"a": float("nan")}]))),
     ],
 )
 def test_what_a_neighbor_should_have_refused_is_its_fault(
-    message: LinkSubscribe | LinkPublish,
+    message: LinkSubscribe | LinkAdvertise | LinkPublish,
 ) -> None:
     with pytest.raises(FrameError, match="the neighbor passed on what it should have refused"):
         from_link(message, EncodedPublications())

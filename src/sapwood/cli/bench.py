@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -12,16 +12,89 @@ import click
 
 from sapwood.cli.output import json_option, print_json, print_table, say
 
-SUBJECTS: Final = ("matching", "network", "spark", "covering")
+SUBJECTS: Final = ("records", "network", "spark", "covering")
 DEFAULT_SUBJECTS: Final = SUBJECTS[:3]
-COVERING_OPERATIONS: Final = 5_000
+REMOVAL_SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for on the command line; empty means the default."""
+
+    seconds: float
+    fill_seconds: float
+    workloads: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    densities: tuple[float, ...] = ()
+    operations: int = 50_000
+    attributes: tuple[int, ...] = ()
+    parquet: bool = False
+    publications: int = 300
+
+
+def _numbers(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> tuple[int, ...]:
+    """Positive whole numbers between commas; a usage error for anything else."""
+    if value is None:
+        return ()
+    try:
+        found = tuple(int(part.replace("_", "")) for part in value.split(","))
+    except ValueError:
+        found = ()
+    if not found or min(found) < 1:
+        raise click.BadParameter(f"{value!r} is not whole numbers above 0 between commas")
+    return found
 
 
 @click.command
 @click.argument("subjects", nargs=-1, type=click.Choice(SUBJECTS))
-@click.option("--workload", default="mix", show_default=True, help="eq, mix or rng.")
+@click.option(
+    "--workload", "workloads", multiple=True, help="records: a workload (mix); repeatable."
+)
+@click.option("--engine", "engines", multiple=True, help="records: an engine (all); repeatable.")
+@click.option(
+    "--sizes",
+    callback=_numbers,
+    metavar="N,N,...",
+    help="records: subscriptions (1000,10000,100000).",
+)
+@click.option(
+    "--density",
+    "densities",
+    multiple=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="records: share of 10,000 subscriptions that match (0.0001 to 0.2); repeatable.",
+)
+@click.option(
+    "--operations", default=50_000, show_default=True, help="covering: length of the sequences."
+)
+@click.option(
+    "--attributes", callback=_numbers, metavar="N,N,...", help="covering: attributes (3,6)."
+)
 @click.option(
     "--seconds", default=10.0, show_default=True, help="About how long each figure is measured."
+)
+@click.option(
+    "--fill-seconds",
+    default=10.0,
+    show_default=True,
+    help="records: how long an engine may take to add its subscriptions.",
+)
+@click.option(
+    "--export",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="records: write the workload for other programs into this folder, and measure nothing.",
+)
+@click.option("--parquet", is_flag=True, help="records: export Parquet tables, made by Spark.")
+@click.option(
+    "--publications", default=300, show_default=True, help="records: how many are exported."
+)
+@click.option(
+    "--pictures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="records: folder for charts as SVG.",
 )
 @click.option(
     "--out",
@@ -32,84 +105,103 @@ COVERING_OPERATIONS: Final = 5_000
 )
 @json_option
 def command(
-    *, subjects: Sequence[str], workload: str, seconds: float, out: Path, as_json: bool
+    *,
+    subjects: Sequence[str],
+    export: Path | None,
+    pictures: Path | None,
+    out: Path,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Measure matching, the network and Spark on this machine.
 
     Rates on shared machines vary by a factor of two; compare figures of one run. Without
-    SUBJECTS, matching, network and spark are measured; covering takes longer.
+    SUBJECTS, records, network and spark are measured; covering takes longer.
     """
     import msgspec
 
     from sapwood.cli.benchmarks.machine import describe_machine
 
+    chosen = Options(**options)
+    if export is not None:
+        _export(chosen, export)
+        return
     report: dict[str, Any] = {"machine": describe_machine()}
     for subject in subjects or DEFAULT_SUBJECTS:
         say(f"measuring {subject} ...")
-        report[subject] = _MEASURES[subject](workload, seconds)
+        report[subject] = _MEASURES[subject](chosen)
         if not as_json:
             _TABLES[subject](report[subject])
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2))
     if as_json:
         print_json(report)
+    if pictures is not None and "records" in report:
+        from sapwood.cli.benchmarks.records.pictures import draw_records
+
+        for drawn in draw_records(report["records"], pictures):
+            say(f"drew {drawn}")
     say(f"figures are in {out}")
 
 
-def _measure_matching(workload: str, seconds: float) -> list[dict[str, Any]]:
-    from sapwood.cli.benchmarks.matching import run_matching
+def _export(options: Options, folder: Path) -> None:
+    from sapwood.cli.benchmarks.records import SIZES, WORKLOADS
+    from sapwood.cli.benchmarks.records.export import export, export_tables
+    from sapwood.workload.records import workload
 
-    return [asdict(cell) for cell in run_matching(workload, seconds_a_cell=seconds / 5)]
+    sizes, count = options.sizes or SIZES, options.publications
+    for name in options.workloads or WORKLOADS:
+        if options.parquet:
+            export_tables(workload(name), max(sizes), folder / name, count)
+        else:
+            export(workload(name), sizes, folder / name, count)
+        say(f"{name} is in {folder / name}")
 
 
-def _measure_network(_workload: str, seconds: float) -> dict[str, Any]:
+def _measure_records(options: Options) -> dict[str, Any]:
+    from sapwood.cli.benchmarks.records import DENSITIES, SIZES, WORKLOADS, Choices, run_records
+
+    return run_records(
+        Choices(
+            workloads=options.workloads or WORKLOADS,
+            sizes=options.sizes or SIZES,
+            engines=options.engines,
+            densities=options.densities or DENSITIES,
+            seconds=options.seconds / 10,
+            fill_seconds=options.fill_seconds,
+        )
+    )
+
+
+def _measure_network(options: Options) -> dict[str, Any]:
     from sapwood.cli.benchmarks.network import run_network
 
-    return run_network(seconds)
+    return run_network(options.seconds)
 
 
-def _measure_spark(_workload: str, seconds: float) -> dict[str, Any]:
+def _measure_spark(options: Options) -> dict[str, Any]:
     from sapwood.cli.benchmarks.spark import run_pipeline_bench
 
-    return run_pipeline_bench(seconds)
+    return run_pipeline_bench(options.seconds)
 
 
-def _measure_covering(_workload: str, seconds: float) -> list[dict[str, Any]]:
-    from sapwood.cli.benchmarks.covering import run_covering
+def _measure_covering(options: Options) -> list[dict[str, Any]]:
+    from sapwood.cli.benchmarks.covering import ATTRIBUTES, run_covering
 
-    return run_covering(COVERING_OPERATIONS, 6, (0.0, 0.2, 0.4), seconds)
+    return run_covering(
+        options.operations, options.attributes or ATTRIBUTES, REMOVAL_SHARES, options.seconds / 5
+    )
+
+
+def _print_records(report: dict[str, Any]) -> None:
+    from sapwood.cli.benchmarks.records.tables import print_records
+
+    print_records(report)
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
     headings = tuple(rows[0])
     print_table(headings, [tuple(_cell(row[name]) for name in headings) for row in rows])
-
-
-def _print_matching(cells: list[dict[str, Any]]) -> None:
-    rows = [
-        (
-            cell["workload"],
-            f"{cell['subscriptions']:,}",
-            cell["engine"],
-            f"{cell['add_us']:,.1f}",
-            f"{cell['match_us']:,.1f}",
-            f"{cell['publications_per_s']:,.0f}",
-            f"{cell['matches_per_s']:,.0f}",
-            "yes" if cell["agrees"] else "NO: row is void",
-        )
-        for cell in cells
-    ]
-    headings = (
-        "workload",
-        "subscriptions",
-        "engine",
-        "add us",
-        "match us",
-        "publications/s",
-        "matches/s",
-        "agrees",
-    )
-    print_table(headings, rows)
 
 
 def _print_figures(figures: dict[str, Any]) -> None:
@@ -120,9 +212,9 @@ def _cell(value: Any) -> str:
     return f"{value:,.2f}" if isinstance(value, float) else str(value)
 
 
-_MEASURES: Final[Mapping[str, Callable[[str, float], Any]]] = MappingProxyType(
+_MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
     {
-        "matching": _measure_matching,
+        "records": _measure_records,
         "network": _measure_network,
         "spark": _measure_spark,
         "covering": _measure_covering,
@@ -130,7 +222,7 @@ _MEASURES: Final[Mapping[str, Callable[[str, float], Any]]] = MappingProxyType(
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
     {
-        "matching": _print_matching,
+        "records": _print_records,
         "network": _print_figures,
         "spark": _print_figures,
         "covering": _print_rows,

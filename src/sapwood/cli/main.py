@@ -58,7 +58,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
-            "Run the Spark jobs: bring files in, match them, match them as they arrive.",
+            "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",
         ),
         "engines": Entry("sapwood.cli.engines", "List the matching engines."),
         "protocols": Entry("sapwood.cli.protocols", "List the routing protocols."),

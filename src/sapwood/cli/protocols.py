@@ -13,6 +13,9 @@ def command(*, as_json: bool) -> None:
     """List the routing protocols.
 
     All exact protocols deliver the same publications; they differ in what travels between routers.
+    Under those that begin with "advertisement", clients advertise what they are going to publish.
+    Any of covering's pairs of graph and index can be named, as in covering:flat-1,columnar or
+    advertisement+covering:flat-1,columnar.
     """
     from sapwood.routing.protocols import PROTOCOLS
 

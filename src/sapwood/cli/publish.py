@@ -24,7 +24,7 @@ from sapwood.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from sapwood.client import Published
+    from sapwood.client import Client, Published
     from sapwood.files import Counts, PublicationLine, Reading
     from sapwood.model.publication import Publication
 
@@ -43,6 +43,13 @@ REFUSALS_SHOWN: Final = 10
     "--broker", default="127.0.0.1:7411", show_default=True, metavar="HOST:PORT", help="Where to."
 )
 @click.option("--name", help="Unique among the broker's clients.  [default: a random name]")
+@click.option(
+    "--advertise",
+    "advertised",
+    multiple=True,
+    metavar="FILTER",
+    help="Advertise what will be published, and wait until that is in force; can be repeated.",
+)
 @click.option(
     "--rejected",
     help="File for lines that cannot be used.  [default: the name of FILE with .rejected added]",
@@ -63,6 +70,7 @@ def command(
     file: str,
     broker: str,
     name: str | None,
+    advertised: tuple[str, ...],
     rejected: str | None,
     reconnect_s: float,
     as_json: bool,
@@ -74,9 +82,13 @@ def command(
     is lost, what is unacknowledged is sent again, and nothing is published twice. A bad line does
     not stop the run: it is counted, and written with its line number and the reason to a file of
     rejected lines.
+
+    Under a protocol that routes by advertisements, a client has to advertise before it publishes;
+    under any other it may. What none of its advertisements accepts, the broker refuses.
     """
     import asyncio
 
+    from sapwood.client import connect
     from sapwood.files import RejectedFile, Rejections, StrictRejections
 
     aside = rejected or (STANDARD_INPUT_NAME if file == "-" else file) + REJECTED_SUFFIX
@@ -86,7 +98,8 @@ def command(
             rejections = stack.enter_context(RejectedFile(aside))
         lines = _read(file, rejections)
         advance = stack.enter_context(progress("publishing", "publications"))
-        published = asyncio.run(_publish(lines, broker, name, reconnect_s, advance))
+        client = connect(broker, name, reconnect_s=reconnect_s)
+        published = asyncio.run(_publish(client, advertised, lines, advance))
     summary = Summary(lines.counts, published, aside)
     if as_json:
         print_json(summary.members())
@@ -174,13 +187,11 @@ def _live(file: str) -> str:
 
 
 async def _publish(
+    client: Client,
+    advertised: tuple[str, ...],
     lines: Reading[PublicationLine],
-    broker: str,
-    name: str | None,
-    reconnect_s: float,
     advance: Advance,
 ) -> Published:
-    from sapwood.client import connect
     from sapwood.client.feeding import from_thread
 
     async def publications() -> AsyncIterator[Publication]:
@@ -189,5 +200,7 @@ async def _publish(
                 yield line.publication
             advance(len(some))
 
-    async with connect(broker, name, reconnect_s=reconnect_s) as client:
+    async with client:
+        for promised in advertised:
+            await client.advertise(promised)
         return await client.publish_many(publications())

@@ -67,6 +67,12 @@ H = TypeVar("H", Subscription, PublicationLine)
 )
 @click.option("--subscriptions", type=input_file, required=True, help="JSON Lines file, or -.")
 @click.option("--publications", type=input_file, required=True, help="JSON Lines file, or -.")
+@click.option(
+    "--advertisements",
+    type=input_file,
+    help="JSON Lines file (id, filter, home), or -: what the publisher at each router advertises. "
+    "[default: nothing; everything, where the protocol routes by advertisements]",
+)
 @click.option("--faults", type=input_file, help="TOML file: what fails and returns when.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For all that is drawn.")
 @click.option("--out", help="File for the deliveries, or -.  [default: -]")
@@ -86,6 +92,7 @@ def command(
     topology: str,
     subscriptions: str,
     publications: str,
+    advertisements: str | None,
     faults: str | None,
     seed: int,
     out: str | None,
@@ -96,19 +103,21 @@ def command(
 ) -> None:
     """Run an overlay of routers in virtual time, and check every delivery.
 
-    All subscribe first; when all is confirmed, one publication is sent every 10 ms of virtual
-    time, and faults count from the first one. Homes that a line does not name are drawn with the
-    seed. Deliveries are JSON Lines, one line per pair, in the order of the publications and then
-    of the subscriptions' ids, as `sapwood match` writes them.
+    All advertise and subscribe first; when all is confirmed, one publication is sent every 10 ms of
+    virtual time, and faults count from the first one. Homes that a line does not name are drawn
+    with the seed. Deliveries are JSON Lines, one line per pair, in the order of the publications
+    and then of the subscriptions' ids, as `sapwood match` writes them.
 
-    Exit status: 2 also when the oracle finds something lost, unexpected, duplicated, reordered,
-    stuck or diverged.
+    A publisher that has advertised is refused what its advertisements do not accept.
+
+    Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
+    unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
     """
     from sapwood.routing.protocols import protocol as protocol_named
 
-    if subscriptions == publications == STANDARD_INPUT:
-        raise click.UsageError("only one of the two files can be standard input")
-    protocol_named(protocol)
+    if [subscriptions, publications, advertisements].count(STANDARD_INPUT) > 1:
+        raise click.UsageError("only one of the files can be standard input")
+    by_default = advertisements is None and protocol_named(protocol).advertised
     overlay = read_topology(topology, seed)
     timed_faults = read_faults(faults, overlay, seed) if faults is not None else None
     if out == STANDARD_OUTPUT:
@@ -118,8 +127,10 @@ def command(
         rejected_file = stack.enter_context(RejectedFile(aside))
         rejections: Rejections = StrictRejections() if strict else rejected_file
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
-        files = Files.of(subscriptions, publications, rejections, overlay)
-        scenario = files.scenario(overlay, timed_faults or (), seed)
+        files = Files.of(subscriptions, publications, advertisements, rejections, overlay)
+        scenario = files.scenario(
+            overlay, timed_faults or (), seed, advertise_everything=by_default
+        )
         result = run(scenario, protocol, with_probes=timed_faults is not None)
         count = write_deliveries(stream, scenario, result.pairs)
         stream.flush()
@@ -130,10 +141,14 @@ def command(
         members = {**summary.members(), "metrics": result.metrics.to_builtins()}
         print_json(members, err=out is None)
     else:
-        say("\n".join((summary.text(), *result.lines())))
+        lines = [summary.text(), *files.advertisement_lines(aside), *result.lines()]
+        if by_default:
+            lines.insert(1, "every publisher advertised everything (see --advertisements)")
+        say("\n".join(lines))
     if not result.is_right:
         ctx.exit(ExitStatus.FAILED)
-    ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
+    incomplete = summary.rejected or files.advertisements_rejected or result.metrics.refused
+    ctx.exit(ExitStatus.REJECTED if incomplete else ExitStatus.DONE)
 
 
 def read_topology(text: str, seed: int) -> Topology:
@@ -168,33 +183,67 @@ def read_toml(path: str, decode: Callable[[Mapping[str, Any]], T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The two input files, as they are read; homes that the overlay does not have are refused."""
+    """The input files, as they are read; homes that the overlay does not have are refused.
+
+    A line of the advertisements has the form of a subscription's.
+    """
 
     subscriptions: Reading[Subscription]
     publications: Reading[PublicationLine]
+    advertisements: Reading[Subscription] | None
 
     @classmethod
     def of(
-        cls, subscriptions: str, publications: str, rejections: Rejections, topology: Topology
+        cls,
+        subscriptions: str,
+        publications: str,
+        advertisements: str | None,
+        rejections: Rejections,
+        topology: Topology,
     ) -> Files:
-        """Open both files for one overlay."""
-        return cls(
-            Reading(
-                subscriptions,
+        """Open the files for one overlay."""
+
+        def filters(path: str) -> Reading[Subscription]:
+            return Reading(
+                path,
                 rejections,
                 lambda line: at_home(decode_subscription(line), topology),
                 lambda value: (value.id, 0),
-            ),
+            )
+
+        return cls(
+            filters(subscriptions),
             Reading(
                 publications,
                 rejections,
                 lambda line: at_home(decode_publication(line), topology),
                 lambda value: (value.publication.id, value.publication.invisible),
             ),
+            None if advertisements is None else filters(advertisements),
         )
 
+    @property
+    def advertisements_rejected(self) -> int:
+        """Lines of the advertisements that could not be used."""
+        return 0 if self.advertisements is None else self.advertisements.counts.rejected
+
+    def advertisement_lines(self, rejected_file: str) -> list[str]:
+        """What a person is to know about the advertisements."""
+        if self.advertisements is None:
+            return []
+        lines = [f"{amount(self.advertisements.counts.good, 'advertisement')} in force"]
+        if self.advertisements_rejected:
+            rejected = amount(self.advertisements_rejected, "line")
+            lines.append(f"{rejected} of the advertisements rejected: see {rejected_file}")
+        return lines
+
     def scenario(
-        self, topology: Topology, faults: Iterable[tuple[float, Action]], seed: int
+        self,
+        topology: Topology,
+        faults: Iterable[tuple[float, Action]],
+        seed: int,
+        *,
+        advertise_everything: bool,
     ) -> Scenario:
         """Everything that is to happen."""
         from sapwood.simulation.scenario import subscribe_then_publish
@@ -202,11 +251,15 @@ class Files:
         with progress("reading", "lines") as advance:
             wanted = list(counted(self.subscriptions, advance))
             published = list(counted(self.publications, advance))
+            promised = list(counted(self.advertisements or (), advance))
         return subscribe_then_publish(
             "simulate",
             topology,
             wanted,
             ((line.publication, line.home) for line in published),
+            advertisements=None
+            if advertise_everything
+            else ((one.id, one.filter, one.home) for one in promised),
             faults=faults,
             seed=seed,
         )
@@ -245,6 +298,9 @@ class Result:
         if figures.unsent:
             unsent = amount(figures.unsent, "publication")
             lines.append(f"{unsent} not sent, because the home router was down")
+        if figures.refused:
+            refused = amount(figures.refused, "publication")
+            lines.append(f"{refused} refused, because the publisher had not advertised it")
         if judgment.checked < figures.publications:
             checked = amount(judgment.checked, "publication")
             lines.append(f"checked for losses: {checked}, drawn with the seed")
@@ -257,7 +313,12 @@ class Result:
             if finding.count:
                 named = ", ".join(map(in_words, finding.examples[:3]))
                 lines.append(f"{word}: {finding.count:,} ({named}{', …' * (finding.count > 3)})")
-        for word, stories in (("stuck", judgment.stuck), ("diverged", self.diverged)):
+        for word, stories in (
+            ("wrongly accepted", judgment.admitted),
+            ("wrongly refused", judgment.rebuffed),
+            ("stuck", judgment.stuck),
+            ("diverged", self.diverged),
+        ):
             if stories:
                 lines.append(f"{word}: {len(stories):,} ({stories[0]})")
         if figures.links_closed:
@@ -267,6 +328,7 @@ class Result:
 
 def run(scenario: Scenario, protocol: str, *, with_probes: bool) -> Result:
     """Simulate, judge and measure; probe for divergence if there were faults."""
+    from sapwood.routing.protocols import protocol as protocol_named
     from sapwood.simulation.divergence import divergences
     from sapwood.simulation.metrics import measure
     from sapwood.simulation.oracle import judge
@@ -280,6 +342,7 @@ def run(scenario: Scenario, protocol: str, *, with_probes: bool) -> Result:
         judgment = judge(
             world.history,
             world.network.delay_max_s,
+            advertised=protocol_named(protocol).advertised,
             stuck=outcome.stuck,
             seed=scenario.seed,
             progress=lambda _: advance(1),

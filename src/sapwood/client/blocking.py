@@ -153,6 +153,18 @@ class BlockingClient:
         name = subscription if isinstance(subscription, str) else subscription.id
         self.wait(self._client.unsubscribe(name))
 
+    def advertise(
+        self,
+        filter: str | Filter,  # noqa: A002 - the field's word
+        id: str | None = None,  # noqa: A002 - the contract's word
+    ) -> str:
+        """Say what this client will publish; returns the id when the advertisement is in force."""
+        return self.wait(self._client.advertise(filter, id))
+
+    def unadvertise(self, id: str) -> None:  # noqa: A002 - the contract's word
+        """Withdraw an advertisement; returns when it is withdrawn."""
+        self.wait(self._client.unadvertise(id))
+
     def deliveries(self, *, waiting_max: int = DELIVERIES_WAITING_MAX) -> BlockingDeliveries:
         """One iterator for all subscriptions: each publication once, with all that it matches."""
 

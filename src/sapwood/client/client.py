@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from sapwood.client.connecting import Connector
 from sapwood.client.publishing import Answers, Attributes, PublishBatch, Published, Sink
+from sapwood.client.statements import Statements
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import (
     ConnectionLostError,
@@ -34,9 +35,12 @@ from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
     AcceptedReply,
+    AdvertisedReply,
+    AdvertisementRefused,
     PublicationRefused,
     SubscribedReply,
     SubscriptionRefused,
+    UnadvertisedReply,
     UnsubscribedReply,
 )
 from sapwood.wire.names import check_id, check_name
@@ -59,9 +63,10 @@ def connect(
     """A client of the broker at `address` (`host:port`), to be used with `async with`.
 
     `name` is unique among the broker's clients; without one, a random name is used. A client that
-    may `reconnect` does so whenever the connection is lost: it subscribes again and sends its
-    unacknowledged publications again, which the broker does not accept twice; what was published
-    while it was away is not delivered. It tries for `reconnect_s` seconds, or for ever.
+    may `reconnect` does so whenever the connection is lost: it subscribes and advertises again, and
+    when its advertisements are in force again it sends its unacknowledged publications again, which
+    the broker does not accept twice; what was published while it was away is not delivered. It
+    tries for `reconnect_s` seconds, or for ever.
 
     Entering raises `ConnectionLostError` where no broker answers, and `HandshakeError` where one
     does not take the client.
@@ -79,7 +84,8 @@ class Client:
 
     All methods belong to the event loop in which the client was entered.
 
-    #: the ids of _subscriptions are those that the session wants or is withdrawing
+    #: the ids of _subscriptions are those that the session wants or is withdrawing; and so are
+    #: those of _advertisements
     """
 
     _loop: asyncio.AbstractEventLoop
@@ -98,9 +104,9 @@ class Client:
         self._connector = Connector(address, self._session, self._heard, reconnect_s)
         self._answers = Answers()
         self._subscriptions: dict[str, ClientSubscription] = {}
-        #: who waits for a subscription to be in force, or to be withdrawn
-        self._subscribing: dict[str, asyncio.Future[None]] = {}
-        self._unsubscribing: dict[str, asyncio.Future[None]] = {}
+        self._advertisements: dict[str, Filter] = {}
+        self._subscribing = Statements("subscription")
+        self._advertising = Statements("advertisement")
         self._merged: Deliveries | None = None
         self._task: asyncio.Task[None] | None = None
         self._flush_scheduled = False
@@ -171,29 +177,21 @@ class Client:
         `InputError` with the broker's reason where it refuses.
         """
         self._check_usable()
-        wanted = parse_filter(filter) if isinstance(filter, str) else filter
-        text = str(wanted)
-        if len(text) > FILTER_TEXT_CHARS_MAX:
-            subject = "the length of the filter's normal form"
-            raise LimitError("FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX, len(text), subject)
+        wanted, text = _readable(filter)
         name = (
             self._new_id("s", self._subscriptions) if id is None else check_id("subscription", id)
         )
         if name in self._subscriptions:
             raise DuplicateIdError("subscription", name)
-        subscription = ClientSubscription(name, wanted, waiting_max)
-        answer = self._subscribing[name] = self._loop.create_future()
-        self._subscriptions[name] = subscription
+        subscription = self._subscriptions[name] = ClientSubscription(name, wanted, waiting_max)
         self._session.subscribe(name, text)
         self._flush()
         try:
-            await answer
+            await self._subscribing.in_force(name)
         except asyncio.CancelledError:
             if name in self._subscriptions:
                 self._withdraw(name)
             raise
-        finally:
-            self._subscribing.pop(name, None)
         return subscription
 
     async def unsubscribe(self, subscription: ClientSubscription | str) -> None:
@@ -205,9 +203,8 @@ class Client:
         name = subscription if isinstance(subscription, str) else subscription.id
         if name not in self._subscriptions:
             raise UnknownIdError("subscription", name)
-        answer = self._unsubscribing.get(name)
-        if answer is None:
-            answer = self._unsubscribing[name] = self._loop.create_future()
+        answer, is_new = self._subscribing.begin_withdrawal(name)
+        if is_new:
             self._withdraw(name)
         await asyncio.shield(answer)
 
@@ -221,6 +218,52 @@ class Client:
         if self._merged is None or self._merged.ended:
             self._merged = Deliveries("for all subscriptions", waiting_max)
         return self._merged
+
+    # Advertisements ----------------------------------------------------------------------------
+
+    async def advertise(
+        self,
+        filter: str | Filter,  # noqa: A002 - the field's word
+        id: str | None = None,  # noqa: A002 - the contract's word
+    ) -> str:
+        """Say what this client will publish; returns the advertisement's id when it is in force.
+
+        From then on the client may publish what one of its advertisements accepts, and nothing
+        else, until it has withdrawn the last. Under a protocol that routes by advertisements, a
+        client has to advertise before it publishes. `id` must be new among the client's
+        advertisements; without one, `a1`, `a2`, ... are used.
+
+        Raises as `subscribe`.
+        """
+        self._check_usable()
+        promised, text = _readable(filter)
+        taken = self._advertisements
+        name = self._new_id("a", taken) if id is None else check_id("advertisement", id)
+        if name in taken:
+            raise DuplicateIdError("advertisement", name)
+        self._advertisements[name] = promised
+        self._session.advertise(name, text)
+        self._flush()
+        try:
+            await self._advertising.in_force(name)
+        except asyncio.CancelledError:
+            if name in self._advertisements:
+                self._take_back(name)
+            raise
+        return name
+
+    async def unadvertise(self, id: str) -> None:  # noqa: A002 - the contract's word
+        """Withdraw an advertisement; returns when it is. Raises `UnknownIdError`.
+
+        Publications that were accepted before are delivered all the same.
+        """
+        self._check_usable()
+        if id not in self._advertisements:
+            raise UnknownIdError("advertisement", id)
+        answer, is_new = self._advertising.begin_withdrawal(id)
+        if is_new:
+            self._take_back(id)
+        await asyncio.shield(answer)
 
     # Publications ------------------------------------------------------------------------------
 
@@ -301,6 +344,11 @@ class Client:
             self._withdrawn(name)
         self._flush()
 
+    def _take_back(self, name: str) -> None:
+        if not self._session.unadvertise(name):
+            self._taken_back(name)
+        self._flush()
+
     def _flush(self) -> None:
         self._flush_scheduled = False
         self._connector.flush()
@@ -328,11 +376,18 @@ class Client:
         elif isinstance(event, PublicationRefused):
             self._answers.refused(event.sequence, event.reason)
         elif isinstance(event, SubscribedReply):
-            _finish(self._subscribing.get(event.id), None)
+            self._subscribing.stated(event.id)
         elif isinstance(event, UnsubscribedReply):
             self._withdrawn(event.id)
         elif isinstance(event, SubscriptionRefused):
             self._subscription_refused(event)
+        elif isinstance(event, AdvertisedReply):
+            self._advertising.stated(event.id)
+        elif isinstance(event, UnadvertisedReply):
+            self._taken_back(event.id)
+        elif isinstance(event, AdvertisementRefused):
+            self._advertisements.pop(event.id, None)
+            self._advertising.refused(event.id, event.reason)
         elif isinstance(event, Welcome):
             self._frame_bytes_max = event.frame_bytes_max
             if not self._ready.done():
@@ -349,20 +404,20 @@ class Client:
                 self._withdraw(name)
 
     def _subscription_refused(self, event: SubscriptionRefused) -> None:
-        error = InputError(f"subscription {event.id!r} was refused: {event.reason}")
+        error = self._subscribing.refused(event.id, event.reason)
         subscription = self._subscriptions.pop(event.id, None)
         if subscription is not None:
             subscription.end(error)
-        _finish(self._subscribing.get(event.id), error)
-        _finish(self._unsubscribing.pop(event.id, None), None)
 
     def _withdrawn(self, name: str) -> None:
         subscription = self._subscriptions.pop(name, None)
         if subscription is not None:
             subscription.end()
-        error = InputError(f"subscription {name!r} was withdrawn before it was in force")
-        _finish(self._subscribing.get(name), error)
-        _finish(self._unsubscribing.pop(name, None), None)
+        self._subscribing.withdrawn(name)
+
+    def _taken_back(self, name: str) -> None:
+        self._advertisements.pop(name, None)
+        self._advertising.withdrawn(name)
 
     # Inside: the end ---------------------------------------------------------------------------
 
@@ -378,20 +433,18 @@ class Client:
         if not self._ready.done():
             self._ready.set_exception(error)
         self._answers.fail(error)
-        for future in self._subscribing.values():
-            _finish(future, error)
-        for future in self._unsubscribing.values():
-            _finish(future, None)  # withdrawn with the connection
+        self._subscribing.fail(error)
+        self._advertising.fail(error)
         for queue in (*self._subscriptions.values(), self._merged):
             if queue is not None:
                 queue.end(iterators)
 
 
-def _finish(future: asyncio.Future[None] | None, error: Exception | None) -> None:
-    """Finish a future, if there is one and nobody has."""
-    if future is None or future.done():
-        return
-    if error is None:
-        future.set_result(None)
-    else:
-        future.set_exception(error)
+def _readable(given: str | Filter) -> tuple[Filter, str]:
+    """A filter and the text it travels as, which must not be too long to be read again."""
+    wanted = parse_filter(given) if isinstance(given, str) else given
+    text = str(wanted)
+    if len(text) > FILTER_TEXT_CHARS_MAX:
+        subject = "the length of the filter's normal form"
+        raise LimitError("FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX, len(text), subject)
+    return wanted, text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
@@ -67,11 +68,34 @@ def _kdtree() -> CoveringIndex:
     return KdTreeCovering()
 
 
+def _space_filling(curve: str) -> Callable[[], CoveringIndex]:
+    def make() -> CoveringIndex:
+        from sapwood.covering.sfc import SpaceFillingIndex
+
+        return SpaceFillingIndex(curve)
+
+    return make
+
+
+def _space_filling_cubes() -> CoveringIndex:
+    from sapwood.covering.sfc import SpaceFillingIndex
+
+    return SpaceFillingIndex("z", CUBES_EPSILON, CUBES_BUDGET)
+
+
 def _reference() -> CoveringIndex:
     from sapwood.covering.indexes.reference import ReferenceCovering
 
     return ReferenceCovering()
 
+
+CUBES_EPSILON: Final = Fraction(1, 20)
+CUBES_BUDGET: Final = 256
+"""Of `sfc-z-cubes`: the share of the volume that is left out, and the cubes a search may look up.
+Filters on one attribute keep the share, of others the largest cubes are searched."""
+
+DEFAULT_COVERING: Final = "flat-1,columnar"
+"""What finds covers unless another combination is asked for."""
 
 COVERING_INDEXES: Final[Mapping[str, IndexInfo]] = MappingProxyType(
     {
@@ -80,7 +104,7 @@ COVERING_INDEXES: Final[Mapping[str, IndexInfo]] = MappingProxyType(
             IndexInfo(
                 "columnar",
                 exact=True,
-                summary="blocks of columns with zone maps, compiled; the default",
+                summary="bitmaps over columns of hulls, compiled; the default",
                 make=_columnar,
             ),
             IndexInfo(
@@ -94,6 +118,24 @@ COVERING_INDEXES: Final[Mapping[str, IndexInfo]] = MappingProxyType(
                 exact=True,
                 summary="numeric boxes as points, covers by dominance",
                 make=_kdtree,
+            ),
+            IndexInfo(
+                "sfc-z",
+                exact=True,
+                summary="the Z curve with epsilon 0, walked over point by point",
+                make=_space_filling("z"),
+            ),
+            IndexInfo(
+                "sfc-hilbert",
+                exact=True,
+                summary="Hilbert's curve with epsilon 0, walked over point by point",
+                make=_space_filling("hilbert"),
+            ),
+            IndexInfo(
+                "sfc-z-cubes",
+                exact=False,
+                summary="the Z curve with epsilon 1/20, up to 256 cubes a search: misses covers",
+                make=_space_filling_cubes,
             ),
             IndexInfo(
                 "reference",
@@ -170,9 +212,14 @@ COVERINGS: Final[Mapping[str, CoveringInfo]] = MappingProxyType(
 )
 
 
-def covering_manager(name: str) -> CoveringManager:
-    """An empty manager of that name; raises `UnknownNameError` with the names there are."""
+def covering_named(name: str) -> CoveringInfo:
+    """The combination of that name; raises `UnknownNameError` with the names there are."""
     info = COVERINGS.get(name)
     if info is None:
         raise UnknownNameError("covering", name, COVERINGS)
-    return info.make()
+    return info
+
+
+def covering_manager(name: str) -> CoveringManager:
+    """An empty manager of that name; raises `UnknownNameError` with the names there are."""
+    return covering_named(name).make()

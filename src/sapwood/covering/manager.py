@@ -70,13 +70,14 @@ class CoveringManager:
         if len(graph) or (index is not None and len(index)):
             raise InputError("a covering manager starts with an empty graph and an empty index")
         self._graph = graph
-        self._index = _CountedIndex(_NoIndex() if index is None else index)
+        self._index: CoveringIndex = _NoIndex() if index is None else index
+        self._asked = _CountedIndex(self._index)
         #: filter -> its key; exactly the subscribed filters, the nodes and the index's filters
         self._keys: dict[Filter, int] = {}
         #: key -> its filter; the inverse
         self._filters: dict[int, Filter] = {}
-        #: key -> how many subscriptions have the filter; at least one
-        self._counts: dict[int, int] = {}
+        #: key -> how many subscriptions have the filter beside the first; at least one
+        self._repeats: dict[int, int] = {}
         #: the keys of what the neighbor knows; every node without parents is one
         self._propagated: dict[int, None] = {}
         #: keys below len(_filters) + len(_free) that nobody has
@@ -96,16 +97,15 @@ class CoveringManager:
         fresh = self._free[0] if self._free else len(self._filters)
         key = self._keys.setdefault(filter, fresh)  # looking up and storing hash a filter once
         if key in self._filters:
-            self._counts[key] += 1
+            self._repeats[key] = self._repeats.get(key, 0) + 1
             return NOTHING_TO_SAY
         if self._free:
             heapq.heappop(self._free)
         self._filters[key] = filter
-        self._counts[key] = 1
-        asked = self._index.queries
-        is_covered = self._graph.add(key, filter, self._index)
-        self.work.subscriptions += 1
-        self.work.subscribe_queries += self._index.queries - asked
+        work, asked = self.work, self._asked.queries
+        is_covered = self._graph.add(key, filter, self._asked)
+        work.subscriptions += 1
+        work.subscribe_queries += self._asked.queries - asked
         self._index.add(key, filter)
         if is_covered:
             return NOTHING_TO_SAY
@@ -120,25 +120,31 @@ class CoveringManager:
         key = self._keys.pop(filter, None)
         if key is None:
             return NOTHING_TO_SAY
-        if self._counts[key] > 1:
-            self._counts[key] -= 1
+        if key in self._repeats:
             self._keys[filter] = key
+            self._repeats[key] -= 1
+            if not self._repeats[key]:
+                del self._repeats[key]
             return NOTHING_TO_SAY
         self._index.remove(key)
-        asked = self._index.queries
-        uncovered = self._graph.remove(key, self._index)
-        self.work.removals += 1
-        self.work.unsubscribe_queries += self._index.queries - asked
-        del self._filters[key], self._counts[key]
+        work, asked = self.work, self._asked.queries
+        uncovered = self._graph.remove(key, self._asked)
+        work.removals += 1
+        work.unsubscribe_queries += self._asked.queries - asked
+        del self._filters[key]
         heapq.heappush(self._free, key)
-        was_propagated = key in self._propagated
-        self._propagated.pop(key, None)
+        withdraw: tuple[Filter, ...] = ()
+        if key in self._propagated:
+            del self._propagated[key]
+            withdraw = (filter,)
         fresh = [node for node in uncovered if node not in self._propagated]
         self._propagated.update(dict.fromkeys(fresh))
-        return Change(
-            propagate=tuple(self._filters[node] for node in fresh),
-            withdraw=(filter,) if was_propagated else (),
-        )
+        return Change(tuple(self._filters[node] for node in fresh), withdraw)
+
+    @property
+    def index(self) -> CoveringIndex | None:
+        """The index below the graph, for what it counts; `None` where the graph searches itself."""
+        return None if self._graph.searches_itself else self._index
 
     @property
     def filters(self) -> Collection[Filter]:
@@ -153,7 +159,7 @@ class CoveringManager:
     def count(self, filter: Filter) -> int:  # noqa: A002
         """How many subscriptions have this filter."""
         key = self._keys.get(filter)
-        return 0 if key is None else self._counts[key]
+        return 0 if key is None else 1 + self._repeats.get(key, 0)
 
     def representative(self, filter: Filter) -> Filter:  # noqa: A002
         """The propagated filter that stands for a subscribed one: itself, or a cover of it."""
@@ -174,11 +180,13 @@ class CoveringManager:
         """Raise `InvariantError` unless everything subscribed is covered by what was propagated."""
         self._graph.validate()
         self._index.validate()
-        sizes = {len(self._keys), len(self._counts), len(self._graph)}
+        sizes = {len(self._keys), len(self._graph)}
         if not self._graph.searches_itself:
             sizes.add(len(self._index))
-        if sizes != {len(self._filters)} or not all(count > 0 for count in self._counts.values()):
+        if sizes != {len(self._filters)} or not self._repeats.keys() <= self._filters.keys():
             raise InvariantError("the manager's tables, graph and index hold different filters")
+        if not all(count > 0 for count in self._repeats.values()):
+            raise InvariantError("a filter is said to be repeated and is not")
         if {key: f for f, key in self._keys.items()} != self._filters:
             raise InvariantError("keys and filters of the manager disagree")
         used = {*self._filters, *self._free}

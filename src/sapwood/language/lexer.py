@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 from sapwood.errors import FilterSyntaxError, LimitError
 from sapwood.limits import FILTER_TEXT_CHARS_MAX, INTEGER_MAX, INTEGER_MIN
@@ -26,8 +25,7 @@ class Kind(Enum):
     END = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token: `text` as written (keywords in lower case), `value` of a name or a literal."""
 
     kind: Kind
@@ -38,17 +36,21 @@ class Token:
 
 _TOKEN: Final = re.compile(
     r"""
-      (?P<space>   \s+ )
+    \s*+ (?:
+      (?P<name>    [^\W\d]\w* (?: \.[^\W\d]\w* )* )
+    | (?P<operator> <= | >= | <> | != | = (?!=) | < | > )
     | (?P<number>  [+-]? (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? )
-    | (?P<name>    [^\W\d]\w* (?: \.[^\W\d]\w* )* )
-    | (?P<quoted>  " (?: [^"]++ | "" )*+ " )
     | (?P<text>    ' (?: [^']++ | '' )*+ ' )
-    | (?P<operator> <= | >= | <> | != | = | < | > )
     | (?P<punctuation> [(),] )
+    | (?P<quoted>  " (?: [^"]++ | "" )*+ " )
+    | (?P<end>     \Z )
+    )
     """,
     re.VERBOSE,
 )
+_SPACE: Final = re.compile(r"\s*+")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_FRACTION: Final = frozenset(".eE")
 _HINTS: Final = (
     ("==", "equality is written ="),
     ("&&", "write and"),
@@ -69,50 +71,63 @@ def tokenize(text: str) -> Iterator[Token]:
         raise LimitError(
             "FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX, len(text), "the length of the filter"
         )
+    if not text.isascii():
+        _check_surrogates(text)
+    scan = _TOKEN.match
+    position = 0
+    while True:
+        match = scan(text, position)
+        if match is None:
+            position = _end_of_space(text, position)
+            raise FilterSyntaxError(text, position, _explain(text, position))
+        token = _token(match)
+        yield token
+        if token.kind is Kind.END:
+            return
+        position = match.end()
+
+
+def _token(match: re.Match[str]) -> Token:
+    kind = match.lastgroup
+    assert kind is not None, "every alternative has a name"
+    written, position = match[kind], match.start(kind)
+    if kind == "name":
+        lowered = written.lower()
+        if lowered in KEYWORDS:
+            return Token(Kind.KEYWORD, lowered, position)
+        return Token(Kind.NAME, written, position, written)
+    if kind == "operator":
+        return Token(Kind.OPERATOR, "<>" if written == "!=" else written, position)
+    if kind == "number":
+        return Token(Kind.NUMBER, written, position, _number(match))
+    if kind == "text":
+        return Token(Kind.TEXT, written, position, written[1:-1].replace("''", "'"))
+    if kind == "punctuation":
+        return Token(Kind.PUNCTUATION, written, position)
+    if kind == "quoted":
+        return Token(Kind.NAME, written, position, written[1:-1].replace('""', '"'))
+    return Token(Kind.END, "", position)
+
+
+def _check_surrogates(text: str) -> None:
     broken = _SURROGATE.search(text)
     if broken is not None:
         shown = _SURROGATE.sub("\ufffd", text)
         raise FilterSyntaxError(shown, broken.start(), "half of a surrogate pair is no character")
-    position = 0
-    while position < len(text):
-        for start, hint in _HINTS[:3]:
-            if text.startswith(start, position):
-                raise FilterSyntaxError(text, position, hint)
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise FilterSyntaxError(text, position, _explain(text, position))
-        if match.lastgroup != "space":
-            yield _token(match)
-        position = match.end()
-    yield Token(Kind.END, "", len(text))
 
 
-def _token(match: re.Match[str]) -> Token:
-    written, position = match.group(), match.start()
-    match match.lastgroup:
-        case "number":
-            return Token(Kind.NUMBER, written, position, _number(match))
-        case "name":
-            lowered = written.lower()
-            if lowered in KEYWORDS:
-                return Token(Kind.KEYWORD, lowered, position)
-            return Token(Kind.NAME, written, position, written)
-        case "quoted":
-            return Token(Kind.NAME, written, position, written[1:-1].replace('""', '"'))
-        case "text":
-            return Token(Kind.TEXT, written, position, written[1:-1].replace("''", "'"))
-        case "operator":
-            return Token(Kind.OPERATOR, "<>" if written == "!=" else written, position)
-        case _:
-            return Token(Kind.PUNCTUATION, written, position)
+def _end_of_space(text: str, position: int) -> int:
+    space = _SPACE.match(text, position)
+    assert space is not None, "no space is space"
+    return space.end()
 
 
 def _number(match: re.Match[str]) -> int | float:
-    written, text, position = match.group(), match.string, match.start()
+    written, text, position = match["number"], match.string, match.start("number")
     end = match.end()
     if end < len(text) and (text[end].isalnum() or text[end] in "_."):
         raise FilterSyntaxError(text, position, "this is not a number")
-    if not any(c in written for c in ".eE"):
+    if _FRACTION.isdisjoint(written):
         if len(written) <= 20 and INTEGER_MIN <= int(written) <= INTEGER_MAX:
             return int(written)
         raise FilterSyntaxError(text, position, "this integer needs more than 64 bits")

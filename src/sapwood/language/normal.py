@@ -8,6 +8,7 @@ from sapwood.language.rewrites.negation import push_negation
 from sapwood.language.syntax import Node
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.filter import Filter
+from sapwood.model.printing import constraint_chars_max
 
 
 def normal_form(tree: Node, source: str | None = None) -> Filter:
@@ -18,7 +19,9 @@ def normal_form(tree: Node, source: str | None = None) -> Filter:
     form whose own text is longer than `limits.FILTER_TEXT_CHARS_MAX`: it could not be read again.
     """
     normal = Filter.from_conjunctions(distribute(push_negation(tree)), source)
-    length = len(str(normal))
+    length = _chars_max(normal)
+    if length > FILTER_TEXT_CHARS_MAX:
+        length = len(str(normal))
     if length > FILTER_TEXT_CHARS_MAX:
         raise LimitError(
             "FILTER_TEXT_CHARS_MAX",
@@ -27,3 +30,12 @@ def normal_form(tree: Node, source: str | None = None) -> Filter:
             "the length of the filter's normal form",
         )
     return normal
+
+
+def _chars_max(of: Filter) -> int:
+    """What the text of a filter surely does not exceed: printing costs more than all the rest."""
+    return sum(
+        len(" or true")
+        + sum(len(" and ") + constraint_chars_max(*side) for side in conjunction.constraints)
+        for conjunction in of.conjunctions
+    )

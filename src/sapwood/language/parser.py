@@ -76,6 +76,8 @@ class _Parser:
 
     def primary(self) -> Node:
         token = self.token
+        if token.kind is Kind.NAME:  # as most do
+            return self.condition(self.attribute("expected an attribute name"))
         if self.accept(Kind.PUNCTUATION, "("):
             with self:
                 node = self.disjunction()

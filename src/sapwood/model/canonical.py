@@ -24,7 +24,7 @@ from sapwood.limits import (
     NORMAL_FORM_STEPS_MAX,
 )
 from sapwood.model.conjunction import Conjunction
-from sapwood.model.reduction import Allowance, reduced
+from sapwood.model.reduction import Allowance, in_normal_order, reduced
 
 
 def canonical(boxes: Iterable[Conjunction]) -> tuple[Conjunction, ...]:
@@ -35,7 +35,10 @@ def canonical(boxes: Iterable[Conjunction]) -> tuple[Conjunction, ...]:
 
     Raises `LimitError` past `limits.NORMAL_FORM_STEPS_MAX`.
     """
-    smaller = reduced(boxes, Allowance(NORMAL_FORM_STEPS_MAX))
+    given = tuple(boxes)
+    if len(given) < 2:
+        return given
+    smaller = reduced(given, Allowance(NORMAL_FORM_STEPS_MAX))
     if 1 < len(smaller) <= CANONICAL_CONJUNCTIONS_MAX:
         maximal = _closure(smaller)
         if maximal is not None:
@@ -101,7 +104,7 @@ def _closure(boxes: list[Conjunction]) -> list[Conjunction] | None:
                 return None
             waiting.extend(consensus(own, box))
         closed.append(box)
-    return sorted(closed, key=Conjunction.sort_key)
+    return in_normal_order(closed)
 
 
 def _irredundant(boxes: list[Conjunction]) -> list[Conjunction]:

@@ -6,7 +6,7 @@ Geometrically a conjunction is a box: the product of one value set per attribute
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sapwood.model.constraint import ANYTHING, Constraint
@@ -23,6 +23,12 @@ class Conjunction:
     """
 
     constraints: tuple[tuple[str, Constraint], ...] = ()
+    #: the text once it was asked for: normal forms are sorted by it, again and again
+    _text: str | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[type[Conjunction], tuple[tuple[tuple[str, Constraint], ...]]]:
+        """Copies leave the text behind."""
+        return Conjunction, (self.constraints,)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -103,15 +109,13 @@ class Conjunction:
         extents = tuple(constraint.extent for _, constraint in self.constraints)
         return len(self.constraints), self.attributes, extents
 
-    def sort_key(self) -> tuple[int, str]:
-        """A defined order: few constraints first, then by text."""
-        return len(self.constraints), str(self)
-
     def __str__(self) -> str:
         """The text of the conjunction in the filter language."""
-        if not self.constraints:
-            return "true"
-        return " and ".join(print_constraint(*constraint) for constraint in self.constraints)
+        text = self._text
+        if text is None:
+            text = " and ".join(print_constraint(*side) for side in self.constraints) or "true"
+            object.__setattr__(self, "_text", text)
+        return text
 
 
 EVERY_RECORD: Final = Conjunction()

@@ -37,6 +37,15 @@ class Constraint:
     numbers: Numbers = NO_NUMBERS
     strings: Strings = NO_STRINGS
 
+    def __hash__(self) -> int:
+        """The hash of all parts, without a call for each part: tables hash many filters."""
+        texts, numbers = self.strings, self.numbers
+        parts = (self.absent, self.booleans, texts.ranges, texts.required, texts.forbidden)
+        if len(numbers) != 1:
+            return hash((parts, numbers))
+        only = numbers[0]
+        return hash((parts, only.low, only.high, only.low_open, only.high_open))
+
     def accepts(self, value: Value | None) -> bool:
         """Whether `value` is in the set; `None` stands for an absent attribute."""
         if value is None:
@@ -92,12 +101,12 @@ class Constraint:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is accepted; with general patterns `False` where it cannot tell."""
-        return self == NOTHING
+        return not (self.absent or self.booleans or self.numbers or self.strings.ranges)
 
     @property
     def is_total(self) -> bool:
         """Whether everything is accepted, an absent attribute too: no constraint at all."""
-        return self == ANYTHING
+        return self.absent and self == ANYTHING
 
     @property
     def only(self) -> Value | None:

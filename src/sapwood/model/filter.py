@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -37,6 +38,20 @@ class Filter:
 
     conjunctions: tuple[Conjunction, ...]
     source: str | None = field(default=None, compare=False, repr=False)
+    #: the hash once it was asked for; depends on the conjunctions, which never change
+    _hash: int | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        """The hash of the normal form, found once: tables look filters up again and again."""
+        known = self._hash
+        if known is None:
+            known = hash(self.conjunctions)
+            object.__setattr__(self, "_hash", known)
+        return known
+
+    def __reduce__(self) -> tuple[type[Filter], tuple[tuple[Conjunction, ...], str | None]]:
+        """Copies leave the hash behind: hashes of texts differ from process to process."""
+        return Filter, (self.conjunctions, self.source)
 
     @classmethod
     def from_conjunctions(
@@ -61,6 +76,15 @@ class Filter:
     def attributes(self) -> tuple[str, ...]:
         """All attributes the filter reads, sorted."""
         return tuple(sorted({name for c in self.conjunctions for name in c.attributes}))
+
+    @property
+    def extent(self) -> tuple[object, ...]:
+        """A key that is no greater than that of any filter covered by this one.
+
+        Sorting by it brings whatever covers a filter before it, equal keys aside.
+        """
+        extents = [conjunction.extent for conjunction in self.conjunctions]
+        return min(extents) if extents else (math.inf,)
 
     def matches(self, publication: Publication | Mapping[str, Any]) -> bool:
         """Whether a publication, or a possibly nested record, is accepted.

@@ -46,8 +46,10 @@ class Interval:
     high_open: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", canonical_number(self.low))
-        object.__setattr__(self, "high", canonical_number(self.high))
+        for end in ("low", "high"):
+            value = getattr(self, end)
+            if isinstance(value, float) and value.is_integer():
+                object.__setattr__(self, end, canonical_number(value))
 
     @property
     def is_point(self) -> bool:

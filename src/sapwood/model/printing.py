@@ -22,6 +22,12 @@ KEYWORDS: Final = frozenset(
 )
 """Words that an attribute name must be quoted to use."""
 
+_NUMBER_CHARS: Final = 25
+"""The longest float, such as -2.2250738585072014e-308, and a separator."""
+
+_PART_CHARS: Final = 48
+"""More than all keywords, operators, quotes and parentheses around one part of a constraint."""
+
 _PLAIN_NAME: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _EVERY_TEXT: Final = ALL_STRINGS.ranges
 
@@ -68,6 +74,24 @@ def print_constraint(attribute: str, constraint: Constraint) -> str:
     else:
         parts.append(_print_patterns(name, constraint.strings))
     return parts[0] if len(parts) == 1 else "(" + " or ".join(parts) + ")"
+
+
+def constraint_chars_max(attribute: str, constraint: Constraint) -> int:
+    """A number of characters that `print_constraint` surely does not exceed; nothing is printed.
+
+    Every part of the constraint is printed with the attribute's name twice at most, a number in
+    `_NUMBER_CHARS` unless it is longer than any that is read, a text with each character as four
+    (an escaped quote, doubled).
+    """
+    numbers, strings = constraint.numbers, constraint.strings
+    ends = [end for n in numbers for end in (n.low, n.high)]
+    chars = sum(
+        _NUMBER_CHARS + (end.bit_length() // 3 if isinstance(end, int) else 0) for end in ends
+    )
+    chars += 4 * sum(len(low) + len(high or "") for low, high in strings.ranges)
+    chars += 4 * sum(len(p.tokens) for p in (*strings.required, *strings.forbidden))
+    parts = 3 + len(numbers) + len(strings.ranges) + constraint.patterns
+    return chars + parts * (2 * (2 * len(attribute) + 2) + _PART_CHARS)
 
 
 def _print_present(name: str, constraint: Constraint) -> str | None:

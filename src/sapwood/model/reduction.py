@@ -7,10 +7,10 @@ Both reductions are exact and cheap enough for a thousand boxes; the canonical f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sapwood.errors import LimitError
 from sapwood.limits import NORMAL_FORM_STEPS_MAX
@@ -62,13 +62,27 @@ def absorb(boxes: Iterable[Conjunction], allowance: Allowance) -> list[Conjuncti
     extents = {box: box.extent for box in boxes}
     if EVERY_RECORD in extents:
         return [EVERY_RECORD]
-    ordered = sorted(extents, key=lambda box: (extents[box], str(box)))
+    ordered = in_order(extents, extents.__getitem__)
     left = _uncovered(ordered, allowance) if len(ordered) > 1 else ordered
     kept: list[Conjunction] = []
     for _, run in groupby(left, key=extents.__getitem__):
         alike = list(run)[::-1]
         kept.extend(_uncovered(alike, allowance) if len(alike) > 1 else alike)
-    return sorted(kept, key=Conjunction.sort_key)
+    return in_normal_order(kept)
+
+
+def in_normal_order(boxes: Iterable[Conjunction]) -> list[Conjunction]:
+    """Few constraints first, then by text: the order of normal forms."""
+    return in_order(boxes, lambda box: len(box.constraints))
+
+
+def in_order(boxes: Iterable[Conjunction], key: Callable[[Conjunction], Any]) -> list[Conjunction]:
+    """Sorted by a key, and by text where keys are equal: only these are printed."""
+    ordered: list[Conjunction] = []
+    for _, run in groupby(sorted(boxes, key=key), key=key):
+        alike = list(run)
+        ordered += alike if len(alike) == 1 else sorted(alike, key=str)
+    return ordered
 
 
 def join(boxes: Iterable[Conjunction], allowance: Allowance) -> list[Conjunction]:

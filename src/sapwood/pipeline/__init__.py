@@ -10,42 +10,65 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from sapwood.pipeline.compilation import CompileJob
+    from sapwood.pipeline.evaluation import Output
+    from sapwood.pipeline.following import FollowedSet
     from sapwood.pipeline.ingest import ingested
     from sapwood.pipeline.jobs import IngestJob, MatchJob
     from sapwood.pipeline.matching import PipelineWarning, match
     from sapwood.pipeline.publications import as_publications, rejected_publications
+    from sapwood.pipeline.report_job import ReportJob
     from sapwood.pipeline.session import describe, local_session, open_session
+    from sapwood.pipeline.sharding import Layout, match_sharded
     from sapwood.pipeline.stream import StreamJob
     from sapwood.pipeline.subscriptions import SubscriptionSet, compile_subscriptions
+    from sapwood.pipeline.sweep_job import SweepJob
+    from sapwood.pipeline.versions import CompiledSet
 
 __all__ = (
+    "CompileJob",
+    "CompiledSet",
+    "FollowedSet",
     "IngestJob",
+    "Layout",
     "MatchJob",
+    "Output",
     "PipelineWarning",
+    "ReportJob",
     "StreamJob",
     "SubscriptionSet",
+    "SweepJob",
     "as_publications",
     "compile_subscriptions",
     "describe",
     "ingested",
     "local_session",
     "match",
+    "match_sharded",
     "open_session",
     "rejected_publications",
 )
 
 _HOMES: Final = (
+    ("CompileJob", "compilation"),
+    ("CompiledSet", "versions"),
+    ("FollowedSet", "following"),
     ("IngestJob", "jobs"),
+    ("Layout", "sharding"),
     ("MatchJob", "jobs"),
+    ("Output", "evaluation"),
     ("PipelineWarning", "matching"),
+    ("ReportJob", "report_job"),
     ("StreamJob", "stream"),
     ("SubscriptionSet", "subscriptions"),
+    ("SweepJob", "sweep_job"),
     ("as_publications", "publications"),
     ("compile_subscriptions", "subscriptions"),
     ("describe", "session"),
     ("ingested", "ingest"),
     ("local_session", "session"),
     ("match", "matching"),
+    ("match_sharded", "sharding"),
     ("open_session", "session"),
     ("rejected_publications", "publications"),
 )

@@ -10,17 +10,19 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, LimitError
-from sapwood.files.lines import decode_publication
-from sapwood.limits import LINE_BYTES_MAX
+from sapwood.files.lines import decode_publication, read_filter, split_subscription
+from sapwood.limits import FORMS_REMEMBERED_MAX, LINE_BYTES_MAX
 from sapwood.pipeline.attributes import Object, leaves
 from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.fitting import fit_cells, fit_record
+from sapwood.pipeline.normalforms import encode_form
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -164,7 +166,58 @@ class CSVDecoder:
         return cells
 
 
-LineDecoder: TypeAlias = JSONDecoder | CSVDecoder
+@dataclass(frozen=True, slots=True)
+class SubscriptionDecoder:
+    """Lines with subscriptions; the attributes are the filter's normal form (`normalforms`)."""
+
+    @property
+    def attributes_sql(self) -> str:
+        """The type of the column of attributes in Spark SQL."""
+        return "BINARY"
+
+    def __call__(self, lines: Sequence[bytes]) -> Decoded:
+        """Decode lines that are not blank, without their ends."""
+        import pyarrow as pa
+
+        faults: dict[int, str] = {}
+        ids: list[str | None] = []
+        homes: list[str | None] = []
+        forms: list[bytes | None] = []
+        for row, line in enumerate(lines):
+            try:
+                told = split_subscription(line)
+                form = form_of(told.filter)
+            except InputError as error:
+                faults[row] = one_line(error)
+                ids.append(None)
+                homes.append(None)
+                forms.append(None)
+            else:
+                ids.append(told.id)
+                homes.append(told.home)
+                forms.append(form)
+        column = pa.array(forms, pa.binary())
+        return _decoded(ids, column, homes, [0] * len(lines), faults=faults, undeclared={})
+
+
+class LineDecoder(Protocol):
+    """Turns lines into columns."""
+
+    @property
+    def attributes_sql(self) -> str:
+        """The type of the column of attributes in Spark SQL."""
+
+    def __call__(self, lines: Sequence[bytes]) -> Decoded:
+        """Decode lines that are not blank, without their ends."""
+
+
+@lru_cache(maxsize=FORMS_REMEMBERED_MAX)
+def form_of(text: str) -> bytes:
+    """The normal form of a filter's text: people repeat each other, and reading is what costs.
+
+    Depends on the text alone. Raises `InputError` for a text that is no filter.
+    """
+    return encode_form(read_filter(text))
 
 
 @dataclass(frozen=True, slots=True)

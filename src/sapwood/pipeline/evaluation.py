@@ -1,27 +1,46 @@
-"""What a Python worker does: batches of publications in, deliveries out."""
+"""What a Python worker does: batches of publications in, deliveries out in one of four forms."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from sapwood.limits import PAIRS_PER_BATCH_MAX, RECORDS_PER_MATCH_MAX
+from sapwood.limits import MATCHES_HELD_MAX, PAIRS_PER_BATCH_MAX, RECORDS_PER_MATCH_MAX
 from sapwood.matching.index import Index
 from sapwood.model.publication import Record
 from sapwood.pipeline.records import record_or_none, records_of_columns
 from sapwood.pipeline.schemas import DELIVERY_COLUMNS
+from sapwood.pipeline.segments import segment_home
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+
+class Output(StrEnum):
+    """What is told about the matches of publications and subscriptions (`schemas`)."""
+
+    #: A row for each pair.
+    PAIRS = "pairs"
+    #: A row for each publication that something matches, with the list of subscriptions.
+    LISTS = "lists"
+    #: A row for each subscription that matches something, with the number of publications.
+    COUNTS = "counts"
+    #: A row for each publication and home with an entry of a compiled set that matches it.
+    HOMES = "homes"
+
 
 class Loaded(NamedTuple):
-    """A set of filters and their ids as an Arrow column: slot to id."""
+    """A set of filters and what they are called, as an Arrow column: slot to name."""
 
     filters: Index
     ids: pa.Array
@@ -29,7 +48,7 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchBatches:
-    """The function for `mapInArrow`: publications in, `schemas.DELIVERIES` out.
+    """The function for `mapInArrow`: publications in, a part of the `output` out.
 
     `name` is what the index is called among the files that Spark has brought to this executor. In
     comes the id and then a column for each of `attributes`, or the record as JSON text where these
@@ -38,43 +57,171 @@ class MatchBatches:
 
     name: str
     attributes: tuple[str, ...] | None
+    output: Output = Output.PAIRS
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match all batches of one task."""
         from pyspark import SparkFiles
 
         folder = Path(SparkFiles.getRootDirectory()).absolute() / self.name
-        loaded = load_index(str(folder))
+        teller = teller_of(self.output, load_indexes(str(folder)))
         for batch in batches:
-            for start in range(0, batch.num_rows, RECORDS_PER_MATCH_MAX):
-                piece = batch.slice(start, RECORDS_PER_MATCH_MAX)
-                ids, records = self._publications(piece)
-                yield from deliveries(loaded, ids, records)
+            yield from teller.tell(*publications_of(batch, self.attributes))
+        yield from teller.rest()
 
-    def _publications(self, batch: pa.RecordBatch) -> tuple[pa.Array, Sequence[Record]]:
-        """The ids and the flat records of a batch."""
-        ids = batch.column(0)
-        if self.attributes is not None:
-            columns = batch.columns[1:]
-            return ids, records_of_columns(columns, self.attributes, batch.num_rows)
-        views = [record_or_none(text) for text in batch.column(1).to_pylist()]
-        good = [view.record for view in views if view is not None]
-        if len(good) < len(views):
-            ids = ids.take([row for row, view in enumerate(views) if view is not None])
-        return ids, good
+
+def publications_of(
+    batch: pa.RecordBatch, attributes: tuple[str, ...] | None
+) -> tuple[pa.Array, Sequence[Record]]:
+    """The ids and the flat records of a batch (see `MatchBatches`)."""
+    ids = batch.column(0)
+    if attributes is not None:
+        return ids, records_of_columns(batch.columns[1:], attributes, batch.num_rows)
+    views = [record_or_none(text) for text in batch.column(1).to_pylist()]
+    good = [view.record for view in views if view is not None]
+    if len(good) < len(views):
+        ids = ids.take([row for row, view in enumerate(views) if view is not None])
+    return ids, good
 
 
 @lru_cache(maxsize=2)
-def load_index(folder: str) -> Loaded:
-    """The index in a folder, mapped into memory once a worker process, however many tasks it runs.
+def load_indexes(folder: str) -> tuple[Loaded, ...]:
+    """The index in a folder, or those in the folders within, mapped once a worker process.
 
     The cache depends on the folder's name alone, which holds a digest of its content, so nothing
     ever invalidates it. Two are kept: a job that works with two sets takes turns.
     """
+    path = Path(folder)
+    parts = [path] if (path / "index.json").is_file() else sorted(path.iterdir())
+    return tuple(loaded_of(Index.load(part)) for part in parts)
+
+
+def loaded_of(index: Index) -> Loaded:
+    """An index with its ids as a column."""
     import pyarrow as pa
 
-    index = Index.load(folder)
     return Loaded(index, pa.array(list(index.ids), pa.string()))
+
+
+def teller_of(output: Output, parts: Sequence[Loaded]) -> _Teller:
+    """What turns publications into rows of the output; the parts are indexes of one set."""
+    tellers: dict[Output, type[_Teller]] = {
+        Output.PAIRS: _Pairs,
+        Output.LISTS: _Lists,
+        Output.COUNTS: _Counts,
+        Output.HOMES: _Homes,
+    }
+    return tellers[output](parts)
+
+
+class _Teller(ABC):
+    """Matches publications, some at a time, and tells of the matches in one form.
+
+    How many go at a time is chosen so that even if everything matched, at most `MATCHES_HELD_MAX`
+    matches would be in memory: one publication that all of a million subscriptions want is nothing
+    special.
+    """
+
+    def __init__(self, parts: Sequence[Loaded]) -> None:
+        self._parts = parts
+        largest = max((len(part.filters) for part in parts), default=0)
+        self._at_once = min(max(MATCHES_HELD_MAX // max(largest, 1), 1), RECORDS_PER_MATCH_MAX)
+
+    def tell(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        """The rows that some publications give."""
+        for start in range(0, len(records), self._at_once):
+            piece = records[start : start + self._at_once]
+            yield from self._piece(ids.slice(start, len(piece)), piece)
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """The rows that all publications together give."""
+        return iter(())
+
+    @abstractmethod
+    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        """The rows that a few publications give."""
+
+
+class _Pairs(_Teller):
+    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        for part in self._parts:
+            yield from deliveries(part, ids, records)
+
+
+class _Lists(_Teller):
+    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for part in self._parts:
+            offsets, slots = part.filters.match_slots(records)
+            counts = np.diff(offsets)
+            (found,) = counts.nonzero()
+            start = 0
+            while start < len(found):
+                # As many rows as the bound of pairs allows, and one in any case.
+                bound = offsets[found[start]] + PAIRS_PER_BATCH_MAX
+                ends = offsets[found[start:] + 1]
+                end = start + max(int(np.searchsorted(ends, bound, side="right")), 1)
+                rows = found[start:end]
+                taken = slots[offsets[rows[0]] : offsets[rows[-1] + 1]]
+                lists = pa.ListArray.from_arrays(
+                    pa.array(np.concatenate(([0], np.cumsum(counts[rows]))), pa.int32()),
+                    part.ids.take(pa.array(taken)),
+                )
+                names = ["publication", "subscriptions"]
+                yield pa.RecordBatch.from_arrays([ids.take(pa.array(rows)), lists], names=names)
+                start = end
+
+
+class _Counts(_Teller):
+    def __init__(self, parts: Sequence[Loaded]) -> None:
+        super().__init__(parts)
+        self._totals = [np.zeros(len(part.ids), np.int64) for part in parts]
+
+    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        del ids  # Only how many there are is told, in the end.
+        for number, part in enumerate(self._parts):
+            _, slots = part.filters.match_slots(records)
+            self._totals[number] += np.bincount(slots, minlength=len(part.ids))
+        return iter(())
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for part, totals in zip(self._parts, self._totals, strict=True):
+            (found,) = totals.nonzero()
+            for start in range(0, len(found), PAIRS_PER_BATCH_MAX):
+                slots = found[start : start + PAIRS_PER_BATCH_MAX]
+                columns = [part.ids.take(pa.array(slots)), pa.array(totals[slots])]
+                yield pa.RecordBatch.from_arrays(columns, names=["subscription", "publications"])
+
+
+class _Homes(_Teller):
+    def __init__(self, parts: Sequence[Loaded]) -> None:
+        super().__init__(parts)
+        numbers: dict[str, int] = {}
+        self._codes: list[Ints] = []
+        for part in parts:
+            homes = (segment_home(id_) for id_ in part.ids.to_pylist())
+            codes = [numbers.setdefault(home, len(numbers)) for home in homes]
+            self._codes.append(np.array(codes, np.int64))
+        self._homes = tuple(numbers)
+
+    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        width = max(len(self._homes), 1)
+        found = [np.empty(0, np.int64)]
+        for part, codes in zip(self._parts, self._codes, strict=True):
+            offsets, slots = part.filters.match_slots(records)
+            rows = np.repeat(np.arange(len(records)), np.diff(offsets))
+            found.append(np.unique(rows * width + codes[slots]))
+        both = np.unique(np.concatenate(found))
+        homes = pa.array(self._homes, pa.string())
+        for start in range(0, len(both), PAIRS_PER_BATCH_MAX):
+            rows, codes = np.divmod(both[start : start + PAIRS_PER_BATCH_MAX], width)
+            columns = [ids.take(pa.array(rows)), homes.take(pa.array(codes))]
+            yield pa.RecordBatch.from_arrays(columns, names=["publication", "home"])
 
 
 def deliveries(

@@ -110,6 +110,18 @@ def publications(rows: DataFrame) -> DataFrame:
     return rows.where("id IS NOT NULL").select("id", "attributes", "home")
 
 
+def timed_publications(rows: DataFrame) -> DataFrame:
+    """The good ones of rows with `published_at`: the table that `ingest` writes.
+
+    Its columns are id, attributes, home, published_at and `source`, the file a row comes from.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    source = shown_path(F.col("file")).alias("source")
+    good = rows.where("id IS NOT NULL")
+    return good.select("id", "attributes", "home", "published_at", source)
+
+
 def rejected(rows: DataFrame) -> DataFrame:
     """The rejected ones of decoded rows: `schemas.REJECTED`."""
     from pyspark.sql import functions as F  # noqa: N812

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.checks import agree, refuse_first
 from sapwood.pipeline.declared import DeclaredSchema
-from sapwood.pipeline.decoding import JSONDecoder, LineDecoder
+from sapwood.pipeline.decoding import CSVDecoder, JSONDecoder, LineDecoder
+from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.ingest import LineCounts, count_lines, ingested, publications, rejected
-from sapwood.pipeline.matching import match_compiled
+from sapwood.pipeline.ingest import (
+    LineCounts,
+    count_lines,
+    ingested,
+    publications,
+    rejected,
+    timed_publications,
+)
+from sapwood.pipeline.interests import Interests, interests
+from sapwood.pipeline.matching import OUTPUTS
 from sapwood.pipeline.output import (
     check_rejected,
     check_table,
     rejected_path,
-    rejected_table,
     write_rejected,
     write_table,
 )
+from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.publications import as_publications, checked_publications, shape_of
 from sapwood.pipeline.reading import (
     FileKind,
@@ -33,14 +41,12 @@ from sapwood.pipeline.reading import (
     read_parquet,
     read_table,
 )
-from sapwood.pipeline.schemas import DELIVERY_COLUMNS, PUBLICATION_COLUMNS, REJECTED_COLUMNS
-from sapwood.pipeline.subscriptions import (
-    DEFAULT_ENGINE,
-    SubscriptionSet,
-    compile_lines,
-    compile_subscriptions,
-)
+from sapwood.pipeline.schemas import PUBLICATION_COLUMNS, REJECTED_COLUMNS
+from sapwood.pipeline.sharding import Layout
+from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.summaries import Counts, IngestSummary, MatchSummary
+from sapwood.pipeline.tables import table_of
+from sapwood.pipeline.times import attribute_text, member_text, with_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,6 +59,8 @@ class MatchJob:
     Paths are files, folders or patterns, JSON Lines or Parquet. `id_columns` name the columns that
     identify a row in Parquet files that are no publications yet. `aside` is where rejected rows go
     (default: beside `out`); with `strict` the first one ends the job before anything is written.
+    `layout` is chosen by the size of the subscriptions, and `shards` too where it is sharded. A
+    compiled set as `subscriptions` tells which homes a publication has to reach.
     """
 
     subscriptions: str
@@ -62,42 +70,63 @@ class MatchJob:
     engine: str = DEFAULT_ENGINE
     id_columns: Sequence[str] = ()
     strict: bool = False
+    output: Output = Output.PAIRS
+    layout: Layout = Layout.AUTO
+    shards: int | None = None
 
     def run(self, spark: SparkSession) -> MatchSummary:
         """Do it. Raises `InputError` (mostly `FileFormatError`) for what cannot be used."""
         aside = self.aside or rejected_path(self.out)
-        check_table(spark, self.out, DELIVERY_COLUMNS)
+        check_table(spark, self.out, _columns(self.output))
         check_rejected(spark, aside)
-        with spark_faults(), published(spark, self.publications, self.id_columns) as table:
-            compiled = compile_path(spark, self.subscriptions, engine=self.engine)
+        with (
+            spark_faults(),
+            published(spark, self.publications, self.id_columns) as table,
+            self._interests(spark) as wanted,
+        ):
             counts = table.counted()
-            wanted = rejected_table(spark, compiled.rejected)
             if self.strict:
-                refuse_first(wanted, len(compiled.rejected))
+                refuse_first(wanted.rejected, wanted.counts.rejected)
                 refuse_first(table.rejected, counts.rejected)
-            deliveries = match_compiled(table.good, shape_of(table.good), compiled)
-            expected = len(compiled.rejected) + counts.rejected
-            written = write_rejected(wanted.unionByName(table.rejected), aside, expected=expected)
+            deliveries = wanted.match(table.good, shape_of(table.good))
+            expected = wanted.counts.rejected + counts.rejected
+            bad = wanted.rejected.unionByName(table.rejected)
+            written = write_rejected(bad, aside, expected=expected)
             agree("rejected rows", expected, written)
-            pairs = write_table(deliveries, self.out)
-        return MatchSummary(subscription_counts(compiled), counts, pairs, self.out, aside)
+            rows = write_table(deliveries, self.out)
+            pairs = _pairs_in(spark, self.out, self.output, rows)
+        return MatchSummary(
+            wanted.counts, counts, pairs, self.out, aside, wanted.layout, self.output
+        )
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan of the match; of the inputs only the subscriptions are read."""
-        with spark_faults(), published(spark, self.publications, self.id_columns) as table:
-            compiled = compile_path(spark, self.subscriptions, engine=self.engine)
-            text = StringIO()
-            with redirect_stdout(text):
-                match_compiled(table.good, shape_of(table.good), compiled).explain("formatted")
-        return text.getvalue()
+        with (
+            spark_faults(),
+            published(spark, self.publications, self.id_columns) as table,
+            self._interests(spark) as wanted,
+        ):
+            return plan_of(wanted.match(table.good, shape_of(table.good)))
+
+    def _interests(self, spark: SparkSession) -> AbstractContextManager[Interests]:
+        return interests(
+            spark,
+            self.subscriptions,
+            engine=self.engine,
+            output=self.output,
+            layout=self.layout,
+            shards=self.shards,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class IngestJob:
-    """Turn JSON Lines or CSV files into a Parquet table of publications.
+    """Turn JSON Lines, CSV or Parquet files into a Parquet table of publications.
 
-    CSV needs a `schema`; without one, attributes of JSON Lines stay JSON text. `kind` says what the
-    files are where their names do not.
+    CSV needs a `schema`; without one, attributes of JSON Lines stay JSON text. Parquet brings its
+    types, and with `id_columns` may be of any shape. `kind` says what the files are where their
+    names do not. `published_at` names the attribute (or the column of Parquet of any shape) that
+    holds the time; without it a member or column of that name does, where there is one.
     """
 
     source: str
@@ -107,9 +136,11 @@ class IngestJob:
     delimiter: str = ","
     aside: str | None = None
     strict: bool = False
+    id_columns: Sequence[str] = ()
+    published_at: str | None = None
 
     def run(self, spark: SparkSession) -> IngestSummary:
-        """Do it, and check that no line was lost: lines read = rows written + rejected + blank.
+        """Do it, and check that no row was lost: rows read = rows written + rejected + blank.
 
         Raises `InputError` for what cannot be used, and `InvariantError` where the sums do not
         agree, because the input changed meanwhile or something is broken.
@@ -117,27 +148,49 @@ class IngestJob:
         aside = self.aside or rejected_path(self.out)
         check_table(spark, self.out, PUBLICATION_COLUMNS)
         check_rejected(spark, aside)
-        with spark_faults():
-            lines = read_lines(spark, self.source)
-            decoder, header = self._decoder(spark, lines)
-            with ingested(lines, decoder, header) as rows:
-                counts = count_lines(rows)
-                # Counted by Spark alone, so that it can bear witness against the Python side.
-                agree("lines", lines.count(), counts.lines)
-                bad = rejected(rows)
-                if self.strict:
-                    refuse_first(bad, counts.rejected)
-                written = write_rejected(bad, aside, expected=counts.rejected)
-                agree("rejected lines", counts.rejected, written)
-                stored = write_table(publications(rows), self.out)
-                agree("lines", counts.lines, stored + written + counts.blank)
-        undeclared = getattr(decoder, "undeclared", counts.undeclared)
-        return IngestSummary(_of_lines(counts), tuple(undeclared), self.out, aside)
+        with spark_faults(), self._read(spark) as (rows, read, header):
+            counts = count_lines(rows)
+            # Counted by Spark alone, so that it can bear witness against the Python side.
+            agree("rows", read.count(), counts.lines)
+            bad = rejected(rows)
+            if self.strict:
+                refuse_first(bad, counts.rejected)
+            written = write_rejected(bad, aside, expected=counts.rejected)
+            agree("rejected rows", counts.rejected, written)
+            stored = write_table(timed_publications(rows), self.out)
+            agree("rows", counts.lines, stored + written + counts.blank)
+        undeclared = header or counts.undeclared
+        return IngestSummary(_of_lines(counts), undeclared, self.out, aside)
 
-    def _decoder(self, spark: SparkSession, lines: DataFrame) -> tuple[LineDecoder, bytes | None]:
+    @contextmanager
+    def _read(
+        self, spark: SparkSession
+    ) -> Iterator[tuple[DataFrame, DataFrame, tuple[str, ...] | None]]:
+        """Rows with their times, what they were read from, and undeclared columns of CSV."""
+        from pyspark.sql import functions as F  # noqa: N812
+
         kind = self.kind or file_kind(spark, self.source)
         if kind is FileKind.PARQUET:
-            raise FileFormatError(self.source, "is Parquet already; match takes it as it is")
+            if self.schema is not None:
+                raise InputError("Parquet brings the types of its columns; leave the schema out")
+            with table_of(spark, self.source, self.id_columns, self.published_at) as (rows, shape):
+                text = F.col("time")
+                if self.published_at is not None and not self.id_columns:
+                    text = attribute_text(self.published_at, shape.record)
+                yield with_times(rows, text), read_parquet(spark, self.source), None
+            return
+        lines = read_lines(spark, self.source)
+        decoder, raw = self._decoder(lines, kind)
+        record = self.schema.record if self.schema else None
+        header = decoder.undeclared if isinstance(decoder, CSVDecoder) else None
+        with ingested(lines, decoder, raw) as rows:
+            if self.published_at is not None:
+                yield with_times(rows, attribute_text(self.published_at, record)), lines, header
+            else:
+                said = member_text() if kind is FileKind.LINES else None
+                yield with_times(rows, said), lines, header
+
+    def _decoder(self, lines: DataFrame, kind: FileKind) -> tuple[LineDecoder, bytes | None]:
         if kind is FileKind.LINES:
             if self.schema and (self.schema.id_columns != ("id",) or self.schema.null_value):
                 raise InputError(
@@ -191,20 +244,14 @@ def published(
     yield Published(table, bad, lambda: _of_table(table, checked))
 
 
-def compile_path(spark: SparkSession, path: str, *, engine: str) -> SubscriptionSet:
-    """The subscriptions at a path, JSON Lines or Parquet, compiled."""
-    kind = file_kind(spark, path)
-    if kind is FileKind.CSV:
-        raise FileFormatError(path, "subscriptions are JSON Lines or Parquet, not CSV")
-    if kind is FileKind.LINES:
-        return compile_lines(read_lines(spark, path), engine=engine)
-    return compile_subscriptions(read_table(spark, path), engine=engine)
-
-
-def subscription_counts(compiled: SubscriptionSet) -> Counts:
-    """How many subscriptions were read, and what became of them."""
-    bad = len(compiled.rejected)
-    return Counts(compiled.size + bad, compiled.size, bad)
+def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:
+    """How many pairs the rows of a result speak of."""
+    counted = {Output.LISTS: "sum(size(subscriptions))", Output.COUNTS: "sum(publications)"}
+    if output not in counted or not rows:
+        return rows
+    row = spark.read.parquet(path).selectExpr(counted[output]).first()
+    assert row is not None, "an aggregate without keys has one row"
+    return int(row[0])
 
 
 def _of_lines(counts: LineCounts) -> Counts:
@@ -223,3 +270,7 @@ def _of_table(table: DataFrame, checked: DataFrame) -> Counts:
     assert sums is not None, "an aggregate without keys has one row"
     read = table.count()
     return Counts(read, read - sums["rejected"], sums["rejected"], sums["invisible"])
+
+
+def _columns(output: Output) -> list[str]:
+    return [column.split()[0] for column in OUTPUTS[output].split(", ")]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
-from sapwood.pipeline.evaluation import MatchBatches
+from sapwood.pipeline.evaluation import MatchBatches, Output
 from sapwood.pipeline.publications import Shape, select_read, shape_of
-from sapwood.pipeline.schemas import DELIVERIES
+from sapwood.pipeline.schemas import COUNTS, DELIVERIES, HOMES, LISTS
 from sapwood.pipeline.subscriptions import (
     DEFAULT_ENGINE,
     SubscriptionSet,
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+OUTPUTS: Final = MappingProxyType(
+    {
+        Output.PAIRS: DELIVERIES,
+        Output.LISTS: LISTS,
+        Output.COUNTS: COUNTS,
+        Output.HOMES: HOMES,
+    }
+)
+"""The columns of each output."""
+
+
 class PipelineWarning(UserWarning):
     """Something was set aside or cannot be seen by filters; the work goes on without it."""
 
@@ -28,8 +40,12 @@ def match(
     subscriptions: DataFrame | SubscriptionSet,
     *,
     engine: str = DEFAULT_ENGINE,
+    output: Output = Output.PAIRS,
 ) -> DataFrame:
     """The deliveries: a row (`publication`, `subscription`) for each pair that matches.
+
+    With another `output`: the list of subscriptions of each publication, or the count of
+    publications of each subscription (see `Output`).
 
     `publications` has the columns `id` and `attributes` (see `sapwood.pipeline.schemas`), and may
     be a stream. `subscriptions` has the columns `id` and `filter`, and is compiled here and now, in
@@ -49,23 +65,46 @@ def match(
     else:
         compiled = compile_subscriptions(subscriptions, engine=engine)
         _warn(shape, compiled)
-    return match_compiled(publications, shape, compiled)
+    return match_compiled(publications, shape, compiled, output)
 
 
-def match_compiled(publications: DataFrame, shape: Shape, compiled: SubscriptionSet) -> DataFrame:
+def match_compiled(
+    publications: DataFrame,
+    shape: Shape,
+    compiled: SubscriptionSet,
+    output: Output = Output.PAIRS,
+) -> DataFrame:
     """As `match`, without a warning."""
     ship(publications.sparkSession, compiled)
-    return match_shipped(publications, shape, compiled)
+    return match_shipped(publications, shape, compiled, output)
 
 
-def match_shipped(publications: DataFrame, shape: Shape, compiled: SubscriptionSet) -> DataFrame:
+def match_shipped(
+    publications: DataFrame,
+    shape: Shape,
+    compiled: SubscriptionSet,
+    output: Output = Output.PAIRS,
+) -> DataFrame:
     """As `match`, for a set that `subscriptions.ship` has brought to the executors.
 
     One `mapInArrow` does the work, and it receives the id and the attributes that some filter
     reads, nothing else: what costs is the way into Python, not the matching.
     """
     narrow, attributes = select_read(publications, shape, compiled.attributes)
-    return narrow.mapInArrow(MatchBatches(compiled.name, attributes), DELIVERIES)
+    function = MatchBatches(compiled.name, attributes, output)
+    return gathered(narrow.mapInArrow(function, OUTPUTS[output]), output)
+
+
+def gathered(told: DataFrame, output: Output) -> DataFrame:
+    """What tasks tell, each of its part of the publications or subscriptions, put together."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if output is Output.COUNTS:
+        return told.groupBy("subscription").agg(F.sum("publications").alias("publications"))
+    if output is Output.LISTS:
+        parts = F.flatten(F.collect_list("subscriptions"))
+        return told.groupBy("publication").agg(F.array_sort(parts).alias("subscriptions"))
+    return told
 
 
 def _warn(shape: Shape, compiled: SubscriptionSet) -> None:

@@ -64,7 +64,7 @@ def check_rejected(spark: SparkSession, path: str) -> None:
     if not exists(spark, path) or _is_empty_folder(path):
         return
     names = [PurePosixPath(name).name for name in spark.read.text(path).inputFiles()]
-    local = _local(path)
+    local = local_path(path)
     if (local is not None and local.is_file()) or not all(
         name.startswith("part-") and name.endswith(".json") for name in names
     ):
@@ -109,7 +109,7 @@ def remove_rejected(spark: SparkSession, path: str) -> None:
     check_rejected(spark, path)
     if not exists(spark, path):
         return
-    local = _local(path)
+    local = local_path(path)
     if local is not None and local.is_dir():
         shutil.rmtree(local)
     else:
@@ -122,11 +122,11 @@ def rejected_table(spark: SparkSession, rejected: Iterable[Rejected]) -> DataFra
 
 
 def _is_empty_folder(path: str) -> bool:
-    local = _local(path)
+    local = local_path(path)
     return local is not None and local.is_dir() and not any(local.iterdir())
 
 
-def _local(path: str) -> Path | None:
+def local_path(path: str) -> Path | None:
     """The path on this machine, as far as it can be one."""
     plain = path.removeprefix("file://").removeprefix("file:")
     return None if "://" in plain else Path(plain)

@@ -186,10 +186,16 @@ def checked_publications(publications: DataFrame) -> DataFrame:
         checked = publications.select(*places, reason, F.col("attributes").alias("text"))
         return checked.mapInArrow(check_texts, CHECKED)
     text = F.to_json(F.struct("id", "attributes")).alias("text")
-    arrays = [_leaf_column(leaf).isNotNull().cast("int") for leaf in shape.arrays]
-    invisible = reduce(lambda total, one: total + one, arrays, F.lit(0)).alias("invisible")
-    told = publications.select(*places, reason, text, invisible)
+    told = publications.select(*places, reason, text, invisible_arrays(shape).alias("invisible"))
     return told.where("reason IS NOT NULL OR invisible > 0")
+
+
+def invisible_arrays(shape: Shape) -> Column:
+    """How many arrays a row has that filters cannot see, where attributes are columns."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    arrays = [_leaf_column(leaf).isNotNull().cast("int") for leaf in shape.arrays]
+    return reduce(lambda total, one: total + one, arrays, F.lit(0))
 
 
 def rejected_publications(publications: DataFrame) -> DataFrame:

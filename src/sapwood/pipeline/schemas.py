@@ -8,6 +8,9 @@ Table                   Columns
 publications            `id`; `attributes`; `home`, which may be missing
 subscriptions           `id`; `filter`, the text of a filter; `home`, which may be missing
 deliveries              `publication`, `subscription`: one row per pair
+lists                   `publication`, `subscriptions`: one row per publication that is wanted
+counts                  `subscription`, `publications`: one row per subscription that is served
+homes                   `publication`, `home`: one row per home router that has to get it
 rejected                `file`, `line` (from 1), `reason`, `text`: a row or line that could not be
                         used; file and line are null where a table has none
 ======================  ===========================================================================
@@ -30,6 +33,9 @@ from typing import Final
 
 SUBSCRIPTIONS: Final = "id STRING, filter STRING, home STRING"
 DELIVERIES: Final = "publication STRING, subscription STRING"
+LISTS: Final = "publication STRING, subscriptions ARRAY<STRING>"
+COUNTS: Final = "subscription STRING, publications BIGINT"
+HOMES: Final = "publication STRING, home STRING"
 REJECTED: Final = "file STRING, line BIGINT, reason STRING, text STRING"
 
 CHECKED: Final = f"{REJECTED}, invisible INT"

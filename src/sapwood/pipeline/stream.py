@@ -17,6 +17,10 @@ What this asks of its surroundings:
 * One driver works on a checkpoint at a time, as everywhere in Structured Streaming.
 * The checkpoint and the output belong together; starting with one of them missing is refused.
 
+Subscriptions may be a compiled set (`compile`). Then each batch is matched with the version that is
+the newest when the batch begins, so that a new version comes into force without a restart and no
+batch is matched with two; deliveries name homes.
+
 Ids are not compared: a publisher that repeats one gives both publications, in a stream without end
 there is no place to keep all of them.
 """
@@ -31,9 +35,11 @@ from sapwood.errors import FileFormatError
 from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS
 from sapwood.pipeline.checks import agree, refuse_first
 from sapwood.pipeline.decoding import JSONDecoder
+from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.following import FollowedSet
 from sapwood.pipeline.ingest import count_lines, ingested, publications, rejected
-from sapwood.pipeline.matching import match_shipped
+from sapwood.pipeline.matching import match_compiled
 from sapwood.pipeline.output import (
     exists,
     rejected_path,
@@ -57,17 +63,18 @@ CHECKPOINT_SUFFIX: Final = ".checkpoint"
 class StreamJob:
     """Match the files that come into a folder.
 
-    `compiled` is fixed for the query; after a restart another set may be given, and holds from the
-    next batch on. `checkpoint` and `aside` (for rejected lines) lie beside `out` unless named.
-    A batch takes at most `files_per_batch` files. With `strict` the first rejected line ends the
-    query, and its batch is not written. `on_batch` is told of every batch that is done;
-    through Spark Connect it runs on the server.
+    A `SubscriptionSet` is fixed for the query; after a restart another one may be given, and holds
+    from the next batch on. A `FollowedSet` is looked at before every batch. `checkpoint` and
+    `aside` (for rejected lines) lie beside `out` unless named. A batch takes at most
+    `files_per_batch` files. With `strict` the first rejected line ends the query, and its batch is
+    not written. `on_batch` is told of every batch that is done; through Spark Connect it runs on
+    the server.
     """
 
     source: str
     out: str
     decoder: JSONDecoder
-    compiled: SubscriptionSet
+    compiled: SubscriptionSet | FollowedSet
     checkpoint: str | None = None
     aside: str | None = None
     files_per_batch: int = 100
@@ -82,10 +89,11 @@ class StreamJob:
         """
         checkpoint = self.checkpoint or self.out.rstrip("/") + CHECKPOINT_SUFFIX
         check_pair(spark, checkpoint, self.out)
-        wanted = rejected_table(spark, self.compiled.rejected)
+        first, _ = self._current(spark)
+        wanted = rejected_table(spark, first.rejected)
         aside = f"{self._aside}/subscriptions"
-        write_rejected(wanted, aside, expected=len(self.compiled.rejected))
-        ship(spark, self.compiled)
+        write_rejected(wanted, aside, expected=len(first.rejected))
+        ship(spark, first)
         with spark_faults(self.source):
             lines = stream_lines(spark, self.source, files_per_batch=self.files_per_batch)
         writer = lines.writeStream.foreachBatch(self.run_batch)
@@ -105,12 +113,21 @@ class StreamJob:
             written = write_rejected(bad, aside, expected=counts.rejected)
             agree("rejected lines", counts.rejected, written)
             good = publications(rows)
-            deliveries = match_shipped(good, shape_of(good), self.compiled)
+            compiled, version = self._current(lines.sparkSession)
+            output = Output.PAIRS if version is None else Output.HOMES
+            deliveries = match_compiled(good, shape_of(good), compiled, output)
             pairs = write_table(deliveries, f"{self.out}/batch={batch}")
         if self.on_batch is not None:
             read = counts.lines - counts.blank
             found = Counts(read, counts.good, counts.rejected, counts.invisible)
-            self.on_batch(BatchSummary(batch, found, pairs))
+            self.on_batch(BatchSummary(batch, found, pairs, version))
+
+    def _current(self, spark: SparkSession) -> tuple[SubscriptionSet, int | None]:
+        """The set to match with, and its version, if it has versions."""
+        if isinstance(self.compiled, FollowedSet):
+            newest = self.compiled.newest(spark)
+            return newest.compiled, newest.number
+        return self.compiled, None
 
     @property
     def _aside(self) -> str:

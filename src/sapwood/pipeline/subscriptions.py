@@ -20,6 +20,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -58,9 +59,10 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSet:
-    """A compiled set of subscriptions: an index in a folder, and what is known about it.
+    """A set of subscriptions ready for matching: an index, and what is known about it.
 
-    `archive` is the index, packed, and `name` what it is called where it is unpacked. `attributes`
+    `archive` is the index (or a folder of several), packed, and `name` what it is called where it
+    is unpacked. `attributes`
     are those that some filter reads, sorted. The archive lives as long as this process, because
     Spark fetches it again for every executor, and every session, that comes later.
     """
@@ -113,13 +115,34 @@ def compile_candidates(
         else:
             first[subscription.id] = (file, line)
             attributes |= attributes_read(subscription.filter)
+    with working_folder() as work:
+        index.save(work / "index")
+        return packed_set(work / "index", size=len(index), attributes=attributes, rejected=rejected)
+
+
+@contextmanager
+def working_folder() -> Iterator[Path]:
+    """A folder for the length of a block."""
     work = Path(tempfile.mkdtemp(prefix="sapwood-"))
-    atexit.register(shutil.rmtree, work, ignore_errors=True)
-    index.save(work / "index")
-    name = f"sapwood-index-{digest(work / 'index')}"
-    archive = pack(work / "index", work / f"{name}.zip")
-    shutil.rmtree(work / "index")
-    return SubscriptionSet(archive, name, len(index), tuple(sorted(attributes)), tuple(rejected))
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def packed_set(
+    folder: Path,
+    *,
+    size: int,
+    attributes: Iterable[str],
+    rejected: Iterable[Rejected] = (),
+) -> SubscriptionSet:
+    """The set whose index, or indexes, are in a folder."""
+    kept = Path(tempfile.mkdtemp(prefix="sapwood-"))
+    atexit.register(shutil.rmtree, kept, ignore_errors=True)
+    name = f"sapwood-index-{digest(folder)}"
+    archive = pack(folder, kept / f"{name}.zip")
+    return SubscriptionSet(archive, name, size, tuple(sorted(attributes)), tuple(rejected))
 
 
 def attributes_read(filter: Filter) -> set[str]:  # noqa: A002 - the field's word
@@ -210,25 +233,36 @@ def _lines(lines: DataFrame) -> Iterator[Candidate]:
                 yield Candidate(file, number, raw)
 
 
-def _check_size(table: DataFrame, size: Column) -> None:
-    """Refuse a set that this driver could not hold, before it is collected."""
+class Size(NamedTuple):
+    """How many subscriptions there are, and the length of all filters together."""
+
+    subscriptions: int
+    chars: int
+
+
+def measured(table: DataFrame, chars: Column) -> Size:
+    """The size of a set, of which `chars` is the length of one subscription's filter."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    sums = table.agg(
-        F.count(F.lit(1)).alias("count"), F.coalesce(F.sum(size), F.lit(0)).alias("chars")
-    ).first()
+    sums = table.agg(F.count(F.lit(1)), F.coalesce(F.sum(chars), F.lit(0))).first()
     assert sums is not None, "an aggregate without keys has one row"
+    return Size(*sums)
+
+
+def _check_size(table: DataFrame, chars: Column) -> None:
+    """Refuse a set that this driver could not hold, before it is collected."""
+    size = measured(table, chars)
     for name, bound, actual, subject in (
         (
             "PIPELINE_SUBSCRIPTIONS_MAX",
             PIPELINE_SUBSCRIPTIONS_MAX,
-            sums["count"],
+            size.subscriptions,
             "the number of subscriptions",
         ),
         (
             "PIPELINE_FILTER_CHARS_MAX",
             PIPELINE_FILTER_CHARS_MAX,
-            sums["chars"],
+            size.chars,
             "the length of all filters together",
         ),
     ):

@@ -20,13 +20,19 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class MatchSummary:
-    """What a match job did. `aside` is where rejected rows are, if there are any."""
+    """What a match job did. `aside` is where rejected rows are, if there are any.
+
+    `deliveries` counts pairs (of publication and home where the output is homes), whatever the form
+    they are told in. `layout` is how publications and subscriptions came together.
+    """
 
     subscriptions: Counts
     publications: Counts
     deliveries: int
     out: str
     aside: str
+    layout: str = "broadcast"
+    output: str = "pairs"
 
     @property
     def rejected(self) -> int:
@@ -51,8 +57,9 @@ class IngestSummary:
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What one batch of a stream did."""
+    """What one batch of a stream did; `version` is that of the compiled set, if it is one."""
 
     batch: int
     publications: Counts
     deliveries: int
+    version: int | None = None

@@ -77,15 +77,22 @@ class Confirmations:
         """
         self.confirmed[link].discard(representative)
         del self.sent[link][representative]
+        keys = self.waiting[link].pop(representative, {})
+        return [key for key in keys if self._inherit(key, link, heir(key))]
+
+    def relieve(self, link: str, heir: Callable[[str], str | None]) -> list[str]:
+        """Let nothing wait on a link for what does not stand for it any more, but for its `heir`.
+
+        Returns the subscriptions that are in force because of that.
+        """
         settled: list[str] = []
-        for key in self.waiting[link].pop(representative, {}):
-            successor = heir(key)
-            if successor is None or successor in self.confirmed[link]:
-                if self._settle(key, link):
+        for representative, keys in list(self.waiting[link].items()):
+            for key in [key for key in keys if heir(key) != representative]:
+                del keys[key]
+                if self._inherit(key, link, heir(key)):
                     settled.append(key)
-            else:
-                self.awaited[key][link] = successor
-                self.waiting[link].setdefault(successor, {})[key] = None
+            if not keys:
+                del self.waiting[link][representative]
         return settled
 
     def discard(self, key: str) -> None:
@@ -116,6 +123,14 @@ class Confirmations:
                 raise InvariantError(f"the numbers sent on {link} are not of what is propagated")
             if not confirmed <= links[link].propagated.keys():
                 raise InvariantError(f"something is confirmed on {link} that was not propagated")
+
+    def _inherit(self, key: str, link: str, heir: str | None) -> bool:
+        """Let a subscription wait on a link for another; whether it waits for nothing instead."""
+        if heir is None or heir in self.confirmed[link]:
+            return self._settle(key, link)
+        self.awaited[key][link] = heir
+        self.waiting[link].setdefault(heir, {})[key] = None
+        return False
 
     def _settle(self, key: str, link: str) -> bool:
         """Strike a link off what a subscription awaits; whether that was the last."""

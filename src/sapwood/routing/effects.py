@@ -46,6 +46,26 @@ class Unsubscribed:
 
 
 @dataclass(frozen=True, slots=True)
+class Advertised:
+    """A client's advertisement is in force: the client may publish what it accepts.
+
+    Every router knows of it, and every subscription that was in force before and that it
+    intersects is known at each router on the way to it.
+    """
+
+    client: str
+    advertisement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unadvertised:
+    """A client's advertisement is withdrawn: it allows no publication any more."""
+
+    client: str
+    advertisement: str
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """A client's publication is accepted: from here on the overlay answers for it."""
 
@@ -57,7 +77,8 @@ class Accepted:
 class Refused:
     """What a client asked for was not done.
 
-    `subject` is the id of the subscription or publication; `reason` a sentence for a person.
+    `subject` is the id of the subscription, advertisement or publication; `reason` is a sentence
+    for a person.
     """
 
     client: str
@@ -76,4 +97,14 @@ class CloseLink:
     reason: str
 
 
-Effect: TypeAlias = Send | Deliver | Subscribed | Unsubscribed | Accepted | Refused | CloseLink
+Effect: TypeAlias = (
+    Send
+    | Deliver
+    | Subscribed
+    | Unsubscribed
+    | Advertised
+    | Unadvertised
+    | Accepted
+    | Refused
+    | CloseLink
+)

@@ -19,7 +19,7 @@ class AttachClient:
 
 @dataclass(frozen=True, slots=True)
 class DetachClient:
-    """A client has left; its subscriptions go with it."""
+    """A client has left; its subscriptions and advertisements go with it."""
 
     client: str
 
@@ -46,8 +46,31 @@ class ClientUnsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientAdvertise:
+    """A client says what it will publish, under an id of its own choice (unique per client).
+
+    Repeated ids are treated as those of subscriptions.
+    """
+
+    client: str
+    advertisement: str
+    filter: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUnadvertise:
+    """A client withdraws one of its advertisements."""
+
+    client: str
+    advertisement: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClientPublish:
-    """A client publishes."""
+    """A client publishes.
+
+    Refused where the client's advertisements do not allow it: see `Router`.
+    """
 
     client: str
     publication: Publication
@@ -80,6 +103,8 @@ Input: TypeAlias = (
     | DetachClient
     | ClientSubscribe
     | ClientUnsubscribe
+    | ClientAdvertise
+    | ClientUnadvertise
     | ClientPublish
     | LinkUp
     | LinkDown

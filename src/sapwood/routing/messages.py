@@ -55,4 +55,37 @@ class Publish:
     publication: Publication
 
 
-Message: TypeAlias = Subscribe | Unsubscribe | Confirm | Publish
+@dataclass(frozen=True, slots=True)
+class Advertise:
+    """Behind the sender, publications may begin that `filter` accepts.
+
+    `key` and `sending` as in `Subscribe`; advertisements are numbered on their own.
+    """
+
+    key: str
+    filter: Filter
+    sending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unadvertise:
+    """What was advertised under `key` on this link is so no longer."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmAdvertisement:
+    """The advertisement that came over this link under `key` is known from here on outwards.
+
+    Every subscription from there that it intersects has been sent before. `sending` is the number
+    that it came with.
+    """
+
+    key: str
+    sending: int
+
+
+Message: TypeAlias = (
+    Subscribe | Unsubscribe | Confirm | Publish | Advertise | Unadvertise | ConfirmAdvertisement
+)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from sapwood.covering.catalogue import CoveringInfo, covering_named
 from sapwood.errors import UnknownNameError
 from sapwood.routing.forwarding.content import match_links
 from sapwood.routing.forwarding.flood import flood
 from sapwood.routing.forwarding.protocol import Forwarding
+from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
@@ -26,7 +29,8 @@ class Protocol:
 
     `kinds` are the filter languages it routes; `exact` means that it delivers exactly the pairs a
     brute-force matcher finds. `propagation` makes the state of one link, `upkeep` that of one
-    router.
+    router. `advertised` means that subscriptions travel only towards advertisements, so that
+    clients have to advertise what they publish.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Protocol:
     propagation: Callable[[], Propagation]
     forwarding: Forwarding
     upkeep: Callable[[], Upkeep]
+    advertised: bool = False
 
 
 def _record_protocol(
@@ -52,36 +57,76 @@ def _record_protocol(
     )
 
 
+def _advertised(name: str, summary: str, inner: Protocol) -> Protocol:
+    return replace(
+        inner,
+        name=name,
+        summary=f"{summary}, and only to where it is advertised",
+        propagation=partial(Advertised, inner.propagation),
+        advertised=True,
+    )
+
+
+_COVERING: Final = _record_protocol(
+    "covering",
+    "subscriptions travel unless one that covers them already did",
+    Covering,
+    match_links,
+)
+_IDENTITY: Final = _record_protocol(
+    "identity", "of equal subscriptions one travels", Identity, match_links
+)
+_SIMPLE: Final = _record_protocol(
+    "simple", "every subscription travels to every router", Simple, match_links
+)
+_FLOODING: Final = _record_protocol(
+    "flooding",
+    "publications travel to every router and are filtered at the edge",
+    Flooding,
+    flood,
+)
+
+_ADVERTISEMENT: Final = "advertisement"
+
 PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
     {
         protocol.name: protocol
         for protocol in (
-            _record_protocol(
-                "covering",
-                "subscriptions travel unless one that covers them already did",
-                Covering,
-                match_links,
-            ),
-            _record_protocol(
-                "identity", "of equal subscriptions one travels", Identity, match_links
-            ),
-            _record_protocol(
-                "simple", "every subscription travels to every router", Simple, match_links
-            ),
-            _record_protocol(
-                "flooding",
-                "publications travel to every router and are filtered at the edge",
-                Flooding,
-                flood,
-            ),
+            _COVERING,
+            _IDENTITY,
+            _SIMPLE,
+            _FLOODING,
+            _advertised(f"{_ADVERTISEMENT}+covering", _COVERING.summary, _COVERING),
+            _advertised(f"{_ADVERTISEMENT}+identity", _IDENTITY.summary, _IDENTITY),
+            _advertised(_ADVERTISEMENT, "every subscription travels", _SIMPLE),
         )
     }
 )
 
 
 def protocol(name: str) -> Protocol:
-    """The protocol of that name; raises `UnknownNameError` with the names there are."""
+    """The protocol of that name, or `covering:` and the name of a pair of graph and index.
+
+    The pairs are those of `sapwood.covering.catalogue`; `advertisement+` can stand before them,
+    too. Raises `UnknownNameError` with the names there are.
+    """
     found = PROTOCOLS.get(name)
-    if found is None:
-        raise UnknownNameError("protocol", name, PROTOCOLS)
-    return found
+    if found is not None:
+        return found
+    inner = name.removeprefix(f"{_ADVERTISEMENT}+")
+    if inner != name and inner.startswith("covering:"):
+        pair_of_layers = protocol(inner)
+        return _advertised(name, pair_of_layers.summary, pair_of_layers)
+    kind, colon, pair = name.partition(":")
+    if kind == "covering" and colon:
+        return _covering(covering_named(pair))
+    raise UnknownNameError("protocol", name, PROTOCOLS)
+
+
+def _covering(pair: CoveringInfo) -> Protocol:
+    return _record_protocol(
+        f"covering:{pair.name}",
+        f"{PROTOCOLS['covering'].summary}; covers are found by {pair.name}",
+        lambda: Covering(pair.make()),
+        match_links,
+    )

@@ -3,11 +3,34 @@
 `Router.handle(input, now)` is all that changes it, and the list of effects it returns is all that
 comes out. It owns no clock, no randomness and no socket; the simulator and the server drive the
 same object.
+
+Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where
+an advertisement came over that link that intersects it (`propagation/advertised.py`), and clients
+may publish only what an advertisement of theirs accepts that is *in force*. Advertisements travel
+to every router. One that comes over a link is answered first by the subscriptions that it makes
+wanted there, then it travels on, and when every other link has confirmed it, it is confirmed.
+Why nothing is lost, for a publication p that was accepted under an advertisement A in force, and a
+subscription S that was in force before and accepts p:
+
+1. Call the routers from A's home to that of S r0 ... rk. As soon as r(i) knows A, from r(i-1), and
+   S, or a subscription that stands for it, from beyond, it has sent one that stands for S to
+   r(i-1), for A intersects all that accept p; and it keeps one there, as a change is said before
+   what it replaces is withdrawn.
+2. Where S (or what stands for it) was at r(i) when A came, the answer precedes the confirmation of
+   A on the same FIFO link; and r(i-1) confirms only after it. So where A found S at rk, r0 has the
+   last confirmation of A only after every router on the way has what stands for S.
+3. Where S came to r(i) later than A, it waits until what stands for it is confirmed by r(i-1). If
+   that one, too, came to r(i-1) later than A, the same holds there, and so on as far as r0; if
+   not, step 2 holds from r(i-1) on. So S is in force only after every router on the way has what
+   stands for it, or A is in force only then.
+
+A withdrawal of A follows p on every link, and what it makes unwanted is withdrawn after it was
+read; so a publication that was accepted before is delivered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sapwood.errors import InvariantError
@@ -15,21 +38,13 @@ from sapwood.limits import HOPS_MAX
 from sapwood.matching.index import Index
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
-from sapwood.routing.confirmation import Confirmations
-from sapwood.routing.effects import (
-    Accepted,
-    CloseLink,
-    Deliver,
-    Effect,
-    Refused,
-    Send,
-    Subscribed,
-    Unsubscribed,
-)
+from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientUnadvertise,
     ClientUnsubscribe,
     DetachClient,
     Input,
@@ -37,10 +52,22 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.messages import Confirm, Publish, Subscribe, Unsubscribe
-from sapwood.routing.propagation.protocol import Change, Propagation
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    ConfirmAdvertisement,
+    Publish,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
+from sapwood.routing.propagation.advertised import Advertised
+from sapwood.routing.propagation.flooding import Flooding
+from sapwood.routing.propagation.simple import Simple
+from sapwood.routing.protocols import Protocol
 from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.routing.tables import Clients, LocalSubscription, Received, Tables
+from sapwood.routing.spread import ADVERTISEMENTS, SUBSCRIPTIONS, Spread
+from sapwood.routing.tables import Tables
 from sapwood.routing.upkeep.protocol import Action
 
 
@@ -57,29 +84,32 @@ class Router:
 
     `name` is unique in the overlay. `incarnation` is a number that no earlier router of that name
     has had; it keeps the keys of subscriptions unique across restarts. `protocol` and `engine` are
-    names from their catalogues.
+    names from their catalogues, or the protocol itself.
 
-    #: links.keys() == tables.received.keys(): the links that are up
-    #: the candidates of links[n] are all known subscriptions that did not come from n
+    A client that has advertised may publish only what one of its advertisements in force accepts.
+    One that has not may publish nothing under a protocol that routes by advertisements, and
+    everything under any other; there, an advertisement is in force at once and travels nowhere.
+
+    #: the indexes of tables hold exactly the entries of subscriptions, side by side
+    #: where the protocol routes by advertisements, each link knows those that came over it
     """
 
     def __init__(
         self,
         name: str,
-        protocol: str = "covering",
+        protocol: str | Protocol = "covering",
         engine: str = "counting",
         incarnation: int = 0,
     ) -> None:
         self.name = name
-        self.protocol = protocol_named(protocol)
+        self.protocol = protocol_named(protocol) if isinstance(protocol, str) else protocol
         self.counters = Counters()
-        self.tables = Tables(Clients(Index(records=engine)))
-        self.links: dict[str, Propagation] = {}
-        self.confirmations = Confirmations()
+        self.tables = Tables(Index(records=engine))
+        identity = f"{name}.{incarnation}"
+        self.subscriptions = Spread(SUBSCRIPTIONS, identity, self.protocol.propagation)
+        flooded = Simple if self.protocol.advertised else Flooding
+        self.advertisements = Spread(ADVERTISEMENTS, identity, flooded)
         self._engine = engine
-        self._incarnation = incarnation
-        self._serial = 0
-        self._sendings = 0
         self._upkeep = self.protocol.upkeep()
 
     def handle(self, input: Input, now: float) -> list[Effect]:  # noqa: A002 - the contract's word
@@ -92,26 +122,26 @@ class Router:
         match input:
             case Receive():
                 return self._receive(input)
-            case ClientPublish():
-                self._require_client(input.client)
-                effects = self._route(input.publication, self.name, 0, None)
-                effects.append(Accepted(input.client, input.publication.id))
-                return effects
+            case ClientPublish(client, publication):
+                return self._client_publish(client, publication)
             case ClientSubscribe():
                 return self._client_subscribe(input)
             case ClientUnsubscribe():
                 return self._client_unsubscribe(input)
-            case AttachClient():
-                if input.client in self.tables.clients.by_client:
-                    raise InvariantError(f"client {input.client!r} is attached already")
-                self.tables.clients.by_client[input.client] = {}
+            case ClientAdvertise():
+                return self._client_advertise(input)
+            case ClientUnadvertise():
+                return self._client_unadvertise(input)
+            case AttachClient(client):
+                self.subscriptions.attach(client)
+                self.advertisements.attach(client)
                 return []
-            case DetachClient():
-                return self._detach(input.client)
-            case LinkUp():
-                return self._link_up(input.neighbor, now)
-            case LinkDown():
-                return self._link_down(input.neighbor, now)
+            case DetachClient(client):
+                return self._detach(client)
+            case LinkUp(neighbor):
+                return self._link_up(neighbor, now)
+            case LinkDown(neighbor):
+                return self._link_down(neighbor, now)
 
     def next_deadline(self) -> float | None:
         """When `handle` wants to be called even without an input; `None` for never."""
@@ -121,85 +151,125 @@ class Router:
         """Entries in each table: for metrics.
 
         `local`: subscriptions of own clients; `received` and `propagated`: subscriptions known
-        from, and told to, neighbors, over all links; `unconfirmed`: not yet in force.
+        from, and told to, neighbors, over all links; `advertisements`: those of own clients and
+        those known from neighbors; `unconfirmed`: what of all these is not yet in force.
         """
+        known, advertised = self.subscriptions.entries, self.advertisements.entries
         return {
-            "local": len(self.tables.clients.by_key),
-            "received": sum(len(r.filters) for r in self.tables.received.values()),
-            "propagated": sum(len(link.propagated) for link in self.links.values()),
-            "unconfirmed": len(self.confirmations.awaited),
+            "local": len(known.by_key),
+            "received": sum(len(received) for received in known.received.values()),
+            "propagated": sum(len(link.propagated) for link in self.subscriptions.links.values()),
+            "advertisements": len(advertised.by_key)
+            + sum(len(received) for received in advertised.received.values()),
+            "unconfirmed": len(self.subscriptions.confirmations.awaited)
+            + len(self.advertisements.confirmations.awaited),
         }
+
+    def received(self) -> Iterator[tuple[str, str, Filter]]:
+        """The subscriptions that came over links, for checks: neighbor, key, filter."""
+        for neighbor, received in self.subscriptions.entries.received.items():
+            for key, entry in received.items():
+                yield neighbor, key, entry.filter
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
-        if list(self.links) != list(self.tables.received):
-            raise InvariantError("links and received tables differ")
-        self.tables.clients.validate()
-        for neighbor, link in self.links.items():
-            self.tables.received[neighbor].validate(neighbor)
-            link.validate(dict(self.tables.candidates(neighbor)))
-        self.confirmations.validate(self.links)
+        self.subscriptions.validate()
+        self.advertisements.validate()
+        self.tables.validate(self.subscriptions.entries)
+        for neighbor, link in self.subscriptions.links.items():
+            received = self.advertisements.entries.received.get(neighbor)
+            if received is None:
+                raise InvariantError(f"link {neighbor} is up for subscriptions only")
+            heard = {key: entry.filter for key, entry in received.items()}
+            if isinstance(link, Advertised) and link.advertisements != heard:
+                raise InvariantError(
+                    f"link {neighbor} knows other advertisements than came over it"
+                )
 
     # Clients -----------------------------------------------------------------------------------
 
     def _client_subscribe(self, request: ClientSubscribe) -> list[Effect]:
-        own = self._require_client(request.client)
-        present = own.get(request.subscription)
-        if present is None:
-            self._serial += 1
-            key = f"{self.name}.{self._incarnation}.{self._serial}"
-            entry = LocalSubscription(key, request.client, request.subscription, request.filter)
-            self.tables.clients.add(entry)
-            return self._propagate(key, request.filter, source=None)
-        if present.filter != request.filter:
-            reason = (
-                f"subscription id {request.subscription!r} is taken by another filter of this "
-                "client; unsubscribe it first or choose another id"
-            )
-            return [Refused(request.client, request.subscription, reason)]
-        if self.confirmations.in_force(present.key):
-            return [Subscribed(request.client, request.subscription)]
-        return []  # the answer is on its way
+        spread, wanted = self.subscriptions, request.filter
+        present = spread.own(request.client).get(request.subscription)
+        if present is not None:
+            return spread.repeated(present, wanted)
+        entry = spread.register(request.client, request.subscription, wanted)
+        self.tables.local.add(entry.key, wanted)
+        return spread.propagate(entry.key, wanted, source=None)
 
     def _client_unsubscribe(self, request: ClientUnsubscribe) -> list[Effect]:
-        entry = self._require_client(request.client).get(request.subscription)
+        entry = self.subscriptions.own(request.client).get(request.subscription)
         if entry is None:
-            reason = f"this client has no subscription with id {request.subscription!r}"
-            return [Refused(request.client, request.subscription, reason)]
-        self.tables.clients.remove(entry)
-        effects = self._withdraw(entry.key, source=None)
-        return [*effects, Unsubscribed(request.client, request.subscription)]
+            return self.subscriptions.unknown(request.client, request.subscription)
+        self.tables.local.remove(entry.key)
+        return self.subscriptions.release(entry)
+
+    def _client_advertise(self, request: ClientAdvertise) -> list[Effect]:
+        spread = self.advertisements
+        present = spread.own(request.client).get(request.advertisement)
+        if present is not None:
+            return spread.repeated(present, request.filter)
+        entry = spread.register(request.client, request.advertisement, request.filter)
+        return spread.propagate(entry.key, entry.filter, source=None)
+
+    def _client_unadvertise(self, request: ClientUnadvertise) -> list[Effect]:
+        entry = self.advertisements.own(request.client).get(request.advertisement)
+        if entry is None:
+            return self.advertisements.unknown(request.client, request.advertisement)
+        return self.advertisements.release(entry)
+
+    def _client_publish(self, client: str, publication: Publication) -> list[Effect]:
+        objection = self._objection(client, publication)
+        if objection is not None:
+            return [Refused(client, publication.id, objection)]
+        effects = self._route(publication, self.name, 0, None)
+        return [*effects, Accepted(client, publication.id)]
+
+    def _objection(self, client: str, publication: Publication) -> str | None:
+        """Why a client may not publish this (yet); `None` if it may."""
+        own = self.advertisements.own(client).values()
+        if not own:
+            if not self.protocol.advertised:
+                return None
+            return (
+                f"under protocol {self.protocol.name!r} clients advertise what they will publish: "
+                "advertise a filter that accepts the publication first"
+            )
+        accepting = [entry for entry in own if entry.filter.accepts(publication.record)]
+        if not accepting:
+            return (
+                "none of the client's advertisements accepts the publication: advertise a filter "
+                "that does first"
+            )
+        if any(self.advertisements.confirmations.in_force(entry.key) for entry in accepting):
+            return None
+        return (
+            f"advertisement {accepting[0].id!r} is not in force yet: publish when the broker has "
+            "answered it"
+        )
 
     def _detach(self, client: str) -> list[Effect]:
-        entries = list(self._require_client(client).values())
-        for entry in entries:  # all of them first, so that nothing is announced to the client
-            self.tables.clients.remove(entry)
-        del self.tables.clients.by_client[client]
-        return [effect for entry in entries for effect in self._withdraw(entry.key, source=None)]
-
-    def _require_client(self, client: str) -> dict[str, LocalSubscription]:
-        own = self.tables.clients.by_client.get(client)
-        if own is None:
-            raise InvariantError(f"client {client!r} is not attached")
-        return own
+        for entry in self.subscriptions.own(client).values():
+            self.tables.local.remove(entry.key)
+        return [*self.subscriptions.detach(client), *self.advertisements.detach(client)]
 
     # Links -------------------------------------------------------------------------------------
 
     def _link_up(self, neighbor: str, now: float) -> list[Effect]:
-        if neighbor in self.links:
+        if neighbor in self.tables.received:
             raise InvariantError(f"the link to {neighbor!r} is up already")
-        self.links[neighbor] = link = self.protocol.propagation()
-        self.tables.received[neighbor] = Received(Index(records=self._engine))
-        self.confirmations.link_up(neighbor)
+        self.tables.received[neighbor] = Index(records=self._engine)
+        spreads = (self.subscriptions, self.advertisements)
+        for spread in spreads:
+            spread.link_up(neighbor)
         effects: list[Effect] = []
         for action in self._upkeep.link_up(neighbor, now):
             assert action is Action.REPLAY, "there is nothing to forget on a new link"
-            change = link.start(self.tables.candidates(neighbor))
-            effects.extend(self._say(neighbor, change))
+            effects.extend(effect for spread in spreads for effect in spread.replay(neighbor))
         return effects
 
     def _link_down(self, neighbor: str, now: float) -> list[Effect]:
-        if neighbor not in self.links:
+        if neighbor not in self.tables.received:
             return []
         effects: list[Effect] = []
         for action in self._upkeep.link_down(neighbor, now):
@@ -209,12 +279,9 @@ class Router:
 
     def _forget(self, neighbor: str) -> list[Effect]:
         """Drop a link and all that came over it."""
-        del self.links[neighbor]
-        received = self.tables.received.pop(neighbor)
-        effects = self._announce(self.confirmations.link_down(neighbor))
-        for key in received.filters:
-            effects.extend(self._withdraw(key, source=neighbor))
-        return effects
+        del self.tables.received[neighbor]
+        effects = self.subscriptions.link_down(neighbor)
+        return [*effects, *self.advertisements.link_down(neighbor)]
 
     def _close(self, neighbor: str, reason: str) -> list[Effect]:
         return [*self._forget(neighbor), CloseLink(neighbor, reason)]
@@ -223,88 +290,67 @@ class Router:
 
     def _receive(self, arrived: Receive) -> list[Effect]:
         neighbor = arrived.neighbor
-        received = self.tables.received.get(neighbor)
-        if received is None:
+        index = self.tables.received.get(neighbor)
+        if index is None:
             return []
         match arrived.message:
             case Publish() as message:
                 return self._receive_publication(neighbor, message)
             case Subscribe(key, wanted, sending):
-                source = self.tables.source_of(key)
-                if source is not None or key in self.tables.clients.by_key:
-                    return self._close(neighbor, _cycle(f"subscription {key}", source, neighbor))
-                received.add(key, wanted, sending)
-                return self._propagate(key, wanted, source=neighbor)
+                known = self.subscriptions.known(key)
+                if known is not None:
+                    return self._close(neighbor, _cycle(f"subscription {key}", known, neighbor))
+                index.add(key, wanted)
+                return self.subscriptions.receive(neighbor, key, wanted, sending)
             case Unsubscribe(key):
-                if key not in received.filters:
+                if key not in index:
                     return []
-                received.remove(key)
-                return self._withdraw(key, source=neighbor)
+                index.remove(key)
+                return self.subscriptions.retract(neighbor, key)
             case Confirm(key, sending):
-                return self._announce(self.confirmations.confirm(neighbor, key, sending))
+                return self.subscriptions.confirmed(neighbor, key, sending)
+            case Advertise() as message:
+                return self._receive_advertisement(neighbor, message)
+            case Unadvertise(key):
+                return self._receive_unadvertisement(neighbor, key)
+            case ConfirmAdvertisement(key, sending):
+                return self.advertisements.confirmed(neighbor, key, sending)
+
+    def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
+        key, wanted = message.key, message.filter
+        known = self.advertisements.known(key)
+        if known is not None:
+            return self._close(neighbor, _cycle(f"advertisement {key}", known, neighbor))
+        link = self.subscriptions.links[neighbor]
+        effects: list[Effect] = []
+        if isinstance(link, Advertised):
+            # Before the confirmation, which may follow at once: see the module.
+            effects = self.subscriptions.say(neighbor, link.advertised(key, wanted))
+        spread = self.advertisements.receive(neighbor, key, wanted, message.sending)
+        return [*effects, *spread]
+
+    def _receive_unadvertisement(self, neighbor: str, key: str) -> list[Effect]:
+        if key not in self.advertisements.entries.received[neighbor]:
+            return []
+        effects = self.advertisements.retract(neighbor, key)
+        link = self.subscriptions.links[neighbor]
+        if isinstance(link, Advertised):
+            effects.extend(self.subscriptions.say(neighbor, link.unadvertised(key)))
+            effects.extend(self.subscriptions.relieve(neighbor))
+        return effects
 
     def _receive_publication(self, neighbor: str, message: Publish) -> list[Effect]:
         if message.origin == self.name or message.hops > HOPS_MAX:
             what = f"publication {message.publication.id!r} of router {message.origin}"
-            return self._close(neighbor, _cycle(what, None, neighbor))
+            return self._close(neighbor, _cycle(what, "here", neighbor))
         return self._route(message.publication, message.origin, message.hops, neighbor)
-
-    # What both have in common ------------------------------------------------------------------
-
-    def _propagate(self, key: str, wanted: Filter, source: str | None) -> list[Effect]:
-        """Tell all links but `source` of a new subscription, as far as they need to know."""
-        effects: list[Effect] = []
-        for neighbor, link in self.links.items():
-            if neighbor != source:
-                effects.extend(self._say(neighbor, link.add(key, wanted)))
-                self.confirmations.expect(key, neighbor, link.representative(key))
-        if self.confirmations.in_force(key):
-            effects.extend(self._announce([key]))
-        return effects
-
-    def _withdraw(self, key: str, source: str | None) -> list[Effect]:
-        """Tell all links but `source` that a subscription is gone."""
-        self.confirmations.discard(key)
-        effects: list[Effect] = []
-        for neighbor, link in self.links.items():
-            if neighbor != source:
-                effects.extend(self._say(neighbor, link.remove(key)))
-        return effects
-
-    def _say(self, neighbor: str, change: Change) -> list[Effect]:
-        """Turn a change of what a link is told into messages."""
-        link = self.links[neighbor]
-        effects: list[Effect] = []
-        for key in change.propagate:
-            self._sendings += 1
-            self.confirmations.sent[neighbor][key] = self._sendings
-            effects.append(Send(neighbor, Subscribe(key, link.propagated[key], self._sendings)))
-        for key in change.withdraw:
-            effects.append(Send(neighbor, Unsubscribe(key)))
-            settled = self.confirmations.withdraw(neighbor, key, link.representative)
-            effects.extend(self._announce(settled))
-        return effects
-
-    def _announce(self, keys: Iterable[str]) -> list[Effect]:
-        """Say of subscriptions that they are in force, to whoever they came from."""
-        effects: list[Effect] = []
-        for key in keys:
-            entry = self.tables.clients.by_key.get(key)
-            if entry is not None:
-                effects.append(Subscribed(entry.client, entry.subscription))
-                continue
-            source = self.tables.source_of(key)
-            if source is not None:
-                sending = self.tables.received[source].sendings[key]
-                effects.append(Send(source, Confirm(key, sending)))
-        return effects
 
     def _route(
         self, publication: Publication, origin: str, hops: int, arrival: str | None
     ) -> list[Effect]:
         """Deliver to matching clients, forward over the links that the protocol chooses."""
         self.counters.publications += 1
-        matched = self.tables.clients.match(publication)
+        matched = self._matched_clients(publication)
         effects: list[Effect] = [Deliver(client, ids, publication) for client, ids in matched]
         self.counters.deliveries += sum(len(ids) for _, ids in matched)
         onward = self.protocol.forwarding(publication, arrival, self.tables)
@@ -313,9 +359,16 @@ class Router:
             effects.extend(Send(neighbor, message) for neighbor in onward)
         return effects
 
+    def _matched_clients(self, publication: Publication) -> list[tuple[str, tuple[str, ...]]]:
+        """Each client with a matching subscription, and the sorted ids of those; by client name."""
+        found: dict[str, list[str]] = {}
+        for key in self.tables.local.match(publication):
+            entry = self.subscriptions.entries.by_key[key]
+            found.setdefault(entry.client, []).append(entry.id)
+        return [(client, tuple(sorted(ids))) for client, ids in sorted(found.items())]
 
-def _cycle(what: str, source: str | None, neighbor: str) -> str:
-    known = f"over the link to {source}" if source is not None else "here"
+
+def _cycle(what: str, known: str, neighbor: str) -> str:
     return (
         f"{what} was known {known} before it came over the link to {neighbor}: the overlay has a "
         "cycle, and in this version it must be a tree; remove one link"

@@ -20,12 +20,14 @@ from sapwood.errors import EnvironmentMissingError, InvariantError
 from sapwood.limits import GOODBYE_S, TRANSPORT_BYTES_MAX
 from sapwood.routing.effects import (
     Accepted,
+    Advertised,
     CloseLink,
     Deliver,
     Effect,
     Refused,
     Send,
     Subscribed,
+    Unadvertised,
     Unsubscribed,
 )
 from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
@@ -102,6 +104,8 @@ class Broker:
             Accepted: self._accepted,
             Subscribed: self._subscribed,
             Unsubscribed: self._unsubscribed,
+            Advertised: self._advertised,
+            Unadvertised: self._unadvertised,
             Refused: self._refused,
             CloseLink: self._close_link,
         }
@@ -334,6 +338,16 @@ class Broker:
         peer = self._open_client(effect.client)
         if peer is not None:
             client_of(peer).unsubscribed(effect.subscription)
+
+    def _advertised(self, effect: Advertised) -> None:
+        peer = self._open_client(effect.client)
+        if peer is not None:
+            client_of(peer).advertised(effect.advertisement)
+
+    def _unadvertised(self, effect: Unadvertised) -> None:
+        peer = self._open_client(effect.client)
+        if peer is not None:
+            client_of(peer).unadvertised(effect.advertisement)
 
     def _refused(self, effect: Refused) -> None:
         peer = self._open_client(effect.client)

@@ -7,19 +7,32 @@ from msgspec import Raw
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.language import parse_filter
 from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
-from sapwood.routing.inputs import ClientPublish, ClientSubscribe, ClientUnsubscribe, Input
+from sapwood.model.filter import Filter
+from sapwood.routing.inputs import (
+    ClientAdvertise,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnadvertise,
+    ClientUnsubscribe,
+    Input,
+)
 from sapwood.session.connection import Connection, shortened
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.links import remembered
 from sapwood.wire.messages import (
     AcceptedReply,
+    AdvertisedReply,
+    AdvertisementRefused,
+    AdvertiseRequest,
     Message,
     PublicationRefused,
     PublishRequest,
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
+    UnadvertisedReply,
+    UnadvertiseRequest,
     UnsubscribedReply,
     UnsubscribeRequest,
 )
@@ -70,9 +83,15 @@ class ClientPeer:
         if isinstance(message, PublishRequest):
             return self._publish(message)
         if isinstance(message, SubscribeRequest):
-            return self._subscribe(message)
+            wanted = self._filter(message, SubscriptionRefused)
+            return None if wanted is None else ClientSubscribe(self.name, message.id, wanted)
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
+        if isinstance(message, AdvertiseRequest):
+            promised = self._filter(message, AdvertisementRefused)
+            return None if promised is None else ClientAdvertise(self.name, message.id, promised)
+        if isinstance(message, UnadvertiseRequest):
+            return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
 
     def _publish(self, request: PublishRequest) -> ClientPublish | None:
@@ -90,13 +109,17 @@ class ClientPeer:
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)
 
-    def _subscribe(self, request: SubscribeRequest) -> ClientSubscribe | None:
+    def _filter(
+        self,
+        request: SubscribeRequest | AdvertiseRequest,
+        refusal: type[SubscriptionRefused | AdvertisementRefused],
+    ) -> Filter | None:
+        """The filter in a request; one that cannot be read is refused from here."""
         try:
-            wanted = parse_filter(request.filter)
+            return parse_filter(request.filter)
         except InputError as error:
-            self.connection.send(SubscriptionRefused(request.id, shortened(str(error))))
+            self.connection.send(refusal(request.id, shortened(str(error))))
             return None
-        return ClientSubscribe(self.name, request.id, wanted)
 
     # What came of it ---------------------------------------------------------------------------
 
@@ -112,6 +135,14 @@ class ClientPeer:
         """The subscription is withdrawn."""
         self.connection.send(UnsubscribedReply(subscription))
 
+    def advertised(self, advertisement: str) -> None:
+        """The advertisement is in force."""
+        self.connection.send(AdvertisedReply(advertisement))
+
+    def unadvertised(self, advertisement: str) -> None:
+        """The advertisement is withdrawn."""
+        self.connection.send(UnadvertisedReply(advertisement))
+
     def refused(self, request: Input, reason: str) -> None:
         """What the router says to `request` is no."""
         match request:
@@ -119,6 +150,8 @@ class ClientPeer:
                 self._refuse_publication(self.ledger.settle(publication.id), reason)
             case ClientSubscribe(_, subscription, _) | ClientUnsubscribe(_, subscription):
                 self.connection.send(SubscriptionRefused(subscription, shortened(reason)))
+            case ClientAdvertise(_, advertisement, _) | ClientUnadvertise(_, advertisement):
+                self.connection.send(AdvertisementRefused(advertisement, shortened(reason)))
             case _:
                 raise InvariantError(f"nothing a client asked for: {request!r}")
 

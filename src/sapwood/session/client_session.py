@@ -1,7 +1,8 @@
 """The client's own side: one session, across all the connections it takes.
 
-What is wanted (subscriptions) and what is owed (unacknowledged publications) lives here and not in
-a connection, so that a new connection begins by asking and sending it again.
+What is wanted (subscriptions), promised (advertisements) and owed (unacknowledged publications)
+lives here and not in a connection, so that a new connection begins by asking and sending it again.
+Publications wait then until the advertisements that may allow them are in force again.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.messages import (
     AcceptedReply,
+    AdvertisedReply,
+    AdvertisementRefused,
+    AdvertiseRequest,
     GoodbyeCode,
     Message,
     PublicationRefused,
@@ -34,6 +38,8 @@ from sapwood.wire.messages import (
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
+    UnadvertisedReply,
+    UnadvertiseRequest,
     UnsubscribedReply,
     UnsubscribeRequest,
 )
@@ -67,13 +73,16 @@ ClientEvent: TypeAlias = (
     | SubscribedReply
     | UnsubscribedReply
     | SubscriptionRefused
+    | AdvertisedReply
+    | UnadvertisedReply
+    | AdvertisementRefused
 )
 """What a client hears of: the broker's messages, deliveries in a form for applications."""
 
 
 @dataclass(slots=True)
 class _Wanted:
-    """A subscription of the session.
+    """A subscription or an advertisement of the session.
 
     `text` is the filter's; `leaving` once it was withdrawn and the broker has not said so yet.
     """
@@ -89,6 +98,8 @@ class ClientSession:
     cannot be sent now is sent when a broker has welcomed the client.
 
     #: connection is None iff the client is between two connections
+    #: _unanswered holds the advertisements that this connection began with, until they are
+    #: answered; while there are some, no publication is sent
     """
 
     def __init__(self, name: str, session: str, settings: ConnectionSettings) -> None:
@@ -102,6 +113,10 @@ class ClientSession:
         #: how often a broker has welcomed the client
         self.welcomes = 0
         self._wanted: dict[str, _Wanted] = {}
+        self._promised: dict[str, _Wanted] = {}
+        self._unanswered: set[str] = set()
+        #: the last publication that the broker knew of when this connection began
+        self._resumed_after = 0
         #: the ids of a delivery whose last frame has not come
         self._partial: list[str] = []
 
@@ -145,9 +160,11 @@ class ClientSession:
         self.ending = connection.ending
         self.connection = None
         self._partial.clear()
-        for id_ in [id_ for id_, wanted in self._wanted.items() if wanted.leaving]:
-            del self._wanted[id_]
+        self._unanswered.clear()
+        for id_ in _drop_leaving(self._wanted):
             yield UnsubscribedReply(id_)
+        for id_ in _drop_leaving(self._promised):
+            yield UnadvertisedReply(id_)
 
     def say_goodbye(self, reason: str) -> None:
         """End the session for good, if a connection is there to say so."""
@@ -195,10 +212,30 @@ class ClientSession:
         self._connection().send(UnsubscribeRequest(id))
         return True
 
+    def advertise(self, id: str, text: str) -> None:  # noqa: A002 - the contract's word
+        """Ask for an advertisement, now and on every later connection."""
+        if id in self._promised:
+            raise InvariantError(f"advertisement {id!r} is there already")
+        self._promised[id] = _Wanted(text)
+        if self.open:
+            self._connection().send(AdvertiseRequest(id, text))
+
+    def unadvertise(self, id: str) -> bool:  # noqa: A002 - the contract's word
+        """Withdraw an advertisement; whether the broker will answer (else it never knew of it)."""
+        promised = self._promised[id]
+        if promised.leaving:
+            return True
+        if not self.open:
+            del self._promised[id]
+            return False
+        promised.leaving = True
+        self._connection().send(UnadvertiseRequest(id))
+        return True
+
     def publish(self, publication: Raw) -> int:
         """Publish; returns the number of the publication. The window must not be full."""
         sequence = self.window.add(publication)
-        if self.open:
+        if self.open and not self._unanswered:
             self._connection().send(PublishRequest(sequence, publication))
         return sequence
 
@@ -215,6 +252,11 @@ class ClientSession:
             return message
         if isinstance(message, UnsubscribedReply | SubscriptionRefused):
             self._wanted.pop(message.id, None)
+            return message
+        if isinstance(message, AdvertisedReply | UnadvertisedReply | AdvertisementRefused):
+            if not isinstance(message, AdvertisedReply):
+                self._promised.pop(message.id, None)
+            self._answered(message.id, connection)
             return message
         if isinstance(message, PublicationRefused):
             if message.sequence > self.window.last:
@@ -233,9 +275,24 @@ class ClientSession:
             )
         connection.welcomed()
         self.welcomes += 1
+        for id_, promised in self._promised.items():
+            connection.send(AdvertiseRequest(id_, promised.text))
         for id_, wanted in self._wanted.items():
             connection.send(SubscribeRequest(id_, wanted.text))
-        for sequence, publication in self.window.after(welcome.received):
+        self._unanswered = set(self._promised)
+        self._resumed_after = welcome.received
+        if not self._unanswered:
+            self._send_waiting(connection)
+
+    def _answered(self, advertisement: str, connection: Connection) -> None:
+        """What waited for the last answer to an advertisement can be sent."""
+        if advertisement in self._unanswered:
+            self._unanswered.remove(advertisement)
+            if not self._unanswered:
+                self._send_waiting(connection)
+
+    def _send_waiting(self, connection: Connection) -> None:
+        for sequence, publication in self.window.after(self._resumed_after):
             connection.send(PublishRequest(sequence, publication))
 
     def _delivery(self, message: DeliveryMessage) -> Delivery | None:
@@ -256,3 +313,11 @@ class ClientSession:
         if self.connection is None:
             raise ConnectionLostError("the client is not connected")
         return self.connection
+
+
+def _drop_leaving(stated: dict[str, _Wanted]) -> list[str]:
+    """Forget what was to be withdrawn; returns the ids."""
+    ids = [id_ for id_, one in stated.items() if one.leaving]
+    for id_ in ids:
+        del stated[id_]
+    return ids

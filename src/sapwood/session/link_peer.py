@@ -12,17 +12,28 @@ from sapwood.session.phases import Phase
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.links import from_link, to_link
 from sapwood.wire.messages import (
+    LinkAdvertise,
     LinkConfirm,
+    LinkConfirmAdvertisement,
     LinkCongestion,
     LinkEstablished,
     LinkPublish,
     LinkSubscribe,
+    LinkUnadvertise,
     LinkUnsubscribe,
     Message,
 )
 from sapwood.wire.publications import EncodedPublications
 
-_ROUTING: Final = (LinkPublish, LinkSubscribe, LinkUnsubscribe, LinkConfirm)
+_ROUTING: Final = (
+    LinkPublish,
+    LinkSubscribe,
+    LinkUnsubscribe,
+    LinkConfirm,
+    LinkAdvertise,
+    LinkUnadvertise,
+    LinkConfirmAdvertisement,
+)
 
 
 class LinkPeer:

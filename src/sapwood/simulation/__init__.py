@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from sapwood.simulation.divergence import divergences, leaks
+from sapwood.simulation.divergence import divergences, leaks, strays
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario, Step, subscribe_then_publish
@@ -36,5 +36,6 @@ __all__ = [
     "measure",
     "router_maker",
     "simulate",
+    "strays",
     "subscribe_then_publish",
 ]

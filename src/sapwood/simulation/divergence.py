@@ -2,8 +2,10 @@
 
 Routing tables may legally depend on the order in which things happened (which of two equal
 subscriptions was propagated first, say), so tables are not compared. What must be the same is what
-they do: for any publication at any router, the links it crosses and the clients it reaches. An
-overlay that all clients have left is the exception: nothing may remain in its tables.
+they do: for any publication at any router, the links it crosses and the clients it reaches. Two
+things can be asked of the tables all the same: an overlay that all clients have left has nothing
+in them, and where subscriptions travel only towards advertisements, each is only where one asks for
+it.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.world import MakeRouter, World
 
 _PROBER = "prober"
@@ -29,11 +32,14 @@ def divergences(
     """Where `world` does not do what a fresh one with the same live subscriptions does, in words.
 
     Every record is published at every origin (all routers, if none are given) of both worlds; the
-    world must be at rest, without faults, and its history goes on with these publications.
+    world must be at rest, without faults, and its history goes on with these publications. The
+    publisher is a client whose advertisements allow it, else one that comes, advertises and leaves.
     """
     fresh = World(world.topology, make_router, validate=False)
     for name, wanted in world.history.live():
         fresh.subscribe(name, wanted)
+    for advertisement, promised in world.history.live_advertisements():
+        fresh.advertise(advertisement, promised)
     fresh.drain()
     places = tuple(world.topology.routers if origins is None else origins)
     word = "probe"
@@ -43,7 +49,8 @@ def divergences(
     for number, record in enumerate(records):
         for origin in places:
             probe = Publication(f"{word} {number} at {origin}", dict(record))
-            was, should_be = _probe(world, origin, probe), _probe(fresh, origin, probe)
+            publisher = _publisher(world, origin, probe)
+            was, should_be = _probe(world, publisher, probe), _probe(fresh, publisher, probe)
             if was != should_be:
                 differences.append(f"{probe.id}: {_words(was)}; afresh: {_words(should_be)}")
     return tuple(differences)
@@ -65,10 +72,42 @@ def leaks(world: World, make_router: MakeRouter) -> tuple[str, ...]:
     )
 
 
-def _probe(world: World, origin: str, probe: Publication) -> _Behavior:
+def strays(world: World) -> tuple[str, ...]:
+    """Which subscriptions are where no advertisement asks for them, in words.
+
+    The world must be at rest, without faults, under a protocol that routes by advertisements. A
+    router that knows a subscription from a neighbor must have, on its own side of that link, a
+    client with an advertisement that intersects it.
+    """
+    advertisements = world.history.live_advertisements()
+    found: list[str] = []
+    for name, router in world.routers.items():
+        for neighbor, key, wanted in router.received():
+            side = set(world.topology.behind(neighbor, name))
+            if not any(a.home in side and f.intersects(wanted) for a, f in advertisements):
+                found.append(f"{name} knows {key} from {neighbor}: {wanted}")
+    return tuple(found)
+
+
+def _publisher(world: World, origin: str, probe: Publication) -> ClientName:
+    """The first client at `origin` whose advertisements allow the probe; else the prober."""
+    for name, promised in world.history.live_advertisements():
+        if name.home == origin and promised.matches(probe):
+            return name.owner
+    return ClientName(origin, _PROBER)
+
+
+def _probe(world: World, publisher: ClientName, probe: Publication) -> _Behavior:
     known = len(world.history.deliveries)
-    world.publish(ClientName(origin, _PROBER), probe)
+    if publisher.client == _PROBER:
+        promise = AdvertisementName(*publisher, "all")
+        world.advertise(promise, parse_filter("true"))
+        world.drain()
+    world.publish(publisher, probe)
     world.drain()
+    if publisher.client == _PROBER:
+        world.detach(publisher)
+        world.drain()
     reached = tuple(sorted(d.subscription for d in world.history.deliveries[known:]))
     return tuple(sorted(world.tally.crossings.get(probe.id, ()))), reached
 

@@ -7,7 +7,7 @@ so that a wrong router cannot write its own alibi.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
@@ -41,9 +41,29 @@ class SubscriptionName(NamedTuple):
         return ClientName(self.home, self.client)
 
 
+@dataclass(frozen=True, slots=True)
+class AdvertisementName:
+    """An advertisement in the whole overlay: ids are unique only for their client."""
+
+    home: str
+    client: str
+    id: str
+
+    @property
+    def owner(self) -> ClientName:
+        """The client that advertised."""
+        return ClientName(self.home, self.client)
+
+
+StatementName: TypeAlias = SubscriptionName | AdvertisementName
+"""What a client can ask for, and ask to end. The two kinds are never equal."""
+
+N = TypeVar("N", SubscriptionName, AdvertisementName)
+
+
 @dataclass(slots=True)
 class Epoch:
-    """One life of a subscription, from the client's request to its end.
+    """One life of a subscription or an advertisement, from the client's request to its end.
 
     #: asked <= confirmed; asked <= leaving <= left, where they are set
     #: left is set and equal to leaving where nobody answers: the client or its router went
@@ -93,60 +113,60 @@ class Outage:
 class History:
     """The record of one simulation.
 
-    #: epochs of one subscription follow each other: all but the last have `left` set
+    #: epochs of one subscription follow each other: all but the last have `left` set; and so do
+    #: those of one advertisement
     #: outages holds only links that were ever down, by their ends in both orders
-    #: owed holds exactly what clients asked for and were not told yet: subscriptions and
-    #: withdrawals by their names, publications by their ids
+    #: owed holds exactly what clients asked for and were not told yet: subscriptions,
+    #: advertisements and withdrawals by their names, publications by their ids
     """
 
     topology: Topology
     subscriptions: dict[SubscriptionName, list[Epoch]] = field(default_factory=dict)
+    advertisements: dict[AdvertisementName, list[Epoch]] = field(default_factory=dict)
     publications: dict[str, Published] = field(default_factory=dict)
     deliveries: list[Delivery] = field(default_factory=list)
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
     refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
-    owed: dict[SubscriptionName | str, None] = field(default_factory=dict)
+    owed: dict[StatementName | str, None] = field(default_factory=dict)
     _noted: int = 0
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Filter) -> None:
         """A client asks its home router for a subscription."""
-        epochs = self.subscriptions.setdefault(name, [])
-        if epochs and epochs[-1].leaving is None:
-            return  # asked again: either the same, which changes nothing, or to be refused
-        epochs.append(Epoch(wanted, self._moment(now)))
-        self.owed[name] = None
+        self._ask(self.subscriptions, now, name, wanted)
 
     def subscribed(self, now: float, name: SubscriptionName) -> None:
         """The home router says that the subscription is in force."""
-        epoch = self._current(name)
-        if epoch is not None and epoch.confirmed is None:
-            epoch.confirmed = self._moment(now)
-            if epoch.leaving is None:
-                self.owed.pop(name, None)
+        self._confirm(self.subscriptions, now, name)
 
     def unsubscribe(self, now: float, name: SubscriptionName) -> None:
         """A client asks its home router to withdraw a subscription."""
-        epoch = self._current(name)
-        if epoch is not None and epoch.leaving is None:
-            epoch.leaving = self._moment(now)
-            self.owed[name] = None
+        self._leave(self.subscriptions, now, name)
 
     def unsubscribed(self, now: float, name: SubscriptionName) -> None:
         """The home router says that the subscription is withdrawn."""
-        epoch = self._current(name)
-        if epoch is not None and epoch.left is None:
-            epoch.left = self._moment(now)
-            self.owed.pop(name, None)
+        self._end(self.subscriptions, now, name)
+
+    def advertise(self, now: float, name: AdvertisementName, promised: Filter) -> None:
+        """A client asks its home router for an advertisement."""
+        self._ask(self.advertisements, now, name, promised)
+
+    def advertised(self, now: float, name: AdvertisementName) -> None:
+        """The home router says that the advertisement is in force."""
+        self._confirm(self.advertisements, now, name)
+
+    def unadvertise(self, now: float, name: AdvertisementName) -> None:
+        """A client asks its home router to withdraw an advertisement."""
+        self._leave(self.advertisements, now, name)
+
+    def unadvertised(self, now: float, name: AdvertisementName) -> None:
+        """The home router says that the advertisement is withdrawn."""
+        self._end(self.advertisements, now, name)
 
     def gone(self, now: float, home: str, client: str | None = None) -> None:
-        """A client, or every client of a router, is gone, and its subscriptions with it."""
-        for name, epochs in self.subscriptions.items():
-            if name.home == home and client in (None, name.client) and epochs[-1].left is None:
-                moment = self._moment(now)
-                epochs[-1].leaving = epochs[-1].leaving or moment
-                epochs[-1].left = moment
-                self.owed.pop(name, None)
+        """A client, or every client of a router, is gone, and all that it asked for with it."""
+        self._gone(self.subscriptions, now, home, client)
+        self._gone(self.advertisements, now, home, client)
 
     def publish(self, now: float, publisher: ClientName, publication: Publication) -> None:
         """A client hands a publication to its home router."""
@@ -205,25 +225,69 @@ class History:
 
     def live(self) -> list[tuple[SubscriptionName, Filter]]:
         """The subscriptions that nobody has asked to end, in the order of their first request."""
-        return [
-            (name, epochs[-1].filter)
-            for name, epochs in self.subscriptions.items()
-            if epochs[-1].leaving is None
-        ]
+        return _live(self.subscriptions)
+
+    def live_advertisements(self) -> list[tuple[AdvertisementName, Filter]]:
+        """The advertisements that nobody has asked to end, in the order of their first request."""
+        return _live(self.advertisements)
 
     def unanswered(self) -> tuple[str, ...]:
         """What is owed, in words; when the overlay is at rest there should be nothing."""
-        return tuple(
-            f"publication {owed} of {'/'.join(self.publications[owed].publisher)}"
-            if isinstance(owed, str)
-            else f"{'/'.join(owed)}: {self.subscriptions[owed][-1].filter}"
-            for owed in self.owed
-        )
+        return tuple(self._owed_words(owed) for owed in self.owed)
 
-    def _current(self, name: SubscriptionName) -> Epoch | None:
-        epochs = self.subscriptions.get(name)
-        return epochs[-1] if epochs else None
+    def _owed_words(self, owed: StatementName | str) -> str:
+        if isinstance(owed, str):
+            return f"publication {owed} of {'/'.join(self.publications[owed].publisher)}"
+        if isinstance(owed, SubscriptionName):
+            return f"{'/'.join(owed)}: {self.subscriptions[owed][-1].filter}"
+        place = "/".join((owed.home, owed.client, owed.id))
+        return f"advertisement {place}: {self.advertisements[owed][-1].filter}"
+
+    # One life of a statement -------------------------------------------------------------------
+
+    def _ask(self, lives: dict[N, list[Epoch]], now: float, name: N, stated: Filter) -> None:
+        epochs = lives.setdefault(name, [])
+        if epochs and epochs[-1].leaving is None:
+            return  # asked again: either the same, which changes nothing, or to be refused
+        epochs.append(Epoch(stated, self._moment(now)))
+        self.owed[name] = None
+
+    def _confirm(self, lives: dict[N, list[Epoch]], now: float, name: N) -> None:
+        epoch = _current(lives, name)
+        if epoch is not None and epoch.confirmed is None:
+            epoch.confirmed = self._moment(now)
+            if epoch.leaving is None:
+                self.owed.pop(name, None)
+
+    def _leave(self, lives: dict[N, list[Epoch]], now: float, name: N) -> None:
+        epoch = _current(lives, name)
+        if epoch is not None and epoch.leaving is None:
+            epoch.leaving = self._moment(now)
+            self.owed[name] = None
+
+    def _end(self, lives: dict[N, list[Epoch]], now: float, name: N) -> None:
+        epoch = _current(lives, name)
+        if epoch is not None and epoch.left is None:
+            epoch.left = self._moment(now)
+            self.owed.pop(name, None)
+
+    def _gone(self, lives: dict[N, list[Epoch]], now: float, home: str, client: str | None) -> None:
+        for name, epochs in lives.items():
+            if name.home == home and client in (None, name.client) and epochs[-1].left is None:
+                moment = self._moment(now)
+                epochs[-1].leaving = epochs[-1].leaving or moment
+                epochs[-1].left = moment
+                self.owed.pop(name, None)
 
     def _moment(self, now: float) -> Moment:
         self._noted += 1
         return Moment(now, self._noted)
+
+
+def _current(lives: dict[N, list[Epoch]], name: N) -> Epoch | None:
+    epochs = lives.get(name)
+    return epochs[-1] if epochs else None
+
+
+def _live(lives: dict[N, list[Epoch]]) -> list[tuple[N, Filter]]:
+    return [(name, e[-1].filter) for name, e in lives.items() if e[-1].leaving is None]

@@ -61,6 +61,8 @@ class Verdicts:
     reordered: int
     recovered: int
     stuck: int
+    admitted: int
+    rebuffed: int
     diverged: int | None
 
 
@@ -77,6 +79,7 @@ class Metrics:
     routers: int
     seed: int
     subscriptions: int
+    advertisements: int
     publications: int
     unsent: int
     refused: int
@@ -129,6 +132,7 @@ def measure(
         routers=len(world.topology.routers),
         seed=seed,
         subscriptions=len(history.subscriptions),
+        advertisements=len(history.advertisements),
         publications=len(history.publications),
         unsent=tally.unsent,
         refused=len(history.refusals),
@@ -193,5 +197,7 @@ def _verdicts(judgment: Judgment) -> Verdicts:
         reordered=judgment.reordered.count,
         recovered=judgment.recovered.count,
         stuck=len(judgment.stuck),
+        admitted=len(judgment.admitted),
+        rebuffed=len(judgment.rebuffed),
         diverged=None,
     )

@@ -9,8 +9,10 @@ For each pair of a publication and a subscription it says, from the history alon
   has yet to travel over the link again.)
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
-* *must not*: everything else. Besides, nothing may be delivered for a subscription that is not in
-  its life at that moment.
+* *must not*: everything else, and whatever its publisher was told is refused. Besides, nothing may
+  be delivered for a subscription that is not in its life at that moment.
+
+Which publications had to be refused is judged in `sapwood.simulation.admission`.
 
 Whether a filter matches is decided by the reference evaluation over syntax trees, which shares no
 code with the engines or with the filters' normal forms. Words as in Jepsen's checkers.
@@ -32,6 +34,7 @@ from sapwood.matching.reference import holds
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from sapwood.overlay.topology import Link
+from sapwood.simulation.admission import judge_admission
 from sapwood.simulation.history import (
     ClientName,
     Epoch,
@@ -78,8 +81,10 @@ class Judgment:
 
     `must`, `may` and `must_not` count pairs of the `checked` publications with all subscriptions;
     `lost` is among those as well. All other verdicts cover every delivery. `stuck` says in words
-    what was still owed when the overlay had come to rest. `interested` holds, for each checked
-    publication, the home routers of all subscriptions that must or may receive it.
+    what was still owed when the overlay had come to rest; `admitted` and `rebuffed` are the
+    publications that were accepted, or refused, against what their clients had advertised.
+    `interested` holds, for each checked publication, the home routers of all subscriptions that
+    must or may receive it.
     """
 
     checked: int
@@ -92,13 +97,16 @@ class Judgment:
     reordered: Finding
     recovered: Finding
     stuck: tuple[str, ...]
+    admitted: tuple[str, ...]
+    rebuffed: tuple[str, ...]
     interested: Mapping[str, frozenset[str]]
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing went wrong; what was recovered is no fault."""
         wrong = (self.lost, self.unexpected, self.duplicated, self.reordered)
-        return not self.stuck and all(finding.count == 0 for finding in wrong)
+        words = (self.stuck, self.admitted, self.rebuffed)
+        return not any(words) and all(finding.count == 0 for finding in wrong)
 
 
 class _Finder:
@@ -150,6 +158,7 @@ def judge(
     history: History,
     longest: LongestDelay,
     *,
+    advertised: bool = False,
     stuck: tuple[str, ...] = (),
     pairs_max: int = ORACLE_PAIRS_MAX,
     seed: int = 0,
@@ -157,6 +166,7 @@ def judge(
 ) -> Judgment:
     """The verdicts on a history of an overlay that has come to rest.
 
+    `advertised` says that its protocol routes by advertisements.
     Where publications times distinct filters exceed `pairs_max`, so many publications as fit are
     drawn with `seed` and only those are checked for losses. `progress` is told the number of
     publications checked after each one.
@@ -184,6 +194,7 @@ def judge(
         interested[id_] = frozenset(homes)
         progress(number)
     unexpected, duplicated, reordered, recovered = _judge_deliveries(history, evidence)
+    admission = judge_admission(history, evidence.accepts, advertised=advertised)
     return Judgment(
         checked=len(checked),
         must=must,
@@ -195,6 +206,8 @@ def judge(
         reordered=reordered,
         recovered=recovered,
         stuck=stuck,
+        admitted=admission.admitted,
+        rebuffed=admission.rebuffed,
         interested=interested,
     )
 
@@ -225,6 +238,8 @@ def _obligations(
 ) -> dict[SubscriptionName, Obligation]:
     """What one publication demands, for every subscription that must or may receive it."""
     duties: dict[SubscriptionName, Obligation] = {}
+    if published.refused is not None:
+        return duties
     record = published.publication.record
     for lives in groups.values():
         if not evidence.accepts(lives[0][1].filter, record):
@@ -278,7 +293,8 @@ def _judge_deliveries(
         pair = Pair(id_, name)
         published = history.publications.get(id_)
         lives = history.subscriptions.get(name, [])
-        if published is None or not _is_wanted(published, lives, moment, evidence):
+        was_refused = published is None or published.refused is not None
+        if published is None or was_refused or not _is_wanted(published, lives, moment, evidence):
             unexpected.add(pair)
             continue
         if pair in seen:

@@ -14,11 +14,12 @@ from random import Random
 from typing import Final, TypeAlias, TypeVar
 
 from sapwood.errors import InputError
+from sapwood.language import parse_filter
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.topology import Topology
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 
 T = TypeVar("T")
@@ -47,6 +48,21 @@ class UnsubscribeAction:
 
 
 @dataclass(frozen=True, slots=True)
+class AdvertiseAction:
+    """A client says what it will publish."""
+
+    name: AdvertisementName
+    filter: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class UnadvertiseAction:
+    """A client withdraws an advertisement."""
+
+    name: AdvertisementName
+
+
+@dataclass(frozen=True, slots=True)
 class PublishAction:
     """A client publishes."""
 
@@ -56,7 +72,7 @@ class PublishAction:
 
 @dataclass(frozen=True, slots=True)
 class DetachAction:
-    """A client leaves; its subscriptions go with it."""
+    """A client leaves; its subscriptions and advertisements go with it."""
 
     client: ClientName
 
@@ -95,7 +111,8 @@ class Until(Enum):
     """What a driver can wait for."""
 
     CONFIRMED = "confirmed"
-    """Every subscription of a client whose router runs is confirmed, every withdrawal answered."""
+    """Every client whose router runs has been answered: subscriptions and advertisements are in
+    force, withdrawals are done."""
     QUIET = "quiet"
     """Nothing is under way in the overlay: neither messages nor news of links."""
 
@@ -110,6 +127,8 @@ class WaitAction:
 Action: TypeAlias = (
     SubscribeAction
     | UnsubscribeAction
+    | AdvertiseAction
+    | UnadvertiseAction
     | PublishAction
     | DetachAction
     | FailLink
@@ -168,30 +187,45 @@ def subscribe_then_publish(
     subscriptions: Iterable[Subscription],
     publications: Iterable[tuple[Publication, str | None]],
     *,
+    advertisements: Iterable[tuple[str, Filter, str | None]] | None = (),
     faults: Iterable[tuple[float, Action]] = (),
     seed: int = 0,
     interval_s: float = PUBLICATION_INTERVAL_DEFAULT_S,
 ) -> Scenario:
-    """The plain timeline: all subscribe, and when all is confirmed the publications begin.
+    """The plain timeline: all advertise and subscribe, and when all is confirmed they publish.
 
     One publication is sent every `interval_s` seconds. `faults` are (seconds, action), counted
-    from the first publication. Homes that are not given are drawn with the seed, for subscriptions
-    and publications independently.
+    from the first publication. `advertisements` are (id, filter, home) of the routers' publishers;
+    with `None`, each publisher of this scenario advertises everything. Homes that are not given are
+    drawn with the seed, for subscriptions, publications and advertisements independently.
     """
-    steps = [
-        Step(SubscribeAction(SubscriptionName(home, SUBSCRIBER, s.id), s.filter))
-        for s, home in _with_homes(
-            ((s, s.home) for s in subscriptions), topology, seed, "subscriptions"
-        )
-    ]
-    steps.append(Step(WaitAction(Until.CONFIRMED)))
-    steps.append(Step(WaitAction(Until.QUIET)))
     timed: list[tuple[float, Action]] = [
         (number * interval_s, PublishAction(ClientName(home, PUBLISHER), publication))
         for number, (publication, home) in enumerate(
             _with_homes(publications, topology, seed, "publications")
         )
     ]
+    if advertisements is None:
+        published = (action for _, action in timed if isinstance(action, PublishAction))
+        homes = dict.fromkeys(action.publisher.home for action in published)
+        advertisements = [("everything", parse_filter("true"), home) for home in homes]
+    steps = [
+        Step(AdvertiseAction(AdvertisementName(home, PUBLISHER, id_), promised))
+        for (id_, promised), home in _with_homes(
+            (((id_, promised), home) for id_, promised, home in advertisements),
+            topology,
+            seed,
+            "advertisements",
+        )
+    ]
+    steps.extend(
+        Step(SubscribeAction(SubscriptionName(home, SUBSCRIBER, s.id), s.filter))
+        for s, home in _with_homes(
+            ((s, s.home) for s in subscriptions), topology, seed, "subscriptions"
+        )
+    )
+    steps.append(Step(WaitAction(Until.CONFIRMED)))
+    steps.append(Step(WaitAction(Until.QUIET)))
     steps.extend(timed_steps([*faults, *timed]))
     steps.append(Step(WaitAction(Until.QUIET)))
     return Scenario(name, topology, tuple(steps), seed)
@@ -226,6 +260,8 @@ def _check_places(action: Action, topology: Topology) -> None:
     match action:
         case SubscribeAction(name) | UnsubscribeAction(name):
             topology.known(name.home)
+        case AdvertiseAction(advertisement) | UnadvertiseAction(advertisement):
+            topology.known(advertisement.home)
         case PublishAction(client) | DetachAction(client):
             topology.known(client.home)
         case FailLink(a, b) | ReturnLink(a, b):

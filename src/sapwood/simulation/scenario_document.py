@@ -11,13 +11,15 @@
        {"do": "fail-link", "between": ["r1", "r2"], "after": 0.5},
        {"do": "wait", "until": "quiet"}]}
 
-The other things to do are `unsubscribe`, `detach`, `return-link`, `crash-router` and
-`return-router`. `after` is how many seconds to let pass before a step, 0 where it is left out.
+The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
+`detach`, `return-link`, `crash-router` and `return-router`. `after` is how many seconds to let pass
+before a step, 0 where it is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any, Final, assert_never
 
@@ -25,13 +27,15 @@ import msgspec
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.language import parse_filter
+from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
     Action,
+    AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -41,6 +45,7 @@ from sapwood.simulation.scenario import (
     Scenario,
     Step,
     SubscribeAction,
+    UnadvertiseAction,
     UnsubscribeAction,
     Until,
     WaitAction,
@@ -112,10 +117,13 @@ def _encode_step(step: Step) -> dict[str, Any]:
 def _encode_action(action: Action) -> dict[str, Any]:
     match action:
         case SubscribeAction(name, wanted):
-            text = str(wanted) if wanted.source is None else wanted.source
-            return {"do": "subscribe", **name._asdict(), "filter": text}
+            return {"do": "subscribe", **name._asdict(), "filter": _text(wanted)}
         case UnsubscribeAction(name):
             return {"do": "unsubscribe", **name._asdict()}
+        case AdvertiseAction(advertisement, promised):
+            return {"do": "advertise", **asdict(advertisement), "filter": _text(promised)}
+        case UnadvertiseAction(advertisement):
+            return {"do": "unadvertise", **asdict(advertisement)}
         case PublishAction(publisher, publication):
             content = {"id": publication.id, "attributes": publication.attributes}
             return {"do": "publish", **publisher._asdict(), **content}
@@ -135,6 +143,10 @@ def _encode_action(action: Action) -> dict[str, Any]:
             assert_never(action)
 
 
+def _text(wanted: Filter) -> str:
+    return str(wanted) if wanted.source is None else wanted.source
+
+
 def _client(fields: Fields) -> ClientName:
     return ClientName(fields.text("home"), fields.text("client"))
 
@@ -143,12 +155,15 @@ def _subscription(fields: Fields) -> SubscriptionName:
     return SubscriptionName(*_client(fields), fields.text("id"))
 
 
-def _subscribe(fields: Fields) -> Action:
+def _advertisement(fields: Fields) -> AdvertisementName:
+    return AdvertisementName(*_client(fields), fields.text("id"))
+
+
+def _filter(fields: Fields) -> Filter:
     try:
-        wanted = parse_filter(fields.text("filter"))
+        return parse_filter(fields.text("filter"))
     except InputError as error:
         raise InputError(f"{fields.place}: {error}") from error
-    return SubscribeAction(_subscription(fields), wanted)
 
 
 def _publish(fields: Fields) -> Action:
@@ -170,8 +185,16 @@ def _wait(fields: Fields) -> Action:
 _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]]] = (
     MappingProxyType(
         {
-            "subscribe": ((*_CLIENT, "id", "filter"), _subscribe),
+            "subscribe": (
+                (*_CLIENT, "id", "filter"),
+                lambda f: SubscribeAction(_subscription(f), _filter(f)),
+            ),
             "unsubscribe": ((*_CLIENT, "id"), lambda f: UnsubscribeAction(_subscription(f))),
+            "advertise": (
+                (*_CLIENT, "id", "filter"),
+                lambda f: AdvertiseAction(_advertisement(f), _filter(f)),
+            ),
+            "unadvertise": ((*_CLIENT, "id"), lambda f: UnadvertiseAction(_advertisement(f))),
             "publish": ((*_CLIENT, "id", "attributes"), _publish),
             "detach": (_CLIENT, lambda f: DetachAction(_client(f))),
             "fail-link": (("between",), lambda f: FailLink(*f.pair("between"))),

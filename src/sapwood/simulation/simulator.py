@@ -15,6 +15,7 @@ from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.routing.router import Router
 from sapwood.simulation.scenario import (
     Action,
+    AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -23,6 +24,7 @@ from sapwood.simulation.scenario import (
     ReturnRouter,
     Scenario,
     SubscribeAction,
+    UnadvertiseAction,
     UnsubscribeAction,
     Until,
     WaitAction,
@@ -84,6 +86,10 @@ def carry_out(world: World, action: Action) -> None:
             world.subscribe(name, wanted)
         case UnsubscribeAction(name):
             world.unsubscribe(name)
+        case AdvertiseAction(advertisement, promised):
+            world.advertise(advertisement, promised)
+        case UnadvertiseAction(advertisement):
+            world.unadvertise(advertisement)
         case PublishAction(publisher, publication):
             world.publish(publisher, publication)
         case DetachAction(client):

@@ -14,18 +14,21 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.language import parse_filter
+from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.faults import RECIPES, Window
-from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 from sapwood.simulation.scenario import (
     Action,
+    AdvertiseAction,
     DetachAction,
     PublishAction,
     Scenario,
     Step,
     SubscribeAction,
+    UnadvertiseAction,
     UnsubscribeAction,
     Until,
     WaitAction,
@@ -36,16 +39,19 @@ _ATTRIBUTES: Final = "xytb"
 _TEXTS: Final = ("ash", "elm", "oak", "oak leaf")
 _NUMBERS: Final = range(8)
 _CLIENTS: Final = ("ann", "bob")
+_TRIES: Final = 8
+"""Records that are drawn at most in search of one that an advertisement accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What a seed may draw from: upper bounds, and whether faults happen at all."""
+    """What a seed may draw from: upper bounds, whether faults happen, whether clients advertise."""
 
     routers_max: int = 8
     rounds_max: int = 6
     actions_max: int = 40
     faults: bool = True
+    advertisements: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -57,7 +63,7 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     limits = mixture or Mixture()
     generator = Random(f"{seed}/swarm")  # noqa: S311 - reproducible on purpose
     topology = draw_topology(generator, generator.randint(1, limits.routers_max))
-    actions = _Actions(generator, topology)
+    actions = (_AdvertisedActions if limits.advertisements else _Actions)(generator, topology)
     with_faults = limits.faults and generator.random() < 0.7
     steps: list[Step] = []
     for _ in range(generator.randint(1, limits.rounds_max)):
@@ -72,10 +78,19 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
         if generator.random() < 0.7:
             steps.append(Step(WaitAction(generator.choice(tuple(Until)))))
     steps.append(Step(WaitAction(Until.QUIET)))
+    last = [ClientName(router, "last") for router in topology.routers]
+    if limits.advertisements:
+        steps.extend(
+            Step(AdvertiseAction(AdvertisementName(*client, "all"), parse_filter("true")))
+            for client in last
+        )
+        steps.append(Step(WaitAction(Until.CONFIRMED)))
     steps.extend(
-        Step(PublishAction(ClientName(router, "last"), _publication(generator, f"last-{router}")))
-        for router in topology.routers
+        Step(PublishAction(client, _publication(generator, f"last-{client.home}")))
+        for client in last
     )
+    if limits.advertisements:
+        steps.extend(Step(DetachAction(client)) for client in last)
     timing = generator.choice((NOMINAL, Timing(jitter=3.0), Timing(jitter=1.0, notice_s=0.05)))
     return Scenario(f"swarm {seed}", topology, tuple(steps), seed, timing)
 
@@ -190,6 +205,61 @@ class _Actions:
 
     def _detach(self) -> Action:
         return DetachAction(self._client())
+
+
+class _AdvertisedActions(_Actions):
+    """The same for clients that advertise: much, little, at times what they do not publish."""
+
+    def __init__(self, generator: Random, topology: Topology) -> None:
+        super().__init__(generator, topology)
+        self._promises_max = generator.choice((2, 5, 12))
+        self._wide_share = generator.choice((0.0, 0.3, 0.8))
+        self._promises: list[tuple[AdvertisementName, Filter]] = []
+
+    def draw(self, count: int) -> list[Action]:
+        """The actions of one round: what clients promise changes in some of them only."""
+        changing = self._generator.choice((0.05, 0.2, 0.5))
+        if not self._promises:
+            first = [self._advertise() for _ in range(self._generator.randint(1, count))]
+            return [*first, *super().draw(count)]
+        drawn = super().draw(count)
+        return [self._change() if self._generator.random() < changing else a for a in drawn]
+
+    def _change(self) -> Action:
+        is_full = len(self._promises) >= self._promises_max
+        if self._promises and (is_full or self._generator.random() < 0.4):
+            chosen = self._generator.randrange(len(self._promises))
+            return UnadvertiseAction(self._promises.pop(chosen)[0])
+        return self._advertise()
+
+    def _advertise(self) -> Action:
+        # Few ids, of which one that is taken is taken up again only by chance.
+        name = AdvertisementName(*self._client(), f"a{self._generator.randrange(3)}")
+        if any(name == taken for taken, _ in self._promises):
+            name = AdvertisementName(*self._client(), f"a{self._generator.randrange(3)}")
+        is_wide = self._generator.random() < self._wide_share
+        text = "true" if is_wide else self._draw_filter(self._generator)
+        promised = parse_filter(text)
+        self._promises.append((name, promised))
+        return AdvertiseAction(name, promised)
+
+    def _detach(self) -> Action:
+        client = self._client()
+        self._promises = [one for one in self._promises if one[0].owner != client]
+        return DetachAction(client)
+
+    def _publish(self) -> Action:
+        """Mostly by one who advertised, and mostly something that was advertised."""
+        if not self._promises or self._generator.random() < 0.2:
+            return super()._publish()
+        self._published += 1
+        name, promised = self._generator.choice(self._promises)
+        publication = _publication(self._generator, f"p{self._published}")
+        for _ in range(_TRIES):
+            if promised.matches(publication):
+                break
+            publication = _publication(self._generator, f"p{self._published}")
+        return PublishAction(name.owner, publication)
 
 
 def _draw_faults(

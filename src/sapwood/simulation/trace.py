@@ -11,18 +11,22 @@ from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.filter import Filter
 from sapwood.routing.effects import (
     Accepted,
+    Advertised,
     CloseLink,
     Deliver,
     Effect,
     Refused,
     Send,
     Subscribed,
+    Unadvertised,
     Unsubscribed,
 )
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientUnadvertise,
     ClientUnsubscribe,
     DetachClient,
     Input,
@@ -30,7 +34,16 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.messages import Confirm, Message, Publish, Subscribe, Unsubscribe
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    ConfirmAdvertisement,
+    Message,
+    Publish,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
 
 _DIGEST_BYTES: Final = 16
 
@@ -77,6 +90,10 @@ class Trace:
                 return f"{client} subscribes {subscription}: {self._filter(wanted)}"
             case ClientUnsubscribe(client, subscription):
                 return f"{client} unsubscribes {subscription}"
+            case ClientAdvertise(client, advertisement, wanted):
+                return f"{client} advertises {advertisement}: {self._filter(wanted)}"
+            case ClientUnadvertise(client, advertisement):
+                return f"{client} unadvertises {advertisement}"
             case ClientPublish(client, publication):
                 return f"{client} publishes {publication.id}"
             case LinkUp(neighbor):
@@ -96,6 +113,10 @@ class Trace:
                 return f"{client} is subscribed {subscription}"
             case Unsubscribed(client, subscription):
                 return f"{client} is unsubscribed {subscription}"
+            case Advertised(client, advertisement):
+                return f"{client} has advertised {advertisement}"
+            case Unadvertised(client, advertisement):
+                return f"{client} has unadvertised {advertisement}"
             case Accepted(client, publication):
                 return f"{publication} of {client} accepted"
             case Refused(client, subject, reason):
@@ -113,6 +134,12 @@ class Trace:
                 return f"unsubscribe {key}"
             case Confirm(key, sending):
                 return f"confirm {key}, sending {sending}"
+            case Advertise(key, wanted, sending):
+                return f"advertise {key}, sending {sending}: {self._filter(wanted)}"
+            case Unadvertise(key):
+                return f"unadvertise {key}"
+            case ConfirmAdvertisement(key, sending):
+                return f"confirm advertisement {key}, sending {sending}"
             case Publish(origin, hops, publication):
                 return f"publish {publication.id} of {origin} after {hops}"
             case _:

@@ -7,7 +7,7 @@ time pass. It drives real routers through their one door and writes down what cl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol, TypeAlias
@@ -19,18 +19,22 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop, Topology
 from sapwood.routing.effects import (
     Accepted,
+    Advertised,
     CloseLink,
     Deliver,
     Effect,
     Refused,
     Send,
     Subscribed,
+    Unadvertised,
     Unsubscribed,
 )
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientUnadvertise,
     ClientUnsubscribe,
     DetachClient,
     Input,
@@ -40,7 +44,12 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Publish
 from sapwood.simulation.clock import Agenda
-from sapwood.simulation.history import ClientName, History, SubscriptionName
+from sapwood.simulation.history import (
+    AdvertisementName,
+    ClientName,
+    History,
+    SubscriptionName,
+)
 from sapwood.simulation.network import NOMINAL, Arrival, Network, Notice, Occurrence, Timing
 from sapwood.simulation.trace import Trace
 
@@ -56,6 +65,9 @@ class Machine(Protocol):
 
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table."""
+
+    def received(self) -> Iterable[tuple[str, str, Filter]]:
+        """The subscriptions that came over links: neighbor, key, filter."""
 
 
 MakeRouter: TypeAlias = Callable[[str, int], Machine]
@@ -78,6 +90,14 @@ class Tally:
     unsent: int = 0
     #: links that a router closed because its neighbor broke a rule
     links_closed: int = 0
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What a client wants and what it will publish, by its own ids."""
+
+    subscriptions: dict[str, Filter] = field(default_factory=dict)
+    advertisements: dict[str, Filter] = field(default_factory=dict)
 
 
 class World:
@@ -109,10 +129,8 @@ class World:
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
-        #: router -> client -> what that client wants, by its ids: clients outlive their routers
-        self._wishes: dict[str, dict[str, dict[str, Filter]]] = {
-            name: {} for name in topology.routers
-        }
+        #: router -> client -> what that client asked for: clients outlive their routers
+        self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
@@ -131,23 +149,32 @@ class World:
 
     def subscribe(self, name: SubscriptionName, wanted: Filter) -> None:
         """Let a client subscribe; if its router is down, as soon as that is back."""
-        wishes = self._wishes[self.topology.known(name.home)]
-        if name.home not in self.routers:
-            wishes.setdefault(name.client, {}).setdefault(name.id, wanted)
-            return
-        self._attach(name.owner)
-        wishes[name.client].setdefault(name.id, wanted)
-        self.history.subscribe(self.now, name, wanted)
-        self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
+        wishes = self._wishes_of(name.owner).subscriptions
+        wishes.setdefault(name.id, wanted)
+        if name.home in self.routers:
+            self.history.subscribe(self.now, name, wanted)
+            self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
 
     def unsubscribe(self, name: SubscriptionName) -> None:
         """Let a client withdraw a subscription; if its router is down it is gone already."""
-        wishes = self._wishes[self.topology.known(name.home)]
-        wishes.get(name.client, {}).pop(name.id, None)
+        self._wishes_of(name.owner).subscriptions.pop(name.id, None)
         if name.home in self.routers:
-            self._attach(name.owner)
             self.history.unsubscribe(self.now, name)
             self._feed(name.home, ClientUnsubscribe(name.client, name.id))
+
+    def advertise(self, name: AdvertisementName, promised: Filter) -> None:
+        """Let a client advertise; if its router is down, as soon as that is back."""
+        self._wishes_of(name.owner).advertisements.setdefault(name.id, promised)
+        if name.home in self.routers:
+            self.history.advertise(self.now, name, promised)
+            self._feed(name.home, ClientAdvertise(name.client, name.id, promised))
+
+    def unadvertise(self, name: AdvertisementName) -> None:
+        """Let a client withdraw an advertisement; if its router is down it is gone already."""
+        self._wishes_of(name.owner).advertisements.pop(name.id, None)
+        if name.home in self.routers:
+            self.history.unadvertise(self.now, name)
+            self._feed(name.home, ClientUnadvertise(name.client, name.id))
 
     def publish(self, publisher: ClientName, publication: Publication) -> bool:
         """Let a client publish; false if its router is down and nobody took the publication."""
@@ -157,13 +184,13 @@ class World:
             self.tally.unsent += 1
             self.trace.remark(self.now, f"{publication.id} unsent, {publisher.home} is down")
             return False
-        self._attach(publisher)
+        self._wishes_of(publisher)
         self.history.publish(self.now, publisher, publication)
         self._feed(publisher.home, ClientPublish(publisher.client, publication))
         return True
 
     def detach(self, client: ClientName) -> None:
-        """Let a client leave; its subscriptions go with it."""
+        """Let a client leave; what it asked for goes with it."""
         known = self._wishes[self.topology.known(client.home)].pop(client.client, None)
         if known is not None and client.home in self.routers:
             self.history.gone(self.now, client.home, client.client)
@@ -199,7 +226,7 @@ class World:
         self.network.forget(router)
 
     def return_router(self, router: str) -> None:
-        """Start a crashed router afresh; its clients come back and subscribe again."""
+        """Start a crashed router afresh; its clients come back and ask again for all they had."""
         if self.topology.known(router) in self.routers:
             return
         self.trace.remark(self.now, f"{router} returns")
@@ -209,7 +236,10 @@ class World:
             self._bring_up(router, neighbor, f"{router} is down")
         for client, wishes in self._wishes[router].items():
             self._feed(router, AttachClient(client))
-            for id_, wanted in wishes.items():
+            for id_, promised in wishes.advertisements.items():
+                self.history.advertise(self.now, AdvertisementName(router, client, id_), promised)
+                self._feed(router, ClientAdvertise(client, id_, promised))
+            for id_, wanted in wishes.subscriptions.items():
                 self.history.subscribe(self.now, SubscriptionName(router, client, id_), wanted)
                 self._feed(router, ClientSubscribe(client, id_, wanted))
 
@@ -259,11 +289,14 @@ class World:
 
     # What follows from an input ----------------------------------------------------------------
 
-    def _attach(self, client: ClientName) -> None:
-        wishes = self._wishes[client.home]
-        if client.client not in wishes:
-            wishes[client.client] = {}
-            self._feed(client.home, AttachClient(client.client))
+    def _wishes_of(self, client: ClientName) -> Wishes:
+        """What a client asked for; one that is new comes to its router, if that runs."""
+        own = self._wishes[self.topology.known(client.home)]
+        if client.client not in own:
+            own[client.client] = Wishes()
+            if client.home in self.routers:
+                self._feed(client.home, AttachClient(client.client))
+        return own[client.client]
 
     def _arrive(self, arrival: Arrival) -> None:
         if not self.network.arrive(arrival):
@@ -326,6 +359,10 @@ class World:
                 history.subscribed(now, SubscriptionName(router, client, id_))
             case Unsubscribed(client, id_):
                 history.unsubscribed(now, SubscriptionName(router, client, id_))
+            case Advertised(client, id_):
+                history.advertised(now, AdvertisementName(router, client, id_))
+            case Unadvertised(client, id_):
+                history.unadvertised(now, AdvertisementName(router, client, id_))
             case Accepted(_, id_):
                 history.accepted(now, id_)
             case Refused(client, subject, _):

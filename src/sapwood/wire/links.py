@@ -10,10 +10,26 @@ from sapwood.errors import FrameError, InputError, InvariantError
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.routing import messages as routing
-from sapwood.wire.messages import LinkConfirm, LinkPublish, LinkSubscribe, LinkUnsubscribe
+from sapwood.wire.messages import (
+    LinkAdvertise,
+    LinkConfirm,
+    LinkConfirmAdvertisement,
+    LinkPublish,
+    LinkSubscribe,
+    LinkUnadvertise,
+    LinkUnsubscribe,
+)
 from sapwood.wire.publications import EncodedPublications, decode_publication
 
-RoutingMessage: TypeAlias = LinkPublish | LinkSubscribe | LinkUnsubscribe | LinkConfirm
+RoutingMessage: TypeAlias = (
+    LinkPublish
+    | LinkSubscribe
+    | LinkUnsubscribe
+    | LinkConfirm
+    | LinkAdvertise
+    | LinkUnadvertise
+    | LinkConfirmAdvertisement
+)
 """The messages of a link that concern the router."""
 
 
@@ -28,6 +44,12 @@ def to_link(message: routing.Message, encoded: EncodedPublications) -> RoutingMe
             return LinkUnsubscribe(key)
         case routing.Confirm(key, sending):
             return LinkConfirm(key, sending)
+        case routing.Advertise(key, wanted, sending):
+            return LinkAdvertise(key, str(wanted), sending)
+        case routing.Unadvertise(key):
+            return LinkUnadvertise(key)
+        case routing.ConfirmAdvertisement(key, sending):
+            return LinkConfirmAdvertisement(key, sending)
 
 
 def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.Message:
@@ -47,6 +69,12 @@ def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.
                 return routing.Unsubscribe(key)
             case LinkConfirm(key, sending):
                 return routing.Confirm(key, sending)
+            case LinkAdvertise(key, text, sending):
+                return routing.Advertise(key, parse_filter(text), sending)
+            case LinkUnadvertise(key):
+                return routing.Unadvertise(key)
+            case LinkConfirmAdvertisement(key, sending):
+                return routing.ConfirmAdvertisement(key, sending)
     except InputError as error:
         raise FrameError(f"the neighbor passed on what it should have refused: {error}") from error
     raise InvariantError(f"no message of a router: {message!r}")

@@ -76,6 +76,19 @@ class PublishRequest(Struct, array_like=True, frozen=True, tag=12, gc=False):
     publication: Raw
 
 
+class AdvertiseRequest(Struct, array_like=True, frozen=True, tag=13, gc=False):
+    """The client says what it will publish, under an id of its own."""
+
+    id: Id
+    filter: str
+
+
+class UnadvertiseRequest(Struct, array_like=True, frozen=True, tag=14, gc=False):
+    """The client withdraws an advertisement."""
+
+    id: Id
+
+
 # Broker to client --------------------------------------------------------------------------------
 
 
@@ -93,6 +106,25 @@ class UnsubscribedReply(Struct, array_like=True, frozen=True, tag=21, gc=False):
 
 class SubscriptionRefused(Struct, array_like=True, frozen=True, tag=22, gc=False):
     """What was asked about a subscription was not done."""
+
+    id: Id
+    reason: Reason
+
+
+class AdvertisedReply(Struct, array_like=True, frozen=True, tag=26, gc=False):
+    """The advertisement is in force: the client may publish what it accepts."""
+
+    id: Id
+
+
+class UnadvertisedReply(Struct, array_like=True, frozen=True, tag=27, gc=False):
+    """The advertisement is withdrawn."""
+
+    id: Id
+
+
+class AdvertisementRefused(Struct, array_like=True, frozen=True, tag=28, gc=False):
+    """What was asked about an advertisement was not done."""
 
     id: Id
     reason: Reason
@@ -165,8 +197,36 @@ class LinkCongestion(Struct, array_like=True, frozen=True, tag=35, gc=False):
     congested: bool
 
 
+class LinkAdvertise(Struct, array_like=True, frozen=True, tag=36, gc=False):
+    """`routing.messages.Advertise`."""
+
+    key: str
+    filter: str
+    sending: Count
+
+
+class LinkUnadvertise(Struct, array_like=True, frozen=True, tag=37, gc=False):
+    """`routing.messages.Unadvertise`."""
+
+    key: str
+
+
+class LinkConfirmAdvertisement(Struct, array_like=True, frozen=True, tag=38, gc=False):
+    """`routing.messages.ConfirmAdvertisement`."""
+
+    key: str
+    sending: Count
+
+
 ClientMessage: TypeAlias = (
-    PublishRequest | SubscribeRequest | UnsubscribeRequest | Ping | Pong | Goodbye
+    PublishRequest
+    | SubscribeRequest
+    | UnsubscribeRequest
+    | AdvertiseRequest
+    | UnadvertiseRequest
+    | Ping
+    | Pong
+    | Goodbye
 )
 """What a client may send once it is welcome."""
 
@@ -177,6 +237,9 @@ BrokerMessage: TypeAlias = (
     | SubscribedReply
     | UnsubscribedReply
     | SubscriptionRefused
+    | AdvertisedReply
+    | UnadvertisedReply
+    | AdvertisementRefused
     | Ping
     | Pong
     | Goodbye
@@ -188,6 +251,9 @@ LinkMessage: TypeAlias = (
     | LinkSubscribe
     | LinkUnsubscribe
     | LinkConfirm
+    | LinkAdvertise
+    | LinkUnadvertise
+    | LinkConfirmAdvertisement
     | LinkCongestion
     | LinkEstablished
     | Ping

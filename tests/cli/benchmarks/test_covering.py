@@ -11,18 +11,18 @@ from sapwood.covering.catalogue import COVERINGS
 
 
 def test_every_combination_has_a_row_for_every_removal_share() -> None:
-    rows = run_covering(150, 2, (0.0, 0.4), 60.0)
+    rows = run_covering(150, (2,), (0.0, 0.4), 60.0)
     assert {(row["covering"], row["removal_share"]) for row in rows} == {
         (name, share) for name in COVERINGS for share in (0.0, 0.4)
     }
-    assert all(row["holds"] and row["complete"] and row["operations"] == 150 for row in rows)
+    assert all(row["verdict"] == "holds" and row["operations"] == 150 for row in rows)
     assert all(row["live"] == 150 for row in rows if row["removal_share"] == 0.0)
     assert len({row["live"] for row in rows if row["removal_share"] == 0.4}) == 1
 
 
 def test_a_combination_without_time_left_is_stopped_and_says_so() -> None:
-    (row,) = run_covering(2000, 3, (0.2,), 0.0, names=("flat-1,reference",))
-    assert not row["complete"]
+    (row,) = run_covering(2000, (3,), (0.2,), 0.0, names=("flat-1,reference",))
+    assert row["verdict"] == "not done in 0 s (0 of 2,000 operations)"
     assert row["operations"] == row["live"] == 0
 
 

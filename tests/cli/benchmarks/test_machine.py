@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.cli.benchmarks.machine import describe_machine
+from sapwood.cli.benchmarks.machine import describe_machine, stream_bytes_per_s
 
 
 def test_describe_machine_names_processor_python_and_libraries() -> None:
@@ -11,3 +11,7 @@ def test_describe_machine_names_processor_python_and_libraries() -> None:
     assert described["python"].startswith("3.")
     assert described["numpy"] != "not installed"
     assert all(isinstance(value, str) for value in described.values())
+
+
+def test_stream_bytes_per_s_is_that_of_a_sum() -> None:
+    assert stream_bytes_per_s(1 << 20) > 1e7

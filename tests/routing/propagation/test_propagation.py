@@ -8,17 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.covering.catalogue import COVERINGS, covering_manager
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.model.filter import Filter
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
-from sapwood.routing.propagation.protocol import Change, Propagation
+from sapwood.routing.propagation.protocol import Change, Propagation, net_change
 from sapwood.routing.propagation.simple import Simple
 
-STRATEGIES: tuple[Callable[[], Propagation], ...] = (Flooding, Simple, Identity, Covering)
-TELLING = STRATEGIES[1:]
+TELLING: tuple[Callable[[], Propagation], ...] = (
+    Simple,
+    Identity,
+    Covering,
+    *(lambda pair=pair: Covering(covering_manager(pair)) for pair in COVERINGS),
+)
+COVERING_PAIRS = pytest.mark.parametrize("pair", COVERINGS)
 
 WIDE = parse_filter("price > 10")
 MIDDLE = parse_filter("price > 20")
@@ -88,6 +94,16 @@ def test_propagation_keeps_every_candidate_covered_at_all_times(
     assert neighbor == {}
 
 
+def test_net_change_says_nothing_that_it_would_take_back() -> None:
+    changes = (
+        Change(propagate=("a",), withdraw=("w",)),
+        Change(propagate=("b",), withdraw=("a", "v")),
+        Change(propagate=("v",)),
+    )
+    assert net_change(changes) == Change(propagate=("b",), withdraw=("w",))
+    assert net_change(()) == Change()
+
+
 def test_flooding_tells_nothing() -> None:
     link = Flooding()
     assert link.start([("a", WIDE)]) == link.add("b", WIDE) == link.remove("a") == Change()
@@ -105,16 +121,18 @@ def test_identity_propagates_the_heir_before_it_withdraws_the_leader() -> None:
     assert link.remove("b") == Change(withdraw=("b",))
 
 
-def test_covering_propagates_the_uncovered_most_general_first_before_it_withdraws() -> None:
-    link = Covering()
+@COVERING_PAIRS
+def test_covering_propagates_the_uncovered_most_general_before_it_withdraws(pair: str) -> None:
+    link = Covering(covering_manager(pair))
     assert link.start([("w", WIDE)]).propagate == ("w",)
     assert link.add("n", NARROW) == link.add("m", MIDDLE) == Change()
     assert link.remove("w") == Change(propagate=("m",), withdraw=("w",))
     assert link.representative("n") == "m"
 
 
-def test_covering_starts_with_the_most_general_whatever_the_order() -> None:
-    link = Covering()
+@COVERING_PAIRS
+def test_covering_starts_with_the_most_general_whatever_the_order(pair: str) -> None:
+    link = Covering(covering_manager(pair))
     said = link.start([("n", NARROW), ("m", MIDDLE), ("r", APART), ("w", WIDE)])
     assert said.propagate == ("r", "w")
 
@@ -125,6 +143,67 @@ def test_covering_keeps_narrow_ones_that_were_propagated_before_the_wide_one() -
     assert link.add("w", WIDE) == Change(propagate=("w",))
     assert set(link.propagated) == {"n", "w"}
     assert link.remove("n") == Change(withdraw=("n",))
+
+
+def test_covering_propagates_the_next_of_equal_filters_before_it_withdraws() -> None:
+    link = Covering()
+    link.start([("a", WIDE), ("b", WIDE), ("n", NARROW)])
+    assert set(link.propagated) == {"a"}
+    assert link.remove("a") == Change(propagate=("b",), withdraw=("a",))
+    assert [link.representative(key) for key in ("b", "n")] == ["b", "b"]
+    assert link.remove("n") == Change()
+    assert link.remove("b") == Change(withdraw=("b",))
+    link.validate({})
+
+
+def test_covering_keeps_a_representative_while_it_is_propagated() -> None:
+    """What a subscription waits for must not change behind the back of its confirmation."""
+    link = Covering()
+    link.start([("w", WIDE)])
+    link.add("m", MIDDLE)
+    link.add("n", NARROW)
+    link.add("e", parse_filter("true"))
+    assert set(link.propagated) == {"w", "e"}
+    assert link.remove("m") == Change()
+    assert link.representative("n") == "w"
+    assert link.remove("w") == Change(withdraw=("w",))
+    assert link.representative("n") == "e"
+    link.validate({"n": NARROW, "e": parse_filter("true")})
+
+
+def test_covering_validate_finds_tables_that_disagree() -> None:
+    def fresh() -> Covering:
+        link = Covering()
+        link.start([("w", WIDE), ("n", NARROW), ("r", APART)])
+        return link
+
+    truth = {"w": WIDE, "n": NARROW, "r": APART}
+    fresh().validate(truth)
+    link = fresh()
+    link._members[WIDE]["n"] = None
+    with pytest.raises(InvariantError, match="members are not"):
+        link.validate(truth)
+    link = fresh()
+    link._manager.subscribe(MIDDLE)
+    with pytest.raises(InvariantError, match="manager does not know"):
+        link.validate(truth)
+    link = fresh()
+    link._leaders[WIDE] = "n"
+    with pytest.raises(InvariantError, match="not exactly the leaders"):
+        link.validate(truth)
+    link = fresh()
+    del link._leaders[APART], link._propagated["r"]
+    with pytest.raises(InvariantError, match="leaders are not those"):
+        link.validate(truth)
+    for representative, complaint in (("n", "not propagated"), ("r", "does not cover")):
+        link = fresh()
+        link._representatives["n"] = representative
+        with pytest.raises(InvariantError, match=complaint):
+            link.validate(truth)
+    link = fresh()
+    link._dependents["w"].clear()
+    with pytest.raises(InvariantError, match="dependents are not"):
+        link.validate(truth)
 
 
 @pytest.mark.parametrize("make", TELLING)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
+import statistics
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
+STREAM_BYTES: Final = 256 * 1024 * 1024
+"""More than any cache holds, so that a sum is as fast as memory."""
+
+_RUNS: Final = 5
 _LIBRARIES: Final = ("numpy", "numba", "msgspec", "pyspark", "pyarrow")
 
 
@@ -26,6 +32,19 @@ def describe_machine() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             described[library] = "not installed"
     return described
+
+
+def stream_bytes_per_s(size: int = STREAM_BYTES) -> float:
+    """How fast one core reads `size` bytes that lie in a row: the median over some sums."""
+    import numpy as np
+
+    array = np.ones(size // 8, np.int64)
+    took: list[float] = []
+    for _ in range(_RUNS):
+        begin = time.perf_counter()
+        array.sum()
+        took.append(time.perf_counter() - begin)
+    return array.nbytes / statistics.median(took)
 
 
 def _processor() -> str:

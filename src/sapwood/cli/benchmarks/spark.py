@@ -55,7 +55,7 @@ def run_pipeline_bench(
 
 def measure(folder: Path, master: str, seconds: float) -> dict[str, Any]:
     """What one process measures: seconds of each run, and how long it took to get warm."""
-    from sapwood.pipeline.jobs import compile_path
+    from sapwood.pipeline.interests import compile_path
     from sapwood.pipeline.matching import match
     from sapwood.pipeline.session import running_session
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from sapwood.errors import InvariantError
 from sapwood.matching.posets.order import has_one_form, reaches
 from sapwood.model.filter import Filter
 
+_Neighbors: TypeAlias = dict[int, dict[int, None]]
+_NOBODY: Final[Mapping[int, None]] = MappingProxyType({})
+
 
 class CoverEdges:
     """Filters by key, and edges from parents to the children they cover.
 
-    #: the same keys are in all three tables; b in children[a] iff a in parents[b]
+    #: parents and children are listed for nodes that have any; b in children[a] iff a in parents[b]
     #: there is no circle
     """
 
@@ -20,8 +25,8 @@ class CoverEdges:
 
     def __init__(self) -> None:
         self.filters: dict[int, Filter] = {}
-        self._parents: dict[int, dict[int, None]] = {}
-        self._children: dict[int, dict[int, None]] = {}
+        self._parents: _Neighbors = {}
+        self._children: _Neighbors = {}
 
     def __len__(self) -> int:
         """The number of nodes."""
@@ -29,34 +34,33 @@ class CoverEdges:
 
     def parents(self, key: int) -> Collection[int]:
         """The nodes with an edge to this one, in order of linking."""
-        return self._parents[key].keys()
+        return self._parents.get(key, _NOBODY).keys()
 
     def children(self, key: int) -> Collection[int]:
         """The nodes with an edge from this one, in order of linking."""
-        return self._children[key].keys()
+        return self._children.get(key, _NOBODY).keys()
 
     def add(self, key: int, filter: Filter, parents: Iterable[int]) -> None:  # noqa: A002
         """A new node below some others."""
         assert key not in self.filters, f"key {key} is taken"
         self.filters[key] = filter
-        self._parents[key], self._children[key] = {}, {}
         for parent in parents:
             self.link(parent, key)
 
     def remove(self, key: int) -> tuple[int, ...]:
         """Drop a node with its edges; returns its former children."""
-        children = tuple(self._children.pop(key))
+        children = tuple(self._children.pop(key, ()))
         for child in children:
-            del self._parents[child][key]
-        for parent in self._parents.pop(key):
-            del self._children[parent][key]
+            _unlink(self._parents, child, key)
+        for parent in self._parents.pop(key, ()):
+            _unlink(self._children, parent, key)
         del self.filters[key]
         return children
 
     def link(self, parent: int, child: int) -> None:
         """An edge between two nodes, where `may_link` allows it."""
-        self._children[parent][child] = None
-        self._parents[child][parent] = None
+        self._children.setdefault(parent, {})[child] = None
+        self._parents.setdefault(child, {})[parent] = None
 
     def may_link(self, parent: int, child: int) -> bool:
         """Whether an edge to a node that the parent covers would close no circle.
@@ -70,20 +74,28 @@ class CoverEdges:
 
     def validate(self) -> None:
         """Raise `InvariantError` unless every edge is a cover and nobody is above itself."""
-        if not self.filters.keys() == self._parents.keys() == self._children.keys():
-            raise InvariantError("the graph's tables have different nodes")
+        for table in (self._parents, self._children):
+            if not table.keys() <= self.filters.keys() or not all(table.values()):
+                raise InvariantError("the graph lists neighbors of a node that has none")
         edges = {(a, b) for a, below in self._children.items() for b in below}
         if edges != {(a, b) for b, above in self._parents.items() for a in above}:
             raise InvariantError("parents and children of the graph disagree")
         for parent, child in sorted(edges):
             if not self.filters[parent].covers(self.filters[child]):
                 raise InvariantError(f"node {parent} is above node {child} and does not cover it")
-        degrees = {key: len(above) for key, above in self._parents.items()}
+        degrees = {key: len(self.parents(key)) for key in self.filters}
         free = [key for key, degree in degrees.items() if not degree]
         for key in free:
-            for child in self._children[key]:
+            for child in self.children(key):
                 degrees[child] -= 1
                 if not degrees[child]:
                     free.append(child)
         if len(free) != len(self):
             raise InvariantError("some nodes of the graph are above themselves")
+
+
+def _unlink(neighbors: _Neighbors, node: int, former: int) -> None:
+    own = neighbors[node]
+    del own[former]
+    if not own:
+        del neighbors[node]

@@ -53,7 +53,10 @@ class FlatGraph:
 
     def remove(self, key: int, index: CoveringIndex) -> tuple[int, ...]:
         """Drop a node; returns the children for which no cover is left (algorithm 4.2)."""
-        orphans = [c for c in self._edges.remove(key) if not self._edges.parents(c)]
+        children = self._edges.remove(key)
+        if not children:
+            return ()
+        orphans = [child for child in children if not self._edges.parents(child)]
         return tuple(orphan for orphan in orphans if not self._place(orphan, index))
 
     def parents(self, key: int) -> Collection[int]:

@@ -13,6 +13,7 @@ from sapwood.language.syntax import Between, Comparison, Condition, Exists, In, 
 from sapwood.model import constraint as c
 from sapwood.model import strings
 from sapwood.model.constraint import Constraint
+from sapwood.model.numbers import Interval
 from sapwood.model.patterns import Pattern
 from sapwood.model.publication import Value
 
@@ -63,4 +64,7 @@ def _between(leaf: Between, *, negated: bool) -> Constraint:
             (compared(Operator.LESS, leaf.low), compared(Operator.GREATER, leaf.high))
         )
         return outside
-    return compared(Operator.AT_LEAST, leaf.low).intersect(compared(Operator.AT_MOST, leaf.high))
+    low, high = leaf.low, leaf.high
+    if isinstance(low, str) or isinstance(high, str):
+        return compared(Operator.AT_LEAST, low).intersect(compared(Operator.AT_MOST, high))
+    return Constraint(numbers=(Interval(low, high),)) if low <= high else c.NOTHING

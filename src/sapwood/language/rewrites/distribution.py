@@ -6,13 +6,12 @@ Adjacent boxes are joined and covered ones dropped on the way, so that
 
 from __future__ import annotations
 
-from collections import Counter
-
 from sapwood.errors import LimitError
 from sapwood.language.rewrites.conditions import accepted_values
 from sapwood.language.syntax import And, Condition, Constant, Node, Not, Or
 from sapwood.limits import CONJUNCTIONS_MAX, LIKE_PATTERNS_MAX, NORMAL_FORM_STEPS_MAX
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
+from sapwood.model.constraint import Constraint
 from sapwood.model.reduction import Allowance, join, reduced
 
 
@@ -56,18 +55,22 @@ def _conjoined(operands: list[list[Conjunction]], allowance: Allowance) -> list[
 
 
 def _intersection(boxes: list[Conjunction]) -> Conjunction | None:
-    """What all boxes accept: in pairs, then pairs of pairs, since large boxes cost more."""
-    patterns: Counter[str] = Counter()
+    """What all boxes accept, one attribute after the other."""
+    sides: dict[str, list[Constraint]] = {}
     for box in boxes:
-        patterns.update({name: own.patterns for name, own in box.constraints})
-    _check_patterns(max(patterns.values(), default=0))
-    while len(boxes) > 1:
-        rest = boxes[-1:] if len(boxes) % 2 else []
-        both = [a.intersect(b) for a, b in zip(boxes[::2], boxes[1::2], strict=False)]
-        boxes = [box for box in both if box is not None] + rest
-        if len(boxes) < len(both) + len(rest):
-            return None
-    return boxes[0] if boxes else EVERY_RECORD
+        for name, own in box.constraints:
+            sides.setdefault(name, []).append(own)
+    _check_patterns(max((sum(own.patterns for own in all_) for all_ in sides.values()), default=0))
+    return conjunction((name, _all_of(constraints)) for name, constraints in sides.items())
+
+
+def _all_of(constraints: list[Constraint]) -> Constraint:
+    """The values in all of them: in pairs, then pairs of pairs, since large ones cost more."""
+    while len(constraints) > 1:
+        rest = constraints[-1:] if len(constraints) % 2 else []
+        pairs = zip(constraints[::2], constraints[1::2], strict=False)
+        constraints = [a.intersect(b) for a, b in pairs] + rest
+    return constraints[0]
 
 
 def _product(a: list[Conjunction], b: list[Conjunction], allowance: Allowance) -> list[Conjunction]:

@@ -14,6 +14,6 @@ def match_links(publication: Publication, arrival: str | None, tables: Tables) -
     """The neighbors that sent a subscription which accepts the publication."""
     return [
         neighbor
-        for neighbor, received in tables.received.items()
-        if neighbor != arrival and received.index.match_any(publication)
+        for neighbor, index in tables.received.items()
+        if neighbor != arrival and index.match_any(publication)
     ]

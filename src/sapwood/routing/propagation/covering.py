@@ -1,22 +1,31 @@
 """Covering-based routing: a subscription is propagated unless one already propagated covers it.
 
-XSiena 2.5 and Shen 1.5. On withdrawal the subscriptions that lose their cover are propagated first
-(most general first, which keeps the propagated set small), then the withdrawal goes out: the
-window of lost publications that XSiena 2.5 notes does not exist here. A subscription that arrives
-after narrower ones is propagated beside them; they are not withdrawn.
+XSiena 2.5 and Shen 1.5. What is covered is found and remembered by the two layers of Shen 4.2
+(`sapwood.covering`), one relation graph and one index for each link. On withdrawal the
+subscriptions that lose their cover are propagated first, then the withdrawal goes out: the window
+of lost publications that XSiena 2.5 notes does not exist here. A subscription that arrives after
+narrower ones is propagated beside them; they are not withdrawn.
+
+The two layers know filters, a neighbor knows subscriptions: of those with equal filters one
+*leads*, and when it goes the next is propagated before the withdrawal.
+
+A candidate keeps its representative for as long as that one is propagated, also where the graph
+meanwhile knows another cover: whoever waits for the representative's confirmation need not begin
+again.
 
 Missing a cover costs messages and table entries, never a publication; claiming a cover that does
-not hold would lose publications. `Filter.covers` errs only on the safe side.
-
-Detection is a scan over the propagated filters (after a look-up of equal ones): cost linear in
-their number per candidate.
+not hold would lose publications. `Filter.covers` errs only on the safe side, and an approximate
+index finds fewer covers, never others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from sapwood.covering.catalogue import DEFAULT_COVERING, covering_manager
+from sapwood.covering.manager import CoveringManager
 from sapwood.errors import InvariantError
+from sapwood.matching.posets.order import has_one_form
 from sapwood.model.filter import Filter
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
 
@@ -24,44 +33,80 @@ from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
 class Covering:
     """The state of a link that is told of enough candidates to cover all.
 
-    #: set(_representatives) == set(_filters) == the candidates
-    #: every representative is propagated and covers its candidates; the propagated stand for
-    #: themselves
+    `manager` (empty) finds the covers; without one the pair that the catalogue recommends does.
+
+    #: _members[f] has the candidates with filter f, in order of arrival; never empty
+    #: the manager's filters are those of the candidates
+    #: _leaders[f] is propagated, for exactly the filters that the manager has propagated
+    #: every candidate has a representative, which is propagated and covers it
     #: _dependents[p] == the candidates, other than p, that p stands for
-    #: _equal[f] is a propagated candidate with filter f
     """
 
-    __slots__ = ("_dependents", "_equal", "_filters", "_propagated", "_representatives")
+    __slots__ = (
+        "_dependents",
+        "_filters",
+        "_leaders",
+        "_manager",
+        "_members",
+        "_propagated",
+        "_representatives",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, manager: CoveringManager | None = None) -> None:
+        self._manager = covering_manager(DEFAULT_COVERING) if manager is None else manager
         self._filters: dict[str, Filter] = {}
+        self._members: dict[Filter, dict[str, None]] = {}
+        self._leaders: dict[Filter, str] = {}
         self._propagated: dict[str, Filter] = {}
         self._representatives: dict[str, str] = {}
         self._dependents: dict[str, dict[str, None]] = {}
-        self._equal: dict[Filter, str] = {}
 
     def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
-        """Propagate the most general candidates only."""
-        self._filters = dict(candidates)
-        return Change(propagate=self._place(list(self._filters)))
+        """Propagate the most general candidates only, as far as their extents tell which are."""
+        wide_first = sorted(candidates, key=lambda candidate: candidate[1].extent)
+        said = [self.add(key, wanted).propagate for key, wanted in wide_first]
+        return Change(propagate=tuple(key for keys in said for key in keys))
 
     def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
         """Propagate it unless it is covered."""
         self._filters[key] = filter
-        return Change(propagate=self._place([key]))
+        members = self._members.get(filter)
+        if members is not None:
+            members[key] = None
+            self._rely(key)
+            return NOTHING_TO_SAY
+        self._members[filter] = {key: None}
+        if not self._manager.subscribe(filter).propagate:
+            self._rely(key)
+            return NOTHING_TO_SAY
+        self._lead(key)
+        self._representatives[key] = key
+        return Change(propagate=(key,))
 
     def remove(self, key: str) -> Change:
         """Withdraw it if it was propagated; what it alone covered is propagated first."""
         wanted = self._filters.pop(key)
-        representative = self._representatives.pop(key)
-        if representative != key:
-            del self._dependents[representative][key]
-            return NOTHING_TO_SAY
-        del self._propagated[key]
-        if self._equal.get(wanted) == key:
-            del self._equal[wanted]
-        uncovered = list(self._dependents.pop(key))
-        return Change(propagate=self._place(uncovered), withdraw=(key,))
+        self._leave(key)
+        members = self._members[wanted]
+        del members[key]
+        heirs: list[str] = []
+        if not members:
+            del self._members[wanted]
+            uncovered = self._manager.unsubscribe(wanted).propagate
+            heirs = [next(iter(self._members[orphan])) for orphan in uncovered]
+        elif key in self._propagated:
+            heirs = [next(iter(members))]
+        if key in self._propagated:
+            del self._propagated[key]
+            del self._leaders[wanted]
+        for heir in heirs:
+            self._lead(heir)
+        dependents = self._dependents.pop(key, None)
+        if dependents is None:
+            return Change(propagate=tuple(heirs))
+        for dependent in dependents:
+            self._rely(dependent)
+        return Change(propagate=tuple(heirs), withdraw=(key,))
 
     def representative(self, key: str) -> str | None:
         """The propagated subscription that covers it, or itself."""
@@ -74,56 +119,53 @@ class Covering:
 
     def validate(self, candidates: Mapping[str, Filter]) -> None:
         """Check that everything is covered by what was propagated."""
+        self._manager.validate()
         if self._filters != candidates or self._representatives.keys() != candidates.keys():
             raise InvariantError("covering routing does not know exactly the candidates")
+        members: dict[Filter, set[str]] = {}
+        for key, wanted in candidates.items():
+            members.setdefault(wanted, set()).add(key)
+        if members != {wanted: set(keys) for wanted, keys in self._members.items()}:
+            raise InvariantError("the members are not the candidates of each filter")
+        if members.keys() != set(self._manager.filters):
+            raise InvariantError("the manager does not know exactly the candidates' filters")
+        if {leader: wanted for wanted, leader in self._leaders.items()} != self._propagated:
+            raise InvariantError("not exactly the leaders are propagated")
+        if self._leaders.keys() != set(self._manager.propagated):
+            raise InvariantError("the leaders are not those of the filters that are propagated")
         dependents: dict[str, set[str]] = {key: set() for key in self._propagated}
         for key, representative in self._representatives.items():
-            if representative not in self._propagated:
-                raise InvariantError(f"{key} relies on {representative}, which is not propagated")
-            if not self._propagated[representative].covers(candidates[key]):
-                raise InvariantError(f"{key} relies on {representative}, which does not cover it")
-            if key in self._propagated and representative != key:
-                raise InvariantError(f"{key} is propagated and yet relies on {representative}")
+            self._check_representative(key, representative)
             if representative != key:
                 dependents[representative].add(key)
         if dependents != {key: set(keys) for key, keys in self._dependents.items()}:
             raise InvariantError("the dependents are not those of the representatives")
-        if any(self._propagated.get(key) != wanted for wanted, key in self._equal.items()):
-            raise InvariantError("an equal filter is remembered that is not propagated")
 
-    def _place(self, keys: list[str]) -> tuple[str, ...]:
-        """Find a representative for each; returns those that had to be propagated."""
-        uncovered = [key for key in keys if not self._rely(key)]
-        propagate = self._most_general(uncovered)
-        for key in propagate:
-            self._propagated[key] = self._filters[key]
-            self._representatives[key] = key
-            self._dependents[key] = {}
-            self._equal.setdefault(self._filters[key], key)
-        chosen = frozenset(propagate)
-        for key in uncovered:
-            if key not in chosen and not self._rely(key):
-                raise InvariantError(f"{key} lost its cover while it was placed")
-        return tuple(propagate)
+    def _check_representative(self, key: str, representative: str) -> None:
+        if representative not in self._propagated:
+            raise InvariantError(f"{key} relies on {representative}, which is not propagated")
+        wanted, told = self._filters[key], self._propagated[representative]
+        # Of other filters a cover may be known over a third one that `covers` does not see.
+        is_certain = has_one_form(wanted) and has_one_form(told)
+        if is_certain and not told.covers(wanted):
+            raise InvariantError(f"{key} relies on {representative}, which does not cover it")
 
-    def _rely(self, key: str) -> bool:
-        """Let a propagated subscription stand for `key`, if one covers it."""
+    def _lead(self, key: str) -> None:
+        """Let the neighbor know of a filter by this subscription."""
         wanted = self._filters[key]
-        found = self._equal.get(wanted)
-        if found is None:
-            covering = (other for other, f in self._propagated.items() if f.covers(wanted))
-            found = next(covering, None)
-        if found is None:
-            return False
-        self._representatives[key] = found
-        self._dependents[found][key] = None
-        return True
+        self._leaders[wanted] = key
+        self._propagated[key] = wanted
+        self._dependents[key] = {}
 
-    def _most_general(self, keys: list[str]) -> list[str]:
-        """The keys whose filters none of the others covers; of equal ones the first."""
-        chosen: list[str] = []
-        for key in keys:
-            wanted = self._filters[key]
-            if not any(self._filters[other].covers(wanted) for other in chosen):
-                chosen = [o for o in chosen if not wanted.covers(self._filters[o])] + [key]
-        return chosen
+    def _rely(self, key: str) -> None:
+        """Let what the manager knows to stand for the filter stand for the candidate."""
+        found = self._leaders[self._manager.representative(self._filters[key])]
+        self._representatives[key] = found
+        if found != key:
+            self._dependents[found][key] = None
+
+    def _leave(self, key: str) -> None:
+        """Forget what stood for a candidate that goes."""
+        representative = self._representatives.pop(key)
+        if representative != key:
+            del self._dependents[representative][key]

@@ -29,6 +29,28 @@ class Change:
 NOTHING_TO_SAY = Change()
 
 
+def net_change(changes: Iterable[Change]) -> Change:
+    """What several changes, one after the other, come to: nothing is said only to be taken back.
+
+    Said at once, it leaves no gap either: what the neighbor knows in between is all that it knew
+    before and all that it is to know.
+    """
+    propagate: dict[str, None] = {}
+    withdraw: dict[str, None] = {}
+    for change in changes:
+        for key in change.propagate:
+            if key in withdraw:
+                del withdraw[key]
+            else:
+                propagate[key] = None
+        for key in change.withdraw:
+            if key in propagate:
+                del propagate[key]
+            else:
+                withdraw[key] = None
+    return Change(tuple(propagate), tuple(withdraw))
+
+
 class Propagation(Protocol):
     """The propagation state of one link."""
 

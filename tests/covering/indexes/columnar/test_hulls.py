@@ -31,7 +31,7 @@ def hull(text: str) -> Hull:
 
 
 def kinds(text: str) -> dict[str, tuple[int, int]]:
-    return {name: (offers, needs) for name, offers, needs in hull(text).sides}
+    return {name: (offers, needs) for name, offers, needs in hull(text).shape.sides}
 
 
 @pytest.mark.parametrize(
@@ -127,5 +127,5 @@ def extents(
             side[which],
             {kind: (next(ends), next(ends)) for kind in (NUMBER, TEXT) if side[2] & kind},
         )
-        for side in hull.sides
+        for side in hull.shape.sides
     }

@@ -10,6 +10,7 @@ from hypothesis import settings
 from sapwood import parse_filter
 from sapwood.cli.benchmarks.covering import boxes
 from sapwood.covering.indexes.columnar import ColumnarCovering
+from sapwood.covering.indexes.columnar.index import COMPILE_FROM
 from sapwood.covering.indexes.columnar.kernels import compiled, plain
 from sapwood.covering.indexes.columnar.table import Kernels
 from sapwood.covering.indexes.kdtree import KdTreeCovering
@@ -32,6 +33,16 @@ def test_index_answers_for_every_shape(kernels: Kernels) -> None:
     check_all_pairs(ColumnarCovering(kernels))
 
 
+def test_index_takes_compiled_kernels_when_it_has_grown() -> None:
+    index = ColumnarCovering()
+    for key in range(COMPILE_FROM):
+        assert index._kernels is index._table.kernels is plain
+        index.add(key, parse_filter(f"a between {-key} and {key}"))
+    assert index._kernels is index._table.kernels is compiled
+    index.validate()
+    assert index.cov(parse_filter("a = 0"), 2 * COMPILE_FROM) == list(range(1, COMPILE_FROM))
+
+
 def test_index_never_reports_the_filter_that_is_asked_about() -> None:
     index = ColumnarCovering()
     index.add(0, parse_filter("a < 5"))
@@ -46,7 +57,7 @@ def test_index_never_reports_the_filter_that_is_asked_about() -> None:
 def test_index_agrees_with_the_k_d_tree_through_packing_and_removal(dimensions: int) -> None:
     random = Random(dimensions)
     fresh = boxes(random, dimensions)
-    tried, other = ColumnarCovering(), KdTreeCovering()
+    tried, other = ColumnarCovering(compiled), KdTreeCovering()
     held: dict[int, Filter] = {}
     for step in range(6000):
         if held and random.random() < (0.2 if step < 4000 else 0.7):
@@ -107,14 +118,14 @@ def test_index_gives_earlier_filters_their_place_when_new_attributes_come() -> N
 def test_validate_finds_a_filter_that_is_wrongly_taken_for_its_hull() -> None:
     index = ColumnarCovering()
     index.add(0, parse_filter("a < 5"))
-    index._decided.add(0)
+    index._unsure.remove(0)
     with pytest.raises(InvariantError, match="not its hull"):
         index.validate()
 
 
 class Machine(IndexMachine):
     def index(self) -> CoveringIndex:
-        return ColumnarCovering()
+        return ColumnarCovering(compiled)
 
 
 TestMachine = Machine.TestCase

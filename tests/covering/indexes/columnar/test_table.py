@@ -1,8 +1,6 @@
-"""Rows come, go and are packed; extremes hold."""
+"""Rows come and go; bitmaps follow."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +9,14 @@ from sapwood import parse_filter
 from sapwood.covering.indexes.columnar import table as table_module
 from sapwood.covering.indexes.columnar.hulls import Hull, hull_of
 from sapwood.covering.indexes.columnar.kernels import plain
-from sapwood.covering.indexes.columnar.table import BLOCK, DEAD, TAIL_ROWS, HullTable
+from sapwood.covering.indexes.columnar.table import (
+    BLOCK,
+    FIT_FROM,
+    LEVELS,
+    HullTable,
+    packed,
+    unpacked,
+)
 from sapwood.errors import InvariantError
 
 
@@ -30,56 +35,76 @@ def table_of(count: int) -> HullTable:
 def above(table: HullTable, wanted: Hull) -> set[int]:
     found = np.empty(len(table) + 1, np.int64)
     question = table.above(wanted)
-    count, _ = plain.find_above(table.columns, table.blocks, question, 0, found)
-    return set(table.columns.keys[found[:count]].tolist())
+    count, _ = plain.find_above(*table.upward, *question, table.blocks, 0, len(found), found)
+    return set(found[:count].tolist())
 
 
-def test_full_tails_are_packed_and_stretches_of_one_size_joined() -> None:
-    table, sizes = HullTable(plain), []
-    for key in range(8 * TAIL_ROWS):
-        table.add(key, hull(7919 * key % 1000))
-        if key % TAIL_ROWS == TAIL_ROWS - 1:
-            starts = [*table._stretches, table._tail]
-            sizes.append([(after - start) // TAIL_ROWS for start, after in pairwise(starts)])
-            assert table._used == table._tail
-    assert sizes == [[1], [2], [2, 1], [4], [4, 1], [4, 2], [4, 2, 1], [8]]
+def test_bitmaps_are_truth_values_in_words() -> None:
+    bits = np.random.default_rng(1).random((3, 2 * BLOCK)) < 0.5
+    assert (unpacked(packed(bits)) == bits).all()
+    assert packed(np.arange(BLOCK) == 5).tolist() == [1 << 5]
 
 
-def test_packed_blocks_have_narrow_extremes() -> None:
-    table = table_of(8 * TAIL_ROWS)
-    width = table.columns.largest[1, : table.blocks] - table.columns.smallest[1, : table.blocks]
-    assert np.median(width) < 1000 / 8
+def test_columns_have_no_cuts_before_there_are_many_rows() -> None:
+    table = table_of(FIT_FROM - 1)
+    assert np.isinf(table.columns.cuts).all()
+    table.add(FIT_FROM - 1, hull(0))
+    table.validate()
+    assert np.isfinite(table.columns.cuts).all()
 
 
-def test_every_row_is_found_before_and_after_packing() -> None:
-    table = table_of(TAIL_ROWS - 1)
+def test_cuts_divide_the_rows_evenly_and_follow_their_number() -> None:
+    table = table_of(8 * FIT_FROM)
+    for column, cuts in enumerate(table.columns.cuts):
+        ends = table.columns.ends[column, : 8 * FIT_FROM]
+        reached = (ends[:, None] >= cuts).sum(axis=0) / len(ends)
+        np.testing.assert_allclose(reached, 1 - np.arange(LEVELS) / LEVELS, atol=0.05)
+
+
+def test_a_column_of_few_values_has_all_of_them_as_cuts() -> None:
+    table = HullTable(plain)
+    for key in range(FIT_FROM):
+        table.add(key, hull(key % 3))
+    assert table.columns.cuts[1, :4].tolist() == [5, 6, 7, np.inf]
+
+
+def test_cuts_are_chosen_anew_when_the_table_has_doubled() -> None:
+    table, choices = HullTable(plain), []
+    for key in range(4 * FIT_FROM):
+        before = table.columns.cuts.copy()
+        table.add(key, hull(key))
+        if key and (table.columns.cuts != before).any():
+            choices.append(key + 1)
+    assert choices == [FIT_FROM, 2 * FIT_FROM, 4 * FIT_FROM]
+
+
+def test_a_row_is_taken_again_after_it_was_given_up() -> None:
+    table = table_of(3 * FIT_FROM)
     before = above(table, hull(0))
-    table.add(9999, hull(0))
-    assert above(table, hull(0)) == before | {9999}
+    assert 0 in before
+    table.remove(0)
     table.validate()
+    assert above(table, hull(0)) == before - {0}
+    table.add(0, hull(500))
+    table.validate()
+    assert above(table, hull(0)) == before - {0}
+    assert 0 in above(table, hull(500))
 
 
-def test_dead_rows_are_dropped_when_they_are_half_of_all() -> None:
-    table = table_of(4 * TAIL_ROWS)
-    for key in range(3 * TAIL_ROWS):
-        table.remove(key)
-        if key % 100 == 0:
-            table.validate()
-    assert table.blocks * BLOCK <= 2 * TAIL_ROWS
-    assert len(table) == TAIL_ROWS
-    for key in range(3 * TAIL_ROWS, 4 * TAIL_ROWS):
+def test_an_empty_table_finds_nothing() -> None:
+    table = table_of(20)
+    for key in range(20):
         table.remove(key)
     table.validate()
+    assert len(table) == 0
     assert above(table, hull(0)) == set()
 
 
-def test_the_last_block_of_a_stretch_may_be_partly_filled() -> None:
-    table = table_of(TAIL_ROWS - 1)
-    table.remove(0)
-    table.add(9999, hull(3))
-    table.add(10000, hull(3))
+def test_keys_far_beyond_the_others_have_their_rows() -> None:
+    table = table_of(2)
+    table.add(5000, hull(0))
     table.validate()
-    assert {9999, 10000} <= above(table, hull(3))
+    assert above(table, hull(0)) == {0, 5000}
 
 
 def test_questions_are_laid_out_anew_when_an_attribute_is_given_a_place() -> None:
@@ -103,22 +128,36 @@ def test_layouts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.Monke
     assert above(table, hull_of(parse_filter("a = 1 and b = 1"))) == {0, 1, 2}
 
 
-def test_validate_finds_a_tail_that_was_never_packed() -> None:
+def test_validate_finds_a_row_beyond_the_used_ones() -> None:
     table = table_of(10)
-    table._used = TAIL_ROWS + 1
-    with pytest.raises(InvariantError, match="longer than it may be"):
+    table._top = 9
+    with pytest.raises(InvariantError, match="beyond the used ones"):
         table.validate()
 
 
-def test_validate_finds_a_row_that_passes_its_block() -> None:
-    table = table_of(10)
+def test_validate_finds_a_row_that_is_not_on_its_level() -> None:
+    table = table_of(2 * FIT_FROM)
     table.columns.ends[0, 3] = 5000
-    with pytest.raises(InvariantError, match="extremes"):
+    with pytest.raises(InvariantError, match="not on its level"):
         table.validate()
 
 
-def test_validate_finds_a_row_that_lost_its_key() -> None:
+def test_validate_finds_cuts_in_disorder() -> None:
+    table = table_of(2 * FIT_FROM)
+    table.columns.cuts[0, 0] = 5000
+    with pytest.raises(InvariantError, match="do not ascend"):
+        table.validate()
+
+
+def test_validate_finds_a_row_that_is_wrongly_free() -> None:
     table = table_of(10)
-    table.columns.keys[3] = DEAD
-    with pytest.raises(InvariantError, match="do not have the keys"):
+    table.columns.free[0, 0] |= np.uint64(1)
+    with pytest.raises(InvariantError, match="leave free"):
+        table.validate()
+
+
+def test_validate_finds_a_row_that_died() -> None:
+    table = table_of(10)
+    plain.clear_row(table.columns.live, 3)
+    with pytest.raises(InvariantError, match="9 rows are live, not 10"):
         table.validate()

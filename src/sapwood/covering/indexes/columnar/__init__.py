@@ -1,12 +1,13 @@
-"""The default covering index: numeric hulls in columns, searched block by block.
+"""The default covering index: hulls in columns, found by intersecting bitmaps.
 
 1. `hulls.py`    what is stored of a filter: for each attribute the kinds of values it accepts and
                  the ends of its numbers and texts. A filter's hull holds the hull of whatever it
                  covers; for numeric boxes that is also enough.
-2. `table.py`    hulls as columns, in blocks of rows that lie near each other, with the extremes of
-                 every block.
-3. `kernels/`    the search and the arrangement of rows, compiled, each with a plain twin.
+2. `table.py`    hulls as columns, with a bitmap for each of some levels of a column.
+3. `kernels/`    the search and the writing of rows, compiled, each with a plain twin.
 4. `index.py`    the index: hulls find candidates, `Filter.covers` decides where hulls do not.
+
+Ours; of the works it has the idea that covering is dominance among points (Shen 2007, L1054).
 """
 
 from sapwood.covering.indexes.columnar.index import ColumnarCovering

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from sapwood.matching.keys import number_key, text_order
 from sapwood.model.conjunction import Conjunction
-from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.strings import ALL_STRINGS, Range
 
@@ -38,28 +37,42 @@ _NONE: Final = (-inf, -inf)
 _EXACT_MAX: Final = 1 << 53
 
 
-Side: TypeAlias = tuple[str, int, int]
-"""What a hull says about one attribute: its name, the kinds it offers and the kinds it needs.
+class Shape(NamedTuple):
+    """What hulls that differ in their ends only have in common: their *sides*, one an attribute.
 
-Both are the accepted kinds: a covering filter must offer what the other needs. They differ where a
-disjunction may accept everything and is not known to.
-"""
+    For each attribute that is constrained in every conjunction: its name, the kinds it offers and
+    the kinds it needs. Both are the accepted kinds: a covering filter must offer what the other
+    needs. They differ where a disjunction may accept everything and is not known to. Three tuples,
+    because a shape is looked up for every filter and flat tuples hash faster.
+    """
+
+    names: tuple[str, ...]
+    offers: tuple[int, ...]
+    needs: tuple[int, ...]
+
+    @property
+    def sides(self) -> Iterator[tuple[str, int, int]]:
+        """Name, offered and needed kinds of one side after the other."""
+        return zip(self.names, self.offers, self.needs, strict=True)
 
 
 class Hull(NamedTuple):
     """The hull of a filter.
 
-    `sides` lists the attributes that are constrained in every conjunction. `ends` are pairs of
-    (-smallest, largest), so that holding is being at least as large: for each side one of its
-    numbers and one of its texts, as far as it needs these. `is_filter` tells that the filter is its
-    hull, `is_precise` that no end of a number was rounded, `is_empty` that nothing is accepted.
+    `ends` are pairs of (-smallest, largest), so that holding is being at least as large: for each
+    side one of its numbers and one of its texts, as far as it needs these. `is_filter` tells that
+    the filter is its hull, `is_precise` that no end of a number was rounded, `is_empty` that
+    nothing is accepted.
     """
 
-    sides: tuple[Side, ...]
+    shape: Shape
     ends: tuple[float, ...]
     is_filter: bool
     is_precise: bool
-    is_empty: bool
+    is_empty: bool = False
+
+
+NO_SIDES: Final = Shape((), (), ())
 
 
 def hull_of(filter: Filter) -> Hull:  # noqa: A002 - the field's word
@@ -68,44 +81,53 @@ def hull_of(filter: Filter) -> Hull:  # noqa: A002 - the field's word
     if len(conjunctions) == 1:
         return _hull_of_conjunction(conjunctions[0])
     if not conjunctions:
-        return Hull((), (), is_filter=False, is_precise=True, is_empty=True)
+        return Hull(NO_SIDES, (), is_filter=False, is_precise=True, is_empty=True)
     hulls = [_hull_of_conjunction(conjunction) for conjunction in conjunctions]
     shared: dict[str, list[_Extent]] = {}
     for hull in hulls:
         for name, extent in _extents(hull):
             shared.setdefault(name, []).append(extent)
-    sides: list[Side] = []
-    ends: list[float] = []
-    for name, extents in shared.items():
-        if len(extents) == len(hulls):
-            offers, needs, joined = _joined(extents)
-            sides.append((name, offers, needs))
-            ends += joined
-    precise = all(hull.is_precise for hull in hulls)
-    return Hull(tuple(sides), tuple(ends), is_filter=False, is_precise=precise, is_empty=False)
+    joined = [(name, *_joined(own)) for name, own in shared.items() if len(own) == len(hulls)]
+    names, offers, needs, ends = zip(*joined, strict=True) if joined else ((), (), (), ())
+    return Hull(
+        Shape(names, offers, needs),
+        tuple(end for pair in ends for end in pair),
+        is_filter=False,
+        is_precise=all(hull.is_precise for hull in hulls),
+    )
 
 
 def _hull_of_conjunction(conjunction: Conjunction) -> Hull:
-    sides: list[Side] = []
+    names: list[str] = []
+    accepted: list[int] = []
     ends: list[float] = []
     whole = precise = True
     for attribute, constraint in conjunction.constraints:
-        kinds = _kinds(constraint)
-        if constraint.numbers:
-            first, last = constraint.numbers[0], constraint.numbers[-1]
+        kinds, numbers, ranges = 0, constraint.numbers, constraint.strings.ranges
+        if numbers:
+            kinds = NUMBER
+            first, last = numbers[0], numbers[-1]
             low, high = first.low, last.high
-            if not (-_EXACT_MAX <= low <= high <= _EXACT_MAX):
-                precise = precise and _is_precise(low) and _is_precise(high)
+            is_float = type(low) is float and type(high) is float
+            if not (is_float or (_is_precise(low) and _is_precise(high))):
+                precise = False
                 low, high = number_key(low)[0], number_key(high)[0]
             ends += (-low, high)
             if first is not last or first.low_open or first.high_open:
                 whole = False
-        if constraint.strings.ranges:
-            ends += _text_ends(constraint.strings.ranges)
+        if ranges:
+            kinds |= TEXT
+            ends += _text_ends(ranges)
             if constraint.strings != ALL_STRINGS:
                 whole = False
-        sides.append((attribute, kinds, kinds))
-    return Hull(tuple(sides), tuple(ends), whole and precise, precise, is_empty=False)
+        if constraint.absent:
+            kinds |= ABSENT
+        for value in constraint.booleans:
+            kinds |= TRUE if value else FALSE
+        names.append(attribute)
+        accepted.append(kinds)
+    shape = Shape(tuple(names), both := tuple(accepted), both)
+    return Hull(shape, tuple(ends), whole and precise, precise)
 
 
 class _Extent(NamedTuple):
@@ -119,7 +141,7 @@ class _Extent(NamedTuple):
 def _extents(hull: Hull) -> Iterator[tuple[str, _Extent]]:
     """The sides of a conjunction's hull with their ends."""
     ends = iter(hull.ends)
-    for name, _, kinds in hull.sides:
+    for name, _, kinds in hull.shape.sides:
         numbers = (next(ends), next(ends)) if kinds & NUMBER else _NONE
         texts = (next(ends), next(ends)) if kinds & TEXT else _NONE
         yield name, _Extent(kinds, numbers, texts)
@@ -135,17 +157,6 @@ def _joined(extents: list[_Extent]) -> tuple[int, int, list[float]]:
     may_be_total = kinds == KINDS and numbers == [inf, inf] and texts == [0.0, inf]
     ends = (numbers if kinds & NUMBER else []) + (texts if kinds & TEXT else [])
     return kinds | TOTAL * may_be_total, kinds, ends
-
-
-def _kinds(constraint: Constraint) -> int:
-    kinds = NUMBER if constraint.numbers else 0
-    if constraint.strings.ranges:
-        kinds |= TEXT
-    if constraint.absent:
-        kinds |= ABSENT
-    if constraint.booleans:
-        kinds |= FALSE * (False in constraint.booleans) | TRUE * (True in constraint.booleans)
-    return kinds
 
 
 def _text_ends(ranges: tuple[Range, ...]) -> tuple[float, float]:

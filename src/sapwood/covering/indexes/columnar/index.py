@@ -4,47 +4,69 @@ Where the covering filter is its own hull and no number was rounded the search d
 candidate is checked with `Filter.covers`. Candidates are asked for in small numbers, so `cov(s, 1)`
 ends with the first cover.
 
-Cost of a question among n filters: the extremes of n / 64 blocks and the rows of the blocks that
-are not ruled out, some nanoseconds each; adding writes a row and packs each row some log2(n / 512)
-times in its life. It wins at all sizes beyond a few hundred filters and degrades where most filters
-differ in what hulls do not tell apart (long common beginnings of texts, patterns, disjunctions).
+Cost of a question among n filters that has d ends: d words of n / 64 are intersected, eight and
+more in one instruction, and the few rows that are left are compared; adding writes a row of as
+many bits as there are columns times `table.LEVELS`; removing clears a bit. The memory of a removed
+filter is used by the next that is added under its key. It wins at all sizes beyond a few hundred
+filters and degrades where most filters differ in what hulls do not tell apart (long common
+beginnings of texts, patterns, disjunctions).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
 from sapwood.covering.indexes.columnar.hulls import Hull, hull_of
-from sapwood.covering.indexes.columnar.table import BLOCK, HullTable, Kernels, Question
+from sapwood.covering.indexes.columnar.kernels import plain
+from sapwood.covering.indexes.columnar.table import BLOCK, HullTable, Kernels
 from sapwood.errors import InvariantError
 from sapwood.model.filter import NOTHING, Filter
 
-_CANDIDATES = 64
+COMPILE_FROM: Final = 256
+"""Filters from which on compiled kernels pay: the plain ones take some 30 microseconds a question,
+loading the compiled ones takes some hundred milliseconds, once in a process."""
+
+_CANDIDATES: Final = 64
 """How many rows are asked for at a time where many may be wanted."""
 
 
 class ColumnarCovering:
-    """Hulls in columns (see the module); `kernels` are the compiled ones by default."""
+    """Hulls in columns (see the module).
 
-    __slots__ = ("_decided", "_filters", "_kernels", "_last", "_precise", "_table")
+    Unless `kernels` are given it begins with the plain ones and takes the compiled ones when it has
+    grown to `COMPILE_FROM` filters: loading them takes longer than all that a small set asks. Both
+    find the same.
+    """
+
+    __slots__ = (
+        "_compile_at",
+        "_filters",
+        "_kernels",
+        "_last",
+        "_rounded",
+        "_rows",
+        "_table",
+        "_unsure",
+    )
 
     def __init__(self, kernels: Kernels | None = None) -> None:
-        if kernels is None:
-            from sapwood.covering.indexes.columnar.kernels import compiled
-
-            kernels = compiled
-        self._kernels = kernels
+        self._kernels = plain if kernels is None else kernels
+        #: the number of filters at which compiled kernels are taken; 0 if they are not
+        self._compile_at = COMPILE_FROM if kernels is None else 0
         #: key -> its filter; exactly the taken keys and the rows of the table
         self._filters: dict[int, Filter] = {}
-        self._table = HullTable(kernels)
-        #: the keys whose filters are their hulls: they cover whatever lies in these
-        self._decided: set[int] = set()
-        #: the keys whose hulls are precise
-        self._precise: set[int] = set()
+        self._table = HullTable(self._kernels)
+        #: the keys whose filters are not their hulls, or have attributes without a place in the
+        #: table; the filters of all other keys cover whatever lies in their hulls
+        self._unsure: set[int] = set()
+        #: the keys whose hulls are not precise
+        self._rounded: set[int] = set()
         #: a filter and its hull, which depends on nothing else: the one asked about last
         self._last = (NOTHING, hull_of(NOTHING))
+        #: where the kernels write what they find; of no meaning between two calls
+        self._rows = np.empty(_CANDIDATES, np.int64)
 
     def __len__(self) -> int:
         """The number of filters."""
@@ -55,29 +77,38 @@ class ColumnarCovering:
         assert key not in self._filters, f"key {key} is taken"
         hull = self._hull(filter)
         self._filters[key] = filter
+        if len(self._filters) == self._compile_at:
+            self._compile()
         is_complete = self._table.add(key, hull)
-        if hull.is_filter and is_complete:
-            self._decided.add(key)
-        if hull.is_precise:
-            self._precise.add(key)
+        if not (hull.is_filter and is_complete):
+            self._unsure.add(key)
+        if not hull.is_precise:
+            self._rounded.add(key)
 
     def remove(self, key: int) -> None:
         """Give up a filter."""
         del self._filters[key]
         self._table.remove(key)
-        self._decided.discard(key)
-        self._precise.discard(key)
+        self._unsure.discard(key)
+        self._rounded.discard(key)
 
     def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
         """Up to `limit` filters that cover it."""
         assert limit > 0, "nothing was asked for"
         hull = self._hull(filter)
-        decided = self._decided if hull.is_precise else frozenset[int]()
-        filters = self._filters
+        table, filters = self._table, self._filters
+        question, blocks = table.above(hull), table.blocks
+        unsure = self._unsure if hull.is_precise else filters.keys()
         found: list[int] = []
-        for keys in self._search(self._table.above(hull), min(limit, _CANDIDATES), upwards=True):
-            for key in keys:
-                if (key in decided or filters[key].covers(filter)) and filters[key] != filter:
+        row, end, at_a_time = 0, blocks * BLOCK, min(limit, _CANDIDATES)
+        while row < end:
+            count, row = self._kernels.find_above(
+                *table.upward, *question, blocks, row, at_a_time, self._rows
+            )
+            if not count:
+                break
+            for key in self._rows[:count].tolist():
+                if (key not in unsure or filters[key].covers(filter)) and filters[key] != filter:
                     found.append(key)
                     if len(found) == limit:
                         return found
@@ -86,15 +117,21 @@ class ColumnarCovering:
     def covered(self, filter: Filter) -> list[int]:  # noqa: A002
         """All filters that it covers."""
         hull = self._hull(filter)
-        question, is_complete = self._table.below(hull)
-        decided = self._precise if hull.is_filter and is_complete else frozenset[int]()
-        filters = self._filters
-        return [
-            key
-            for keys in self._search(question, _CANDIDATES, upwards=False)
-            for key in keys
-            if (key in decided or filter.covers(filters[key])) and filters[key] != filter
-        ]
+        table, filters = self._table, self._filters
+        question, is_complete = table.below(hull)
+        unsure = self._rounded if hull.is_filter and is_complete else filters.keys()
+        found: list[int] = []
+        row, end = 0, table.blocks * BLOCK
+        while row < end:
+            count, row = self._kernels.find_below(
+                *table.downward, *question, table.blocks, row, _CANDIDATES, self._rows
+            )
+            found += (
+                key
+                for key in self._rows[:count].tolist()
+                if (key not in unsure or filter.covers(filters[key])) and filters[key] != filter
+            )
+        return found
 
     def validate(self) -> None:
         """Raise `InvariantError` unless table and filters agree."""
@@ -103,24 +140,19 @@ class ColumnarCovering:
             raise InvariantError("the table does not hold the filters")
         for key, held in self._filters.items():
             hull = hull_of(held)
-            if (key in self._precise) != hull.is_precise:
+            if (key in self._rounded) == hull.is_precise:
                 raise InvariantError(f"{held} is said to be rounded, or not to be")
-            if key in self._decided and not hull.is_filter:
+            if key not in self._unsure and not hull.is_filter:
                 raise InvariantError(f"{held} is not its hull, but is said to be")
+
+    def _compile(self) -> None:
+        from sapwood.covering.indexes.columnar.kernels import compiled
+
+        self._compile_at = 0
+        self._kernels = self._table.kernels = compiled
 
     def _hull(self, filter: Filter) -> Hull:  # noqa: A002
         """The hull of a filter; asking and then adding the same one finds it once."""
         if self._last[0] is not filter:
             self._last = (filter, hull_of(filter))
         return self._last[1]
-
-    def _search(self, question: Question, at_a_time: int, *, upwards: bool) -> Iterator[list[int]]:
-        """The keys of the rows that fit a question, some at a time; no change meanwhile."""
-        find = self._kernels.find_above if upwards else self._kernels.find_below
-        columns, blocks = self._table.columns, self._table.blocks
-        found = np.empty(at_a_time, np.int64)
-        row = 0
-        while row < blocks * BLOCK:
-            count, row = find(columns, blocks, question, row, found)
-            if count:
-                yield columns.keys[found[:count]].tolist()

@@ -1,40 +1,48 @@
-"""Hulls as columns of rows, in blocks, and their arrangement.
+"""Hulls as columns of rows, with a bit for each row and each of some levels of a column.
 
 Every attribute that was ever constrained has a field of kinds (`hulls.py`) and, from the first
 number or text on, two columns of ends each. Where a row says nothing about an attribute its field
-is `FREE` and its ends are infinite. Rows come in blocks of `BLOCK`; for each block the extremes of
-its rows are known, so that a search passes by most blocks.
+is `FREE` and its ends are infinite. The row of a hull is its key.
 
-New rows are appended to a tail. A full tail is *packed* together with the packed stretches before
-it that are not larger (the logarithmic method of Bentley and Saxe): dead rows are dropped and the
-rest is arranged along a k-d tree, whose leaves are the blocks, so that extremes are narrow. Each
-row is packed again as often as the table doubles.
+A column has `LEVELS` cuts among its values. For each cut a bitmap tells which rows reach it, and
+for each field one tells which rows leave it free. A search intersects one bitmap for each end it
+asks about and one for each field it does not mention, 64 rows an instruction, and compares only
+the few rows that are left. Cuts are quantiles; they are chosen again whenever the table has
+doubled. Bad cuts cost time and change no answer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.covering.indexes.columnar.hulls import FREE, NUMBER, TEXT, Hull, Side
+from sapwood.covering.indexes.columnar.hulls import FREE, NUMBER, TEXT, TOTAL, Hull, Shape
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Words: TypeAlias = npt.NDArray[np.uint64]
-Keys: TypeAlias = npt.NDArray[np.int64]
+Places: TypeAlias = npt.NDArray[np.int64]
 
 BLOCK: Final = 64
-"""Rows of a block: one compare instruction over it costs about as much as passing it by."""
+"""Rows of a word of a bitmap."""
 
-TAIL_ROWS: Final = 512
-"""Rows that are searched in the order of arrival."""
+LEVELS: Final = 16
+"""Cuts of a column: an end tells a row from all but a sixteenth of those it does not dominate.
+Twice as many double what a new row writes and rarely spare a comparison."""
 
-DEAD: Final = -1
-"""The key of a row that nobody has (any more)."""
+FIT_FROM: Final = 128
+"""Rows from which on columns have cuts; comparing fewer one by one is as fast."""
+
+_SAMPLE_ROWS: Final = 2048
+"""Rows from which cuts are chosen: the error of a quantile is then about two percent."""
+
+_ROOM: Final = 1024
+"""Rows that a new table has room for."""
 
 _LAYOUTS_MAX: Final = 4096
 """Layouts that are remembered; sets of subscriptions have some dozens."""
@@ -47,153 +55,177 @@ _ALL_FREE: Final = (1 << 64) - 1
 class Columns(NamedTuple):
     """The arrays of a table with room for `r` rows in `b = r / BLOCK` blocks.
 
-    `keys[i]` is the key of row `i`, or DEAD. `ends[c, i]` are ends, `offers[w, i]` and
-    `needs[w, i]` words of fields. For each block `largest` and `smallest` are the extremes of its
-    ends, `any_offers` is the union of its offers and `all_needs` the intersection of its needs;
-    dead rows may still count.
+    `ends[c, i]` are ends, `offers[w, i]` and `needs[w, i]` words of fields. The others are bitmaps,
+    bit `i % BLOCK` of word `i // BLOCK` for row `i`: `live` of the rows that are taken, `free[f]`
+    of those that do not constrain a field, `reach[c * LEVELS + l]` of those with
+    `ends[c, i] >= cuts[c, l]`. Bits of rows that are not taken mean nothing. Cuts ascend; those
+    that are not needed are infinite.
     """
 
-    keys: Keys  # [r]
     ends: Floats  # [c, r]
     offers: Words  # [w, r]
     needs: Words  # [w, r]
-    largest: Floats  # [c, b]
-    smallest: Floats  # [c, b]
-    any_offers: Words  # [w, b]
-    all_needs: Words  # [w, b]
+    live: Words  # [b]
+    free: Words  # [f, b]
+    reach: Words  # [c * LEVELS, b]
+    cuts: Floats  # [c, LEVELS]
+
+
+class View(NamedTuple):
+    """The arrays that a search in one direction reads: upwards offers, downwards needs."""
+
+    ends: Floats
+    kinds: Words
+    live: Words
+    free: Words
+    reach: Words
+    cuts: Floats
 
 
 class Question(NamedTuple):
-    """What a search compares rows with: words of fields, and ends in some columns."""
+    """What a search compares rows with: words of fields, and ends in some columns.
+
+    `fields` are those that a row must leave free (upwards) or constrain (downwards).
+    """
 
     words: Words  # [w]
-    columns: Keys  # [q]
+    fields: Places  # [g]
+    columns: Places  # [q]
     ends: Floats  # [q]
-
-
-class Row(NamedTuple):
-    """A new row: its words, and its ends but for those that a question names."""
-
-    offers: Words  # [w]
-    needs: Words  # [w]
-    ends: Floats  # [c]
 
 
 class Kernels(Protocol):
     """The loops over a table: the module `kernels.compiled` or its plain twin, which says more."""
 
-    def find_above(
-        self, columns: Columns, blocks: int, question: Question, first: int, found: Keys, /
-    ) -> tuple[int, int]:
-        """Rows that hold what is asked."""
+    @property
+    def find_above(self) -> Callable[..., tuple[int, int]]:
+        """Rows that hold what is asked; takes a `View`, a `Question`, and how far to go."""
 
-    def find_below(
-        self, columns: Columns, blocks: int, question: Question, first: int, found: Keys, /
-    ) -> tuple[int, int]:
+    @property
+    def find_below(self) -> Callable[..., tuple[int, int]]:
         """Rows that what is asked holds."""
 
-    def write_row(
-        self, columns: Columns, row: int, key: int, fresh: Row, question: Question, /
-    ) -> None:
-        """Put a hull into a row."""
+    @property
+    def write_row(self) -> Callable[..., None]:
+        """Put a hull into a row; takes the `Columns`, the row, and what it shall hold."""
 
-    def arrange(self, points: Floats, block: int, /) -> Keys:
-        """An order in which blocks hold points that lie near each other."""
+    @property
+    def level_rows(self) -> Callable[..., None]:
+        """Write the bitmaps of some columns anew."""
+
+    @property
+    def clear_row(self) -> Callable[..., None]:
+        """Give up a row."""
 
 
 class _Layout(NamedTuple):
-    """Where the sides of hulls that differ in their ends only are in the table.
+    """Where the sides of hulls of one shape are in the table.
 
     `above` and `below` are the words of questions, `columns` the places of the hull's ends and
-    `kept` which of its ends have a place, if not all have. `lacks_place` tells that something of
-    the hull has none.
+    `kept` which of its ends have a place, if not all have. `unsaid` are the fields that the hull
+    does not mention, `bound` those that it constrains. `offers` and `rest` are a row's words and
+    its ends but for the hull's; its needs are what a question for what is above asks.
+    `lacks_place` tells that something of the hull has no place.
     """
 
     above: Words
     below: Words
-    columns: Keys
+    unsaid: Places
+    bound: Places
+    columns: Places
     kept: list[int] | None
-    row: Row
+    offers: Words
+    rest: Floats
     lacks_place: bool
 
-    def asked(self, hull: Hull, words: Words) -> Question:
-        """The question for a hull of this layout."""
-        ends = hull.ends if self.kept is None else [hull.ends[place] for place in self.kept]
-        return Question(words, self.columns, np.array(ends, np.float64))
+    def ends(self, hull: Hull) -> Floats:
+        """The ends of a hull of this layout that have a place."""
+        kept = hull.ends if self.kept is None else [hull.ends[place] for place in self.kept]
+        return np.array(kept, np.float64)
 
 
 class HullTable:
     """Hulls by key.
 
-    #: `_row_of[key]` is the row of each key that is held, and `columns.keys[row]` that key
-    #: rows from `_used` on are dead, and their blocks as if nothing had ever been in them
-    #: `_stretches` are the first rows of packed stretches, ascending, each the first of a block;
-    #: rows from `_tail` on (the first of a block as well) are in the order of arrival
+    #: `_count` rows are live
+    #: rows from `_top` on were never taken
+    #: `_fit_at` is the number of hulls at which cuts are chosen again
     """
 
     __slots__ = (
         "_columns_of",
+        "_count",
         "_fields",
-        "_kernels",
+        "_fit_at",
+        "_last",
         "_layouts",
-        "_row_of",
-        "_stretches",
-        "_tail",
-        "_used",
+        "_top",
         "columns",
+        "downward",
+        "kernels",
+        "upward",
     )
 
     def __init__(self, kernels: Kernels) -> None:
-        self._kernels = kernels
+        #: compiled or plain; may be exchanged at any time
+        self.kernels = kernels
         #: attribute -> the place of its field
         self._fields: dict[str, int] = {}
         #: attribute and kind (NUMBER or TEXT) -> the first of its two columns
         self._columns_of: dict[tuple[str, int], int] = {}
-        #: the sides of a hull (nothing for the empty one) -> their layout; a cache of what the
-        #: two tables above say, emptied whenever these change
-        self._layouts: dict[tuple[Side, ...] | None, _Layout] = {}
-        self._row_of: dict[int, int] = {}
-        self._stretches: list[int] = []
-        self._tail = self._used = 0
-        self.columns = _no_rows(2 * TAIL_ROWS, columns=0, words=1)
+        #: the shape of a hull (nothing for the empty one) -> its layout; a cache of what the two
+        #: tables above say, emptied whenever these change
+        self._layouts: dict[Shape | None, _Layout] = {}
+        #: the hull asked about last, its layout and its question for what is above; valid as the
+        #: layouts are
+        self._last: tuple[Hull, _Layout, Question] | None = None
+        self._count = self._top = 0
+        self._fit_at = FIT_FROM
+        self._hold(_no_rows(_ROOM, columns=0, words=1, fields=0))
 
     def __len__(self) -> int:
         """The number of hulls."""
-        return len(self._row_of)
+        return self._count
 
     @property
     def blocks(self) -> int:
         """The blocks that a search has to look at."""
-        return -(-self._used // BLOCK)
+        return -(-self._top // BLOCK)
 
     def add(self, key: int, hull: Hull) -> bool:
         """Hold a hull; returns whether all of its attributes have a place in the table."""
-        layout = self._layout(hull)
+        layout, question = self._asked(hull)
         if layout.lacks_place and self._provide(hull):
-            layout = self._layout(hull)
-        row = self._used
-        if row == len(self.columns.keys):
-            self._reserve(rows=2 * row)
-        self._kernels.write_row(
-            self.columns, row, key, layout.row, layout.asked(hull, layout.above)
+            layout, question = self._asked(hull)
+        rows = BLOCK * len(self.columns.live)
+        if key >= rows:
+            self._reserve(rows=-(-max(key + 1, 2 * rows) // BLOCK) * BLOCK)
+        self.kernels.write_row(
+            *self.columns,
+            key,
+            layout.offers,
+            question.words,
+            layout.bound,
+            layout.rest,
+            question.columns,
+            question.ends,
         )
-        self._row_of[key] = row
-        self._used = row + 1
-        if self._used - self._tail >= TAIL_ROWS:
-            self._pack_tail()
+        self._count += 1
+        if key >= self._top:
+            self._top = key + 1
+        if self._count >= self._fit_at:
+            self._fit_at = 2 * self._count
+            self._fit()
         return not layout.lacks_place
 
     def remove(self, key: int) -> None:
         """Give up a hull."""
-        self.columns.keys[self._row_of.pop(key)] = DEAD
-        if self._used > TAIL_ROWS and 2 * len(self._row_of) < self._used:
-            self._stretches.clear()
-            self._pack(0)
+        self._count -= 1
+        self.kernels.clear_row(self.columns.live, key)
 
     def above(self, hull: Hull) -> Question:
         """What the rows are asked whose hulls shall hold this one: each must offer and reach it."""
-        layout = self._layout(hull)
-        return layout.asked(hull, layout.above)
+        return self._asked(hull)[1]
 
     def below(self, hull: Hull) -> tuple[Question, bool]:
         """What the rows are asked whose hulls this one shall hold: none may need or reach more.
@@ -201,33 +233,51 @@ class HullTable:
         Also whether that is all: attributes without a place cannot be asked about.
         """
         layout = self._layout(hull)
-        return layout.asked(hull, layout.below), not layout.lacks_place
+        question = Question(layout.below, layout.bound, layout.columns, layout.ends(hull))
+        return question, not layout.lacks_place
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless rows are where they are said to be, and extremes hold."""
-        columns, used = self.columns, self._used
-        live = np.flatnonzero(columns.keys != DEAD)
-        if {int(columns.keys[row]): int(row) for row in live} != self._row_of:
-            raise InvariantError("the rows do not have the keys that are said to have them")
-        if len(live) and live[-1] >= used:
-            raise InvariantError("a row beyond the used ones has a key")
-        starts = [*self._stretches, self._tail]
-        if starts != sorted(set(starts)) or any(start % BLOCK for start in starts):
-            raise InvariantError("the packed stretches do not follow each other")
-        if not self._tail <= used <= self._tail + TAIL_ROWS:
-            raise InvariantError("the tail is longer than it may be")
-        block = live // BLOCK
+        """Raise `InvariantError` unless the bitmaps are those of the rows."""
+        columns = self.columns
+        rows = np.flatnonzero(unpacked(columns.live))
+        if len(rows) != self._count:
+            raise InvariantError(f"{len(rows)} rows are live, not {self._count}")
+        if len(rows) and rows[-1] >= self._top:
+            raise InvariantError("a row beyond the used ones is live")
+        if (columns.cuts[:, :-1] > columns.cuts[:, 1:]).any():
+            raise InvariantError("the cuts of a column do not ascend")
+        reached = columns.ends[:, None, rows] >= columns.cuts[:, :, None]
         if (
-            (columns.ends[:, live] > columns.largest[:, block]).any()
-            or (columns.ends[:, live] < columns.smallest[:, block]).any()
-            or (columns.offers[:, live] & ~columns.any_offers[:, block]).any()
-            or (columns.all_needs[:, block] & ~columns.needs[:, live]).any()
-        ):
-            raise InvariantError("a row passes the extremes of its block")
+            unpacked(columns.reach)[:, rows] != reached.reshape(len(columns.reach), len(rows))
+        ).any():
+            raise InvariantError("a row is not on its level")
+        free = unpacked(columns.free)
+        for field in self._fields.values():
+            word, shift = divmod(field, _FIELDS_A_WORD)
+            total = columns.offers[word, rows] & np.uint64(TOTAL << shift * _FIELD_BITS)
+            if (free[field, rows] != (total != 0)).any():
+                raise InvariantError("a row is said to leave free what it constrains, or not to")
+
+    def _hold(self, columns: Columns) -> None:
+        self.columns = columns
+        ends, offers, needs, live, free, reach, cuts = columns
+        #: what searches read of the columns
+        self.upward = View(ends, offers, live, free, reach, cuts)
+        self.downward = View(ends, needs, live, free, reach, cuts)
+
+    def _asked(self, hull: Hull) -> tuple[_Layout, Question]:
+        """Layout of a hull and question for what is above it: asking, then adding finds it once."""
+        last = self._last
+        if last is not None and last[0] is hull:
+            return last[1], last[2]
+        layout = self._layout(hull)
+        question = Question(layout.above, layout.unsaid, layout.columns, layout.ends(hull))
+        self._last = hull, layout, question
+        return layout, question
 
     def _layout(self, hull: Hull) -> _Layout:
         """Where the sides of such a hull are; remembered until a new attribute is given a place."""
-        kind = None if hull.is_empty else hull.sides
+        kind = None if hull.is_empty else hull.shape
         layout = self._layouts.get(kind)
         if layout is None:
             if len(self._layouts) == _LAYOUTS_MAX:
@@ -240,16 +290,21 @@ class HullTable:
         free = 0 if hull.is_empty else _ALL_FREE
         offers, needs = [free] * words, [free] * words
         ends = [-inf if hull.is_empty else inf] * columns
+        unsaid = [] if hull.is_empty else list(self._fields.values())
+        bound = list(self._fields.values()) if hull.is_empty else []
         places: list[int] = []
         kept: list[int] = []
         lacks_place, end = False, 0
-        for attribute, offered, needed in hull.sides:
+        for attribute, offered, needed in hull.shape.sides:
             field = self._fields.get(attribute)
             lacks_place = lacks_place or field is None
             if field is not None:
                 word, shift = divmod(field, _FIELDS_A_WORD)
                 offers[word] ^= (FREE ^ offered) << shift * _FIELD_BITS
                 needs[word] ^= (FREE ^ needed) << shift * _FIELD_BITS
+                unsaid.remove(field)
+                if not offered & TOTAL:
+                    bound.append(field)
             for kind in (NUMBER, TEXT):
                 place = self._columns_of.get((attribute, kind))
                 if place is not None:
@@ -260,34 +315,37 @@ class HullTable:
                         places += (place, place + 1)
                         kept += (end, end + 1)
                     end += 2
-        row = Row(np.array(offers, np.uint64), np.array(needs, np.uint64), np.array(ends))
+        row_offers = np.array(offers, np.uint64)
         return _Layout(
-            above=row.needs,
-            below=~row.offers,
+            above=np.array(needs, np.uint64),
+            below=~row_offers,
+            unsaid=np.array(unsaid, np.int64),
+            bound=np.array(bound, np.int64),
             columns=np.array(places, np.int64),
             kept=None if len(kept) == end else kept,
-            row=row,
+            offers=row_offers,
+            rest=np.array(ends, np.float64),
             lacks_place=lacks_place,
         )
 
     def _provide(self, hull: Hull) -> bool:
         """Give the hull's attributes places, as far as there is room; whether any is new."""
         before = len(self._fields) + len(self._columns_of)
-        for attribute, _, needed in hull.sides:
+        for attribute, _, needed in hull.shape.sides:
             if attribute not in self._fields:
                 if len(self._fields) == COVERING_ATTRIBUTES_MAX:
                     continue
-                self._fields[attribute] = len(self._fields)
-                if len(self._fields) > _FIELDS_A_WORD * len(self.columns.needs):
-                    self._reserve(words=len(self.columns.needs) + 1)
+                field = self._fields[attribute] = len(self._fields)
+                self._reserve(words=field // _FIELDS_A_WORD + 1, fields=field + 1)
             for kind in (NUMBER, TEXT):
                 if needed & kind and (attribute, kind) not in self._columns_of:
-                    self._columns_of[attribute, kind] = len(self.columns.ends)
-                    self._reserve(columns=len(self.columns.ends) + 2)
+                    column = self._columns_of[attribute, kind] = len(self.columns.ends)
+                    self._reserve(columns=column + 2)
                     self._fill(attribute, kind)
         if len(self._fields) + len(self._columns_of) == before:
             return False
         self._layouts.clear()
+        self._last = None
         return True
 
     def _fill(self, attribute: str, kind: int) -> None:
@@ -296,86 +354,71 @@ class HullTable:
         bit = np.uint64(kind << shift * _FIELD_BITS)
         column, columns = self._columns_of[attribute, kind], self.columns
         columns.ends[column : column + 2] = np.where(columns.needs[word] & bit, inf, -inf)
-        # Narrow extremes come with the next packing.
-        columns.largest[column : column + 2, : self.blocks] = inf
-        columns.smallest[column : column + 2, : self.blocks] = -inf
+        self.kernels.level_rows(
+            columns.ends, columns.reach, columns.cuts, column, column + 2, self.blocks
+        )
 
-    def _reserve(self, *, rows: int = 0, columns: int = 0, words: int = 0) -> None:
-        """Move into larger arrays; new fields are free."""
+    def _reserve(self, *, rows: int = 0, columns: int = 0, words: int = 0, fields: int = 0) -> None:
+        """Move into larger arrays, if these are not large enough; new fields are free."""
         old = self.columns
-        self.columns = _no_rows(
-            max(rows, len(old.keys)), max(columns, len(old.ends)), max(words, len(old.needs))
+        size = BLOCK * len(old.live)
+        self._hold(
+            _no_rows(
+                max(rows, size),
+                max(columns, len(old.ends)),
+                max(words, len(old.needs)),
+                max(fields, len(old.free)),
+            )
         )
         for wide, narrow in zip(self.columns, old, strict=True):
             wide[tuple(map(slice, narrow.shape))] = narrow
-        fresh = slice(len(old.needs), None)
-        blocks, used = slice(self.blocks), slice(self._used)
-        self.columns.any_offers[fresh, blocks] = _ALL_FREE
         # What accepts nothing needs nothing: it alone has a first word without any bit.
-        needs = np.where(old.needs[0, used] == 0, 0, np.uint64(_ALL_FREE))
-        self.columns.offers[fresh, used] = self.columns.needs[fresh, used] = needs
-        self.columns.all_needs[fresh, blocks] = 0
+        needs = np.where(old.needs[0] == 0, 0, np.uint64(_ALL_FREE))
+        fresh = slice(len(old.needs), None)
+        self.columns.offers[fresh, :size] = self.columns.needs[fresh, :size] = needs
+        empty = packed(needs == 0)
+        self.columns.free[len(old.free) :, : len(empty)] = ~empty
 
-    def _pack_tail(self) -> None:
-        start = self._tail
-        while self._stretches and start - self._stretches[-1] <= self._used - start:
-            start = self._stretches.pop()
-        self._pack(start)
-
-    def _pack(self, start: int) -> None:
-        """Drop the dead rows from `start` (the first of a block) on, and arrange the others."""
-        columns, end = self.columns, self._used
-        rows = start + np.flatnonzero(columns.keys[start:end] != DEAD)
-        rows = rows[self._kernels.arrange(np.ascontiguousarray(columns.ends[:, rows]), BLOCK)]
-        stop = start + len(rows)
-        for array in (columns.ends, columns.offers, columns.needs):
-            array[:, start:stop] = array[:, rows]
-        keys = columns.keys[rows]
-        columns.keys[start:end] = DEAD
-        columns.keys[start:stop] = keys
-        self._row_of.update(zip(keys.tolist(), range(start, stop), strict=True))
-        if len(rows):
-            self._stretches.append(start)
-        self._tail = self._used = -(-stop // BLOCK) * BLOCK
-        _summarize(columns, start, stop, end)
+    def _fit(self) -> None:
+        """Choose the cuts of all columns among the values they have, and sort the rows anew."""
+        columns = self.columns
+        rows = np.flatnonzero(unpacked(columns.live))
+        sample = rows[:: -(-len(rows) // _SAMPLE_ROWS)]
+        for column, values in enumerate(columns.ends[:, sample]):
+            known = np.sort(values[np.isfinite(values)])
+            distinct = known[np.diff(known, prepend=-inf) > 0]
+            if len(distinct) > LEVELS:
+                quantiles = known[(np.arange(LEVELS) * len(known)) // LEVELS]
+                distinct = quantiles[np.diff(quantiles, prepend=-inf) > 0]
+            columns.cuts[column] = inf
+            columns.cuts[column, : len(distinct)] = distinct
+        self.kernels.level_rows(
+            columns.ends, columns.reach, columns.cuts, 0, len(columns.ends), self.blocks
+        )
 
 
-def _summarize(columns: Columns, start: int, stop: int, end: int) -> None:
-    """Find the extremes of the rows from `start` to `stop` again, and forget those up to `end`.
-
-    The last block is filled up with copies of its first row, which change no extreme.
-    """
-    first, last = start // BLOCK, -(-end // BLOCK)
-    columns.largest[:, first:last], columns.smallest[:, first:last] = -inf, inf
-    columns.any_offers[:, first:last], columns.all_needs[:, first:last] = 0, _ALL_FREE
-    filled = -(-stop // BLOCK)
-    if filled == first:
-        return
-    for array in (columns.ends, columns.offers, columns.needs):
-        array[:, stop : filled * BLOCK] = array[:, (filled - 1) * BLOCK, None]
-    shape = (-1, filled - first, BLOCK)
-    rows = slice(start, filled * BLOCK)
-    blocks = slice(first, filled)
-    columns.largest[:, blocks] = columns.ends[:, rows].reshape(shape).max(axis=2)
-    columns.smallest[:, blocks] = columns.ends[:, rows].reshape(shape).min(axis=2)
-    columns.any_offers[:, blocks] = np.bitwise_or.reduce(
-        columns.offers[:, rows].reshape(shape), axis=2
-    )
-    columns.all_needs[:, blocks] = np.bitwise_and.reduce(
-        columns.needs[:, rows].reshape(shape), axis=2
-    )
+def unpacked(words: Words) -> npt.NDArray[np.bool_]:
+    """The bits of bitmaps [..., b] as truth values [..., b * BLOCK]."""
+    bits = (words[..., None] >> np.arange(BLOCK, dtype=np.uint64)) & np.uint64(1)
+    return bits.astype(np.bool_).reshape(*words.shape[:-1], words.shape[-1] * BLOCK)
 
 
-def _no_rows(rows: int, columns: int, words: int) -> Columns:
-    """Arrays in which every row is dead."""
+def packed(bits: npt.NDArray[np.bool_]) -> Words:
+    """Truth values [..., b * BLOCK] as bitmaps [..., b]."""
+    blocks = bits.reshape(*bits.shape[:-1], bits.shape[-1] // BLOCK, BLOCK).astype(np.uint64)
+    words: Words = np.bitwise_or.reduce(blocks << np.arange(BLOCK, dtype=np.uint64), axis=-1)
+    return words
+
+
+def _no_rows(rows: int, columns: int, words: int, fields: int) -> Columns:
+    """Arrays in which no row is taken."""
     blocks = rows // BLOCK
     return Columns(
-        np.full(rows, DEAD, np.int64),
         np.full((columns, rows), inf),
         np.full((words, rows), _ALL_FREE, np.uint64),
         np.full((words, rows), _ALL_FREE, np.uint64),
-        np.full((columns, blocks), -inf),
-        np.full((columns, blocks), inf),
-        np.zeros((words, blocks), np.uint64),
-        np.full((words, blocks), _ALL_FREE, np.uint64),
+        np.zeros(blocks, np.uint64),
+        np.zeros((fields, blocks), np.uint64),
+        np.zeros((columns * LEVELS, blocks), np.uint64),
+        np.full((columns, LEVELS), inf),
     )

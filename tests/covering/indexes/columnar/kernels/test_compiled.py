@@ -10,7 +10,7 @@ import pytest
 from sapwood import parse_filter
 from sapwood.covering.indexes.columnar.hulls import Hull, hull_of
 from sapwood.covering.indexes.columnar.kernels import compiled, plain
-from sapwood.covering.indexes.columnar.table import BLOCK, HullTable, Kernels
+from sapwood.covering.indexes.columnar.table import BLOCK, FIT_FROM, HullTable, Kernels
 
 KERNELS = pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
 
@@ -54,12 +54,13 @@ def test_searches_find_the_same_rows(room: int, first: int) -> None:
     table = filled(compiled)
     sizes = set()
     for hull in some_hulls(60, 8):
-        for name, question in (("above", table.above(hull)), ("below", table.below(hull)[0])):
+        for upwards, question in ((True, table.above(hull)), (False, table.below(hull)[0])):
             results = []
+            view = table.upward if upwards else table.downward
             for kernels in (plain, compiled):
                 found = np.empty(room, np.int64)
-                find = kernels.find_above if name == "above" else kernels.find_below
-                count, after = find(table.columns, table.blocks, question, first, found)
+                find = kernels.find_above if upwards else kernels.find_below
+                count, after = find(*view, *question, table.blocks, first, room, found)
                 results.append((found[:count].tolist(), after))
             assert results[0] == results[1]
             sizes.add(len(results[0][0]))
@@ -71,38 +72,31 @@ def test_a_search_goes_on_where_it_stopped(kernels: Kernels) -> None:
     table = filled(kernels)
     question = table.above(hull_of(parse_filter("a = 3 and b = true and c = 'k9'")))
     everything = np.empty(1000, np.int64)
-    total, _ = kernels.find_above(table.columns, table.blocks, question, 0, everything)
+    asked = (*table.upward, *question, table.blocks)
+    total, _ = kernels.find_above(*asked, 0, 1000, everything)
     assert total > 20
     pieces: list[int] = []
     row = 0
     while row < table.blocks * BLOCK:
         found = np.empty(7, np.int64)
-        count, row = kernels.find_above(table.columns, table.blocks, question, row, found)
+        count, row = kernels.find_above(*asked, row, 7, found)
         pieces += found[:count].tolist()
     assert pieces == everything[:total].tolist()
 
 
-@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 128, 1000])
-def test_arrangements_put_the_same_points_into_a_block(size: int) -> None:
-    """Values are distinct, so that halves are defined; the order inside a block is not."""
-    points = np.random.default_rng(size).permutation(4 * size).reshape(4, size).astype(np.float64)
-    orders = [kernels.arrange(points, 64) for kernels in (plain, compiled)]
-    for order in orders:
-        assert sorted(order.tolist()) == list(range(size))
-    for start in range(0, size, 64):
-        one, other = (set(order[start : start + 64].tolist()) for order in orders)
-        assert one == other
+def test_rows_are_given_up_alike() -> None:
+    one, other = filled(plain), filled(compiled)
+    assert one.columns.live.tolist() == other.columns.live.tolist()
 
 
-@KERNELS
-def test_an_arrangement_divides_by_the_dimension_that_tells_points_apart(kernels: Kernels) -> None:
-    points = np.full((3, 640), np.inf)
-    points[1] = np.random.default_rng(1).permutation(640)
-    order = kernels.arrange(points, 64)
-    blocks = points[1, order].reshape(-1, 64)
-    assert (np.ptp(blocks, axis=1) <= 128).all()
-
-
-@KERNELS
-def test_an_arrangement_without_dimensions_keeps_the_order(kernels: Kernels) -> None:
-    assert kernels.arrange(np.empty((0, 100)), 64).tolist() == list(range(100))
+def test_levels_are_written_alike() -> None:
+    table = filled(compiled)
+    assert len(table) > FIT_FROM
+    columns = table.columns
+    reaches = []
+    for kernels in (plain, compiled):
+        reach = np.zeros_like(columns.reach)
+        kernels.level_rows(columns.ends, reach, columns.cuts, 1, 3, table.blocks)
+        reaches.append(reach)
+    np.testing.assert_array_equal(reaches[0], reaches[1])
+    assert reaches[0].any()

@@ -1,23 +1,28 @@
 """Kernels of the columnar covering index, compiled by numba and cached on disk.
 
-Free functions on arrays (`table.Columns`, `table.Question`); the plain twins in `kernels.plain` say
-what they do.
+Free functions on arrays; the plain twins in `kernels.plain` say what they do. Arrays are passed one
+by one: handing over a tuple of eight costs three times as much, half a microsecond a call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from sapwood.covering.indexes.columnar.kernels.plain import SAMPLE
-from sapwood.covering.indexes.columnar.table import BLOCK, Columns, Question, Row
-
 F = TypeVar("F", bound=Callable[..., Any])
-Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
+
+_WORD: Final = 64
+_ONE: Final = np.uint64(1)
+_CHUNK: Final = 512
+"""Blocks whose bitmaps are intersected at a time: an early hit costs little, and the intersection
+stays in the cache."""
 
 
 def compiled(function: F) -> F:
@@ -26,194 +31,200 @@ def compiled(function: F) -> F:
 
 
 @compiled
-def _may_be_above(columns: Columns, block: int, question: Question) -> bool:
-    for place in range(len(question.ends)):
-        if columns.largest[question.columns[place], block] < question.ends[place]:
+def _keep(may: Words, bits: Words) -> None:
+    for block in range(len(bits)):
+        may[block] &= bits[block]
+
+
+@compiled
+def _drop(may: Words, bits: Words) -> None:
+    for block in range(len(bits)):
+        may[block] &= ~bits[block]
+
+
+@compiled
+def _cuts_up_to(cuts: Floats, end: float) -> int:
+    """How many of the cuts are at most `end`."""
+    count = 0
+    for level in range(len(cuts)):
+        count += cuts[level] <= end
+    return count
+
+
+@compiled
+def _is_above(  # noqa: PLR0917 - numba takes positional arguments
+    ends: Floats, offers: Words, words: Words, columns: Places, asked: Floats, row: int
+) -> bool:
+    for place in range(len(asked)):
+        if ends[columns[place], row] < asked[place]:
             return False
-    for word in range(len(question.words)):
-        if question.words[word] & ~columns.any_offers[word, block]:
+    for word in range(len(words)):  # noqa: SIM110 - numba compiles no generators
+        if words[word] & ~offers[word, row]:
             return False
     return True
 
 
 @compiled
-def _may_be_below(columns: Columns, block: int, question: Question) -> bool:
-    for place in range(len(question.ends)):
-        if columns.smallest[question.columns[place], block] > question.ends[place]:
+def _is_below(  # noqa: PLR0917
+    ends: Floats, needs: Words, words: Words, columns: Places, asked: Floats, row: int
+) -> bool:
+    for place in range(len(asked)):
+        if ends[columns[place], row] > asked[place]:
             return False
-    for word in range(len(question.words)):
-        if question.words[word] & columns.all_needs[word, block]:
+    for word in range(len(words)):  # noqa: SIM110
+        if words[word] & needs[word, row]:
             return False
     return True
 
 
 @compiled
-def find_above(
-    columns: Columns, blocks: int, question: Question, first: int, found: Rows
+def find_above(  # noqa: PLR0917
+    ends: Floats,
+    offers: Words,
+    live: Words,
+    free: Words,
+    reach: Words,
+    cuts: Floats,
+    words: Words,
+    fields: Places,
+    columns: Places,
+    asked: Floats,
+    blocks: int,
+    first: int,
+    limit: int,
+    found: Places,
 ) -> tuple[int, int]:
     """See `plain.find_above`."""
-    count = 0
-    hit = np.empty(BLOCK, np.bool_)
-    for block in range(first // BLOCK, blocks):
-        if not _may_be_above(columns, block, question):
-            continue
-        base = block * BLOCK
-        left = 0
-        for row in range(BLOCK):
-            hit[row] = columns.keys[base + row] >= 0
-        for word in range(len(question.words)):
-            asked = question.words[word]
-            offers = columns.offers[word, base : base + BLOCK]
-            for row in range(BLOCK):
-                hit[row] &= (asked & ~offers[row]) == 0
-        for row in range(BLOCK):
-            left += hit[row]
-        for place in range(len(question.ends)):
-            if left == 0:
-                break
-            end = question.ends[place]
-            ends = columns.ends[question.columns[place], base : base + BLOCK]
-            left = 0
-            for row in range(BLOCK):
-                hit[row] &= ends[row] >= end
-                left += hit[row]
-        if left == 0:
-            continue
-        for row in range(max(0, first - base), BLOCK):
-            if hit[row]:
-                found[count] = base + row
-                count += 1
-                if count == len(found):
-                    return count, base + row + 1
-    return count, blocks * BLOCK
+    count, levels = 0, cuts.shape[1]
+    may = np.empty(_CHUNK, np.uint64)
+    for start in range(first // _WORD, blocks, _CHUNK):
+        stop = min(blocks, start + _CHUNK)
+        may[: stop - start] = live[start:stop]
+        for field in fields:
+            _keep(may, free[field, start:stop])
+        for place in range(len(asked)):
+            level = _cuts_up_to(cuts[columns[place]], asked[place]) - 1
+            if level >= 0:
+                _keep(may, reach[columns[place] * levels + level, start:stop])
+        for block in range(start, stop):
+            bits = may[block - start]
+            if bits == 0:
+                continue
+            base = block * _WORD
+            for row in range(max(first, base), base + _WORD):
+                if (bits >> np.uint64(row - base)) & _ONE and _is_above(
+                    ends, offers, words, columns, asked, row
+                ):
+                    found[count] = row
+                    count += 1
+                    if count == limit:
+                        return count, row + 1
+    return count, blocks * _WORD
 
 
 @compiled
-def find_below(
-    columns: Columns, blocks: int, question: Question, first: int, found: Rows
+def find_below(  # noqa: PLR0917
+    ends: Floats,
+    needs: Words,
+    live: Words,
+    free: Words,
+    reach: Words,
+    cuts: Floats,
+    words: Words,
+    fields: Places,
+    columns: Places,
+    asked: Floats,
+    blocks: int,
+    first: int,
+    limit: int,
+    found: Places,
 ) -> tuple[int, int]:
     """See `plain.find_below`."""
-    count = 0
-    hit = np.empty(BLOCK, np.bool_)
-    for block in range(first // BLOCK, blocks):
-        if not _may_be_below(columns, block, question):
-            continue
-        base = block * BLOCK
-        left = 0
-        for row in range(BLOCK):
-            hit[row] = columns.keys[base + row] >= 0
-        for word in range(len(question.words)):
-            asked = question.words[word]
-            needs = columns.needs[word, base : base + BLOCK]
-            for row in range(BLOCK):
-                hit[row] &= (asked & needs[row]) == 0
-        for row in range(BLOCK):
-            left += hit[row]
-        for place in range(len(question.ends)):
-            if left == 0:
-                break
-            end = question.ends[place]
-            ends = columns.ends[question.columns[place], base : base + BLOCK]
-            left = 0
-            for row in range(BLOCK):
-                hit[row] &= ends[row] <= end
-                left += hit[row]
-        if left == 0:
-            continue
-        for row in range(max(0, first - base), BLOCK):
-            if hit[row]:
-                found[count] = base + row
-                count += 1
-                if count == len(found):
-                    return count, base + row + 1
-    return count, blocks * BLOCK
+    count, levels = 0, cuts.shape[1]
+    may = np.empty(_CHUNK, np.uint64)
+    for start in range(first // _WORD, blocks, _CHUNK):
+        stop = min(blocks, start + _CHUNK)
+        may[: stop - start] = live[start:stop]
+        for field in fields:
+            _drop(may, free[field, start:stop])
+        for place in range(len(asked)):
+            level = _cuts_up_to(cuts[columns[place]], asked[place])
+            if level < levels:
+                _drop(may, reach[columns[place] * levels + level, start:stop])
+        for block in range(start, stop):
+            bits = may[block - start]
+            if bits == 0:
+                continue
+            base = block * _WORD
+            for row in range(max(first, base), base + _WORD):
+                if (bits >> np.uint64(row - base)) & _ONE and _is_below(
+                    ends, needs, words, columns, asked, row
+                ):
+                    found[count] = row
+                    count += 1
+                    if count == limit:
+                        return count, row + 1
+    return count, blocks * _WORD
 
 
 @compiled
-def write_row(columns: Columns, row: int, key: int, fresh: Row, question: Question) -> None:
+def write_row(  # noqa: PLR0917
+    ends: Floats,
+    offers: Words,
+    needs: Words,
+    live: Words,
+    free: Words,
+    reach: Words,
+    cuts: Floats,
+    row: int,
+    offered: Words,
+    needed: Words,
+    bound: Places,
+    rest: Floats,
+    columns: Places,
+    reached: Floats,
+) -> None:
     """See `plain.write_row`."""
-    block = row // BLOCK
-    columns.keys[row] = key
-    for word in range(len(fresh.needs)):
-        columns.offers[word, row] = fresh.offers[word]
-        columns.needs[word, row] = fresh.needs[word]
-        columns.any_offers[word, block] |= fresh.offers[word]
-        columns.all_needs[word, block] &= fresh.needs[word]
-    for column in range(len(fresh.ends)):
-        columns.ends[column, row] = fresh.ends[column]
-    for place in range(len(question.ends)):
-        columns.ends[question.columns[place], row] = question.ends[place]
-    for column in range(len(fresh.ends)):
-        end = columns.ends[column, row]
-        columns.largest[column, block] = max(columns.largest[column, block], end)
-        columns.smallest[column, block] = min(columns.smallest[column, block], end)
+    block, levels = row // _WORD, cuts.shape[1]
+    bit = _ONE << np.uint64(row % _WORD)
+    live[block] |= bit
+    for word in range(len(offered)):
+        offers[word, row] = offered[word]
+        needs[word, row] = needed[word]
+    for field in range(len(free)):
+        free[field, block] |= bit
+    for field in bound:
+        free[field, block] &= ~bit
+    for column in range(len(rest)):
+        ends[column, row] = rest[column]
+    for place in range(len(reached)):
+        ends[columns[place], row] = reached[place]
+    for column in range(len(rest)):
+        end = ends[column, row]
+        for level in range(levels):
+            place = column * levels + level
+            word = reach[place, block] & ~bit
+            reach[place, block] = word | (bit if end >= cuts[column, level] else np.uint64(0))
 
 
 @compiled
-def _axis(points: npt.NDArray[np.float64], order: Rows, low: int, high: int, depth: int) -> int:
-    dimensions = len(points)
-    step = max(1, (high - low) // SAMPLE)
-    best, best_distinct = depth % dimensions, 0
-    for turn in range(dimensions):
-        axis = (depth + turn) % dimensions
-        distinct = 0
-        for at in range(SAMPLE):
-            place = low + at * step
-            if place >= high:
-                break
-            value = points[axis, order[place]]
-            is_new = True
-            for earlier in range(at):
-                if points[axis, order[low + earlier * step]] == value:
-                    is_new = False
-                    break
-            distinct += is_new
-        if distinct > best_distinct:
-            best, best_distinct = axis, distinct
-            if distinct == SAMPLE:
-                break
-    return best
+def clear_row(live: Words, row: int) -> None:
+    """See `plain.clear_row`."""
+    live[row // _WORD] &= ~(_ONE << np.uint64(row % _WORD))
 
 
 @compiled
-def _select(values: npt.NDArray[np.float64], order: Rows, low: int, high: int, middle: int) -> None:
-    """Reorder `order[low:high]` so that no value before `middle` exceeds one from there on."""
-    first, last = low, high - 1
-    while first < last:
-        pivot = values[order[(first + last) >> 1]]
-        left, right = first, last
-        while left <= right:
-            while values[order[left]] < pivot:
-                left += 1
-            while values[order[right]] > pivot:
-                right -= 1
-            if left <= right:
-                order[left], order[right] = order[right], order[left]
-                left += 1
-                right -= 1
-        if middle <= right:
-            last = right
-        elif middle >= left:
-            first = left
-        else:
-            return
-
-
-@compiled
-def arrange(points: npt.NDArray[np.float64], block: int) -> Rows:
-    """See `plain.arrange`; the order inside the halves is not defined."""
-    count = points.shape[1]
-    order = np.arange(count)
-    if points.shape[0] == 0:
-        return order
-    work = [(0, count, 0)]
-    while len(work) > 0:
-        low, high, depth = work.pop()
-        if high - low <= block:
-            continue
-        axis = _axis(points, order, low, high, depth)
-        middle = low + max(1, (high - low) // (2 * block)) * block
-        _select(points[axis], order, low, high, middle)
-        work.append((low, middle, depth + 1))
-        work.append((middle, high, depth + 1))
-    return order
+def level_rows(  # noqa: PLR0917
+    ends: Floats, reach: Words, cuts: Floats, first: int, last: int, blocks: int
+) -> None:
+    """See `plain.level_rows`."""
+    levels = cuts.shape[1]
+    for column in range(first, last):
+        for level in range(levels):
+            cut = cuts[column, level]
+            for block in range(blocks):
+                word = np.uint64(0)
+                for place in range(_WORD):
+                    reaches = np.uint64(ends[column, block * _WORD + place] >= cut)
+                    word |= reaches << np.uint64(place)
+                reach[column * levels + level, block] = word

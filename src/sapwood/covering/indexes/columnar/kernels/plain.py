@@ -1,85 +1,122 @@
-"""The plain twins of `kernels.compiled`: all rows are compared, sorting stands for selecting."""
+"""The plain twins of `kernels.compiled`: all rows are compared, bitmaps of levels are not read."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.covering.indexes.columnar.table import BLOCK, Columns, Question, Row
+from sapwood.covering.indexes.columnar.table import BLOCK, packed, unpacked
 
-Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
 
-SAMPLE = 16
-"""Rows by which a column is judged when rows are divided."""
 
-
-def find_above(
-    columns: Columns, blocks: int, question: Question, first: int, found: Rows
+def find_above(  # noqa: PLR0917 - the signature of the compiled twin
+    ends: Floats,
+    offers: Words,
+    live: Words,
+    free: Words,  # noqa: ARG001
+    reach: Words,  # noqa: ARG001
+    cuts: Floats,  # noqa: ARG001
+    words: Words,
+    fields: Places,  # noqa: ARG001
+    columns: Places,
+    asked: Floats,
+    blocks: int,
+    first: int,
+    limit: int,
+    found: Places,
 ) -> tuple[int, int]:
     """The live rows from `first` on that offer what is asked and reach every asked end.
 
-    Writes at most `len(found)` rows, ascending; returns how many, and the row from which to go on
-    (`blocks * BLOCK` if all rows were seen).
+    The first six arguments are a `table.View`, the next four a `table.Question`. Writes at most
+    `limit` rows, ascending; returns how many, and the row from which to go on (`blocks * BLOCK` if
+    all rows were seen).
     """
     used = slice(blocks * BLOCK)
-    hit = columns.keys[used] >= 0
-    hit &= ~(question.words[:, None] & ~columns.offers[:, used]).any(axis=0)
-    hit &= (columns.ends[question.columns, used] >= question.ends[:, None]).all(axis=0)
-    return _written(hit, first, found)
+    hit = unpacked(live[:blocks])
+    hit &= ~(words[:, None] & ~offers[:, used]).any(axis=0)
+    hit &= (ends[columns, used] >= asked[:, None]).all(axis=0)
+    return _written(hit, first, limit, found)
 
 
-def find_below(
-    columns: Columns, blocks: int, question: Question, first: int, found: Rows
+def find_below(  # noqa: PLR0917
+    ends: Floats,
+    needs: Words,
+    live: Words,
+    free: Words,  # noqa: ARG001
+    reach: Words,  # noqa: ARG001
+    cuts: Floats,  # noqa: ARG001
+    words: Words,
+    fields: Places,  # noqa: ARG001
+    columns: Places,
+    asked: Floats,
+    blocks: int,
+    first: int,
+    limit: int,
+    found: Places,
 ) -> tuple[int, int]:
     """The live rows that need nothing of what is asked and pass no asked end; as `find_above`."""
     used = slice(blocks * BLOCK)
-    hit = columns.keys[used] >= 0
-    hit &= ~(question.words[:, None] & columns.needs[:, used]).any(axis=0)
-    hit &= (columns.ends[question.columns, used] <= question.ends[:, None]).all(axis=0)
-    return _written(hit, first, found)
+    hit = unpacked(live[:blocks])
+    hit &= ~(words[:, None] & needs[:, used]).any(axis=0)
+    hit &= (ends[columns, used] <= asked[:, None]).all(axis=0)
+    return _written(hit, first, limit, found)
 
 
-def write_row(columns: Columns, row: int, key: int, fresh: Row, question: Question) -> None:
-    """Put a hull into a dead row at the end: `fresh`, with the ends that the question names."""
-    columns.keys[row] = key
-    columns.offers[:, row], columns.needs[:, row] = fresh.offers, fresh.needs
-    columns.ends[:, row] = fresh.ends
-    columns.ends[question.columns, row] = question.ends
-    block, ends = row // BLOCK, columns.ends[:, row]
-    columns.largest[:, block] = np.maximum(columns.largest[:, block], ends)
-    columns.smallest[:, block] = np.minimum(columns.smallest[:, block], ends)
-    columns.any_offers[:, block] |= fresh.offers
-    columns.all_needs[:, block] &= fresh.needs
+def write_row(  # noqa: PLR0917
+    ends: Floats,
+    offers: Words,
+    needs: Words,
+    live: Words,
+    free: Words,
+    reach: Words,
+    cuts: Floats,
+    row: int,
+    offered: Words,
+    needed: Words,
+    bound: Places,
+    rest: Floats,
+    columns: Places,
+    reached: Floats,
+) -> None:
+    """Put a hull into a row that is not live.
 
-
-def arrange(points: npt.NDArray[np.float64], block: int) -> Rows:
-    """An order of the columns of `points` in which blocks hold points that lie near each other.
-
-    `points` is [dimensions, n]. Ranges are halved at a multiple of `block` until they fit one: by
-    the dimension in turn, or by the one with the most distinct values in a sample.
+    The first seven arguments are a `table.Columns`. `offered` and `needed` are the row's words,
+    `bound` the fields it constrains, `reached` its ends in `columns`, `rest` those in the others.
     """
-    order = np.arange(points.shape[1])
-    work = [(0, len(order), 0)] if len(points) else []
-    while work:
-        low, high, depth = work.pop()
-        if high - low <= block:
-            continue
-        axis = _axis(points[:, order[low:high]], depth)
-        order[low:high] = order[low:high][np.argsort(points[axis, order[low:high]], kind="stable")]
-        middle = low + max(1, (high - low) // (2 * block)) * block
-        work += ((low, middle, depth + 1), (middle, high, depth + 1))
-    return order
+    block = row // BLOCK
+    bit = np.uint64(1 << row % BLOCK)
+    live[block] |= bit
+    offers[:, row], needs[:, row] = offered, needed
+    free[:, block] |= bit
+    free[bound, block] &= ~bit
+    ends[:, row] = rest
+    ends[columns, row] = reached
+    reaches = (ends[:, row, None] >= cuts).reshape(-1)
+    reach[:, block] = np.where(reaches, reach[:, block] | bit, reach[:, block] & ~bit)
 
 
-def _written(hit: npt.NDArray[np.bool_], first: int, found: Rows) -> tuple[int, int]:
+def clear_row(live: Words, row: int) -> None:
+    """Give up a row."""
+    live[row // BLOCK] &= ~np.uint64(1 << row % BLOCK)
+
+
+def level_rows(  # noqa: PLR0917
+    ends: Floats, reach: Words, cuts: Floats, first: int, last: int, blocks: int
+) -> None:
+    """Write the bitmaps of the columns from `first` to `last` (exclusive) anew."""
+    levels = cuts.shape[1]
+    reaches = ends[first:last, None, : blocks * BLOCK] >= cuts[first:last, :, None]
+    reach[first * levels : last * levels, :blocks] = packed(
+        reaches.reshape((last - first) * levels, blocks * BLOCK)
+    )
+
+
+def _written(hit: npt.NDArray[np.bool_], first: int, limit: int, found: Places) -> tuple[int, int]:
     rows = first + np.flatnonzero(hit[first:])
-    count = min(len(rows), len(found))
+    count = min(len(rows), limit)
     found[:count] = rows[:count]
-    more = count == len(found) and count > 0
+    more = count == limit and count > 0
     return count, int(found[count - 1]) + 1 if more else len(hit)
-
-
-def _axis(points: npt.NDArray[np.float64], depth: int) -> int:
-    sample = points[:, :: max(1, points.shape[1] // SAMPLE)][:, :SAMPLE]
-    turns = [(depth + turn) % len(points) for turn in range(len(points))]
-    return max(turns, key=lambda axis: len(set(sample[axis].tolist())))

@@ -1,0 +1,3 @@
+module sapwood/benchmarks/peers/measure
+
+go 1.21.0

@@ -1,0 +1,125 @@
+"""Line charts on logarithmic axes as small SVG texts, for pages that show measurements.
+
+A chart has lines, ticks at powers of ten and a label at the end of each line; more than that wants
+a library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+from sapwood.errors import InvalidValueError
+
+Point = tuple[float, float]
+
+WIDTH: Final = 720
+HEIGHT: Final = 420
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 140, 40, 50
+_COLORS: Final = (
+    "#1b6ca8",
+    "#c8553d",
+    "#3a7d44",
+    "#7b4b94",
+    "#b8860b",
+    "#5c6b73",
+    "#d81b60",
+    "#00838f",
+)
+_LABEL_GAP: Final = 13.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A logarithmic axis from a power of ten to another, over the pixels `first` to `last`."""
+
+    low: int
+    high: int
+    first: float
+    last: float
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        share = (math.log10(value) - self.low) / (self.high - self.low)
+        return self.first + share * (self.last - self.first)
+
+    @property
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """The pixels of the powers of ten, with their text."""
+        for power in range(self.low, self.high + 1):
+            yield self.at(10.0**power), f"{10.0**power:,g}" if power < 0 else f"{10**power:,}"
+
+
+def line_chart(title: str, x_label: str, y_label: str, lines: Mapping[str, Sequence[Point]]) -> str:
+    """The chart as SVG, always the same for the same lines.
+
+    Lines without points are left out. Raises `InvalidValueError` if there is no point at all, or
+    one whose coordinates are not above 0.
+    """
+    drawn = {name: sorted(points) for name, points in lines.items() if points}
+    points = [point for line in drawn.values() for point in line]
+    if not points or min(min(point) for point in points) <= 0:
+        raise InvalidValueError("lines", "a logarithmic chart needs points above 0")
+    x = _axis([x for x, _ in points], _LEFT, WIDTH - _RIGHT)
+    y = _axis([y for _, y in points], HEIGHT - _BOTTOM, _TOP)
+    frame = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {frame}>',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        _text(_LEFT, _TOP - 18, title, extra=' font-weight="bold"'),
+        *_grid(x, y),
+        _text((x.first + x.last) / 2, HEIGHT - 12, x_label, anchor="middle"),
+        _text(-(y.first + y.last) / 2, 16, y_label, "middle", ' transform="rotate(-90)"'),
+        *_lines(drawn, x, y),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _axis(values: Sequence[float], first: float, last: float) -> _Axis:
+    low = math.floor(math.log10(min(values)))
+    high = math.ceil(math.log10(max(values)))
+    return _Axis(low, max(high, low + 1), first, last)
+
+
+def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
+    for at, text in x.ticks:
+        yield _stroke(at, y.first, at, y.last)
+        yield _text(at, y.first + 18, text, anchor="middle")
+    for at, text in y.ticks:
+        yield _stroke(x.first, at, x.last, at)
+        yield _text(x.first - 8, at + 4, text, anchor="end")
+
+
+def _lines(lines: Mapping[str, Sequence[Point]], x: _Axis, y: _Axis) -> Iterator[str]:
+    labels = _label_heights({name: y.at(points[-1][1]) for name, points in lines.items()})
+    for number, (name, points) in enumerate(lines.items()):
+        color = _COLORS[number % len(_COLORS)]
+        places = [(x.at(px), y.at(py)) for px, py in points]
+        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)
+        yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
+        yield from (
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{color}"/>' for px, py in places
+        )
+        yield _text(places[-1][0] + 8, labels[name] + 4, name, extra=f' fill="{color}"')
+
+
+def _label_heights(wanted: Mapping[str, float]) -> dict[str, float]:
+    """Where the labels go so that none lies on another: each below the one above it."""
+    heights: dict[str, float] = {}
+    above = -math.inf
+    for name in sorted(wanted, key=lambda name: (wanted[name], name)):
+        above = heights[name] = max(wanted[name], above + _LABEL_GAP)
+    return heights
+
+
+def _stroke(x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#dddddd"/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start", extra: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(text)}</text>'

@@ -1,0 +1,88 @@
+"""Memory of a filled index: a process of its own, which is this module run as a program."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from sapwood.cli.benchmarks.records.cells import PUBLICATIONS, SEED, warm_up
+from sapwood.cli.benchmarks.records.filling import Filling, fill
+from sapwood.errors import EnvironmentMissingError
+from sapwood.matching.index import Index
+from sapwood.workload.records import workload
+
+MARK: Final = 5
+WARM_SECONDS: Final = 2.0
+_PAGES_FIELD: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a subscription occupies in an index, its id and the text of its filter included."""
+
+    workload: str
+    engine: str
+    subscriptions: int
+    verdict: str
+    bytes_per_subscription: float | None = None
+
+
+def run_memory(name: str, engine: str, size: int, fill_seconds: float) -> Memory:
+    """Fill an index in a process of its own and see how much that process has grown.
+
+    Raises `EnvironmentMissingError` where the process could not be run.
+    """
+    arguments = (name, engine, str(size), str(fill_seconds))
+    done = subprocess.run(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-m", __name__, *arguments], capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
+        raise EnvironmentMissingError(f"memory could not be measured: {said[-1]}")
+    return msgspec.json.decode(done.stdout, type=Memory)
+
+
+def measure(name: str, engine: str, size: int, fill_seconds: float) -> Memory:
+    """What the subscriptions after the first `MARK`-th part add to this process.
+
+    The first part brings what is there once: compiled code, libraries, buffers.
+    """
+    source = workload(name)
+    publications = list(source.publications(PUBLICATIONS, SEED))
+    index = Index(records=engine)
+    subscriptions = source.subscriptions(size, SEED)
+    filling = Filling(0, 0, 0.0, fill_seconds)
+    resident: list[int] = []
+    first = max(1, size // MARK)
+    for part, wanted in ((first, first), (size - first, size)):
+        filling = fill(index, islice(subscriptions, part), wanted, filling)
+        if not filling.complete:
+            return Memory(name, engine, size, str(replace(filling, wanted=size)))
+        warm_up(index.match_many, publications, WARM_SECONDS)  # folds what was added
+        resident.append(_resident_bytes())
+    grown = (resident[1] - resident[0]) / max(1, size - first)
+    return Memory(name, engine, size, "measured", grown)
+
+
+def _resident_bytes() -> int:
+    gc.collect()
+    fields = Path("/proc/self/statm").read_text("ascii").split()
+    return int(fields[_PAGES_FIELD]) * resource.getpagesize()
+
+
+def main(name: str, engine: str, size: str, fill_seconds: str) -> None:
+    """Measure in this process, and print what was found as JSON."""
+    found: Any = measure(name, engine, int(size), float(fill_seconds))
+    sys.stdout.buffer.write(msgspec.json.encode(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

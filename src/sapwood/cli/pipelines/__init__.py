@@ -1,0 +1,1 @@
+"""The commands below `sapwood pipeline`, one file a command."""

@@ -1,0 +1,100 @@
+"""What the commands below `sapwood pipeline` share: options, the session, words for counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sapwood.cli.output import amount, say
+from sapwood.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sapwood.pipeline.declared import DeclaredSchema
+    from sapwood.pipeline.summaries import Counts
+
+DEFAULT_ENGINE: Final = "columnar"
+
+master_option = click.option(
+    "--master",
+    help="Where Spark runs: local[N], spark://host:port, yarn, sc://host (Spark Connect). Not "
+    "under spark-submit, which has its own option.  [default: local[2]]",
+)
+rejected_option = click.option(
+    "--rejected", help="Folder for rejected rows.  [default: that of --out with .rejected added]"
+)
+schema_option = click.option(
+    "--schema",
+    help='Types of the attributes: Spark DDL, such as "price DOUBLE, symbol STRING", or a file '
+    ".toml or .json.",
+)
+engine_option = click.option(
+    "--engine", default=DEFAULT_ENGINE, show_default=True, help="See `sapwood engines`."
+)
+
+
+@contextmanager
+def session(master: str | None, description: str) -> Iterator[SparkSession]:
+    """The session to work with: on a terminal what it runs on and how far it is.
+
+    Its failures become one line.
+    """
+    from sapwood.pipeline.faults import first_line, is_worker_defect, spark_errors
+    from sapwood.pipeline.progress import task_progress
+    from sapwood.pipeline.session import describe, running_session
+
+    with running_session("sapwood pipeline", master=master) as spark:
+        try:
+            if sys.stderr.isatty():
+                say(str(describe(spark)))
+            with task_progress(spark, description):
+                yield spark
+        except spark_errors() as error:
+            if is_worker_defect(error):
+                raise
+            raise click.ClickException(f"Spark: {first_line(error)}") from error
+
+
+def declared_by(
+    text_or_path: str | None,
+    id_columns: tuple[str, ...] = (),
+    null_value: str | None = None,
+) -> DeclaredSchema | None:
+    """What was declared; options go before what a schema file says."""
+    from dataclasses import replace
+
+    from sapwood.pipeline.declared import declared_schema
+
+    if text_or_path is None:
+        if id_columns or null_value is not None:
+            raise InputError("--id and --null-value describe CSV, which needs a --schema as well")
+        return None
+    declared = declared_schema(text_or_path)
+    if id_columns:
+        declared = replace(declared, id_columns=id_columns)
+    if null_value is not None:
+        declared = replace(declared, null_value=null_value)
+    return declared
+
+
+def count_members(counts: Counts) -> dict[str, int]:
+    """What became of the rows of one input, as JSON."""
+    return {"read": counts.read, "good": counts.good, "rejected": counts.rejected}
+
+
+def publication_members(counts: Counts) -> dict[str, int]:
+    """As `count_members`, with the arrays that filters cannot see."""
+    return {**count_members(counts), "invisible_arrays": counts.invisible}
+
+
+def about_arrays(counts: Counts) -> list[str]:
+    """The line about arrays that filters cannot see, where there are any."""
+    if not counts.invisible:
+        return []
+    arrays = amount(counts.invisible, "array")
+    return [f"{arrays} in publications carried, but not visible to filters"]

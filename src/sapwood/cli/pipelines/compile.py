@@ -1,0 +1,110 @@
+"""`sapwood pipeline compile`: subscriptions in, a version of the set that brokers load out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sapwood.cli.output import (
+    ExitStatus,
+    amount,
+    json_option,
+    print_json,
+    say,
+    strict_option,
+)
+from sapwood.cli.pipelines.common import engine_option, master_option, rejected_option, session
+
+if TYPE_CHECKING:
+    from sapwood.pipeline.compilation import CompileSummary
+
+
+@click.command("compile")
+@click.option("--subscriptions", required=True, help="JSON Lines or Parquet: id, filter, home.")
+@click.option("--out", required=True, help="Folder for the set; each run adds a version.")
+@click.option(
+    "--home",
+    "homes",
+    multiple=True,
+    metavar="ROUTER",
+    help="A home router for subscriptions that name none; of several one is drawn.  [default: r1]",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="For drawing homes.")
+@rejected_option
+@engine_option
+@master_option
+@click.option("--explain", is_flag=True, help="Print the physical plan and do nothing else.")
+@json_option
+@strict_option
+@click.pass_context
+def compile_command(
+    ctx: click.Context,
+    *,
+    subscriptions: str,
+    out: str,
+    homes: tuple[str, ...],
+    seed: int,
+    rejected: str | None,
+    engine: str,
+    master: str | None,
+    explain: bool,
+    as_json: bool,
+    strict: bool,
+) -> None:
+    """Compile subscriptions into the set that brokers load.
+
+    Equal filters of one home become one, filters that another one of their home covers are left
+    out, and the rest is written as an index. What cannot be used is set aside with file, line and
+    reason. A run that finds what is there already writes nothing.
+    """
+    from sapwood.pipeline.compilation import CompileJob
+    from sapwood.pipeline.compiling import DEFAULT_HOMES
+
+    with session(master, "compiling") as spark:
+        job = CompileJob(
+            subscriptions=subscriptions,
+            out=out,
+            homes=homes or DEFAULT_HOMES,
+            seed=seed,
+            aside=rejected,
+            engine=engine,
+            strict=strict,
+        )
+        if explain:
+            click.echo(job.explain(spark))
+            return
+        summary = job.run(spark)
+    if as_json:
+        print_json(_members(summary))
+    else:
+        say(_text(summary))
+    ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
+
+
+def _members(summary: CompileSummary) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        **asdict(summary.report),
+        "new": summary.is_new,
+        "out": summary.out,
+        "rejected_file": summary.aside if summary.rejected else None,
+    }
+
+
+def _text(summary: CompileSummary) -> str:
+    report = summary.report
+    state = "" if summary.is_new else " (nothing new)"
+    entries = amount(report.entries, "entry", "entries")
+    read = amount(report.read, "subscription")
+    homes = amount(report.homes, "home")
+    gone = (
+        f"{report.repeated:,} repeated, {report.covered:,} covered, {report.unsatisfiable:,} that "
+        "nothing can match"
+    )
+    lines = [f"{read} of {homes}: {entries} in {summary.out}{state}", f"fell away: {gone}"]
+    if summary.rejected:
+        lines.append(f"{amount(summary.rejected, 'row')} rejected: see {summary.aside}")
+        lines += [f"  {count:,} x {reason}" for reason, count in report.reasons]
+    return "\n".join(lines)

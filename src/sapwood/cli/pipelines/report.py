@@ -1,0 +1,50 @@
+"""`sapwood pipeline report`: deliveries in, figures as Parquet and as a page out."""
+
+from __future__ import annotations
+
+import click
+
+from sapwood.cli.output import amount, json_option, print_json, say
+from sapwood.cli.pipelines.common import master_option, session
+
+
+@click.command("report")
+@click.option(
+    "--deliveries", required=True, help="JSON Lines or Parquet: publication, subscription."
+)
+@click.option("--out", required=True, help="Folder for the figures, as Parquet.")
+@click.option("--publications", help="All that were published: id, published_at.")
+@click.option("--subscriptions", help="All that were in force: id.")
+@click.option("--crossings", help="What crossed links: link, needed.")
+@click.option("--page", help="File for the page.  [default: report.html in --out]")
+@master_option
+@json_option
+def report_command(
+    *,
+    deliveries: str,
+    out: str,
+    publications: str | None,
+    subscriptions: str | None,
+    crossings: str | None,
+    page: str | None,
+    master: str | None,
+    as_json: bool,
+) -> None:
+    """Turn deliveries into figures, and into one page to look at.
+
+    How often each subscription was served, how many each publication reached, how uneven that is;
+    with the publications also rates, with the subscriptions those that got nothing, and with
+    crossings of links those that served nobody. The page is one file without scripts.
+    """
+    from dataclasses import asdict
+
+    from sapwood.pipeline.report_job import ReportJob
+
+    with session(master, "counting") as spark:
+        job = ReportJob(deliveries, out, publications, subscriptions, crossings, page)
+        summary = job.run(spark)
+    if as_json:
+        print_json({**asdict(summary.totals), "out": summary.out, "page": summary.page})
+        return
+    deliveries_ = amount(summary.totals.deliveries, "delivery", "deliveries")
+    say(f"{deliveries_}: figures in {summary.out}, page in {summary.page}")

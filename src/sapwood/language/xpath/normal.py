@@ -1,0 +1,122 @@
+"""Syntax tree to tree pattern."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.language.xpath.bounds import XPathBounds
+from sapwood.language.xpath.syntax import (
+    And,
+    AttributeStep,
+    Compares,
+    ElementStep,
+    Exists,
+    Expression,
+    Or,
+    Path,
+    TextStep,
+)
+from sapwood.model.documents.comparison import Comparison
+from sapwood.model.documents.conditions import (
+    ALWAYS,
+    AllOf,
+    AnyOf,
+    Attribute,
+    Axis,
+    Below,
+    Condition,
+    StringValue,
+    Text,
+    all_of,
+    any_of,
+    descend,
+    within,
+)
+from sapwood.model.documents.pattern import TreePattern
+
+_GROWTH_MAX: Final = 4
+"""A normal form is never so many times longer than what was written: attributes and text nodes of
+any depth are written twice, and `//` may have to be added."""
+
+
+def normal_form(
+    path: Path,
+    bounds: XPathBounds,
+    source: str | None = None,
+    bindings: tuple[tuple[str, str], ...] | None = None,
+) -> TreePattern:
+    """The tree pattern that an expression describes.
+
+    Raises `LimitError` for more steps, predicates or `//` than `bounds` allows, and for a normal
+    form whose own text is longer: it could not be read again.
+    """
+    first = path.steps[0]
+    asked = _condition(Path(path.steps[1:]), None)
+    match first:
+        case ElementStep(axis=axis, test=test, predicates=predicates):
+            root = Below(axis, test, all_of((*map(_predicate, predicates), asked)))
+        # The document has neither attributes nor text: they belong to some element in it.
+        case AttributeStep(test=test):
+            root = Below(Axis.DESCENDANT, None, Attribute(test))
+        case TextStep():
+            root = Below(Axis.DESCENDANT, None, Text())
+    bounds.check_size(_steps(root), _predicates(root), _descendants(root))
+    pattern = TreePattern(root, source, bindings)
+    if source is None or len(source) * _GROWTH_MAX > bounds.text:
+        bounds.check_text(len(str(pattern)), "the length of the expression's normal form")
+    return pattern
+
+
+def _condition(path: Path, comparison: Comparison | None) -> Condition:
+    """What a relative path asks, from its end to its beginning."""
+    asked: Condition = ALWAYS if comparison is None else StringValue(comparison)
+    for step in reversed(path.steps):
+        match step:
+            case ElementStep(axis=axis, test=test, predicates=predicates):
+                asked = Below(axis, test, all_of((*map(_predicate, predicates), asked)))
+            case AttributeStep(axis=axis, test=test):
+                attribute = Attribute(test, comparison)
+                asked = within(attribute) if axis is Axis.DESCENDANT else attribute
+            case TextStep(axis=axis):
+                text = Text(comparison)
+                asked = within(text) if axis is Axis.DESCENDANT else text
+    return asked
+
+
+def _predicate(expression: Expression) -> Condition:
+    match expression:
+        case Exists(path=path):
+            return _condition(path, None)
+        case Compares(path=path, comparison=comparison):
+            return _condition(path, comparison)
+        case And(operands=operands):
+            return all_of(map(_predicate, operands))
+        case Or(operands=operands):
+            return any_of(map(_predicate, operands))
+
+
+def _steps(root: Below) -> int:
+    """Elements, attributes and text nodes that are asked for."""
+    return sum(isinstance(one, Below | Attribute | Text) for one in descend(root))
+
+
+def _predicates(root: Below) -> int:
+    """Operands of `and` and `or`, and conditions that end a path."""
+    count = 0
+    for one in descend(root):
+        if isinstance(one, AllOf | AnyOf):
+            count += len(one.operands)
+        elif isinstance(one, Below) and isinstance(one.condition, Attribute | Text | StringValue):
+            count += 1
+    return count
+
+
+def _descendants(condition: Condition) -> int:
+    """The most `//` from here to any leaf."""
+    match condition:
+        case Below(axis=axis, condition=inner):
+            return (axis is Axis.DESCENDANT) + _descendants(inner)
+        case AllOf(operands=operands) | AnyOf(operands=operands):
+            return max(map(_descendants, operands), default=0)
+        case _:
+            return 0

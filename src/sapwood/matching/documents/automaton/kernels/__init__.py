@@ -1,0 +1,5 @@
+"""The loops of the path automaton, compiled, each with a plain twin.
+
+`compiled` imports numba and is imported late; `plain` holds the same functions written for
+reading.
+"""

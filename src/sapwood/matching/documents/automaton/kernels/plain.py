@@ -1,0 +1,206 @@
+"""The plain twins of `kernels.compiled`: the same results, found the obvious way.
+
+They go through all nodes, all entries and all elements, and know of marks only what outlives them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.documents.automaton import conditions as table
+from sapwood.matching.documents.automaton.conditions import ALWAYS_ID, NO_TEXT, Conditions
+from sapwood.matching.documents.automaton.encoding import Encoded
+from sapwood.matching.documents.automaton.names import ANY
+from sapwood.matching.documents.automaton.postings import FIRST_TARGET, GAP, Lists
+from sapwood.matching.documents.automaton.search import (
+    Asked,
+    Candidates,
+    Groups,
+    Marks,
+    Patterns,
+    Reached,
+)
+from sapwood.matching.documents.automaton.states import Growth, Held
+
+Ints = npt.NDArray[np.int32]
+
+_RELATIONS = (
+    *((table.EQUAL, operator.eq), (table.DIFFERENT, operator.ne), (table.LESS, operator.lt)),
+    *((table.AT_MOST, operator.le), (table.GREATER, operator.gt), (table.AT_LEAST, operator.ge)),
+)
+
+
+def new_nodes(growth: Growth) -> Ints:
+    """The trie's nodes from `seen` on that a state holds, ascending."""
+    trie, held = growth.trie, growth.held
+    parent = int(growth.parents[growth.state])
+    right_above = set(_held(held, parent))
+    anywhere_above: set[int] = set()
+    while parent >= 0:
+        anywhere_above.update(_held(held, parent))
+        parent = int(growth.parents[parent])
+    passed = {ANY, *growth.symbol.tolist()}
+    found = [
+        node
+        for node in range(max(1, growth.seen), len(trie.parents))
+        if trie.tests[node] in passed
+        and trie.parents[node] in (anywhere_above if trie.descendant[node] else right_above)
+    ]
+    return np.array(found, np.int32)
+
+
+def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> None:
+    """Mark what the states reach: the patterns of which nothing is left to check."""
+    nodes = sorted({node for state in reached.states for node in _held(reached.held, state)})
+    for what in plain[nodes].tolist():
+        if what >= 0:
+            _set_slot(what, marks)
+        elif what <= FIRST_TARGET:
+            _take(FIRST_TARGET - what, slots, marks)
+
+
+def find_candidates(
+    reached: Reached, patterns: Patterns, groups: Groups, marks: Marks
+) -> Candidates:
+    """Targets whose path is there and whose equality holds, each with the group of elements."""
+    targets = patterns.targets
+    found: list[tuple[int, int]] = []
+    for group, place in enumerate(groups.states.tolist()):
+        nodes = set(_held(reached.held, int(reached.states[place])))
+        if group < len(reached.states):
+            there = [target for node in sorted(nodes) for target in _values(patterns.by_node, node)]
+        else:
+            equal = _values(patterns.by_equality, int(groups.equalities[group]))
+            there = [target for target in equal if targets.nodes[target] in nodes]
+        for target in there:
+            if group >= len(reached.states) and targets.conditions[target] == ALWAYS_ID:
+                _take(target, patterns.slots, marks)
+            elif marks.targets[target] != marks.round:
+                found.append((target, group))
+    return Candidates(
+        np.array([target for target, _ in found], np.int32),
+        np.array([group for _, group in found], np.int32),
+    )
+
+
+def check_candidates(
+    candidates: Candidates, groups: Groups, patterns: Patterns, asked: Asked, marks: Marks
+) -> None:
+    """Mark the candidates of which the condition holds, at the document or at some element."""
+    targets = patterns.targets
+    for target, group in zip(candidates.targets.tolist(), candidates.groups.tolist(), strict=True):
+        condition = int(targets.conditions[target])
+        row = groups.bits[group]
+        elements = [
+            element
+            for element in range(len(asked.document.parents))
+            if int(row[(element + 1) // 64]) >> (element + 1) % 64 & 1
+        ]
+        places = [-1] if targets.at_document[target] else elements
+        if any(_holds(condition, place, *asked) for place in places):
+            _take(target, patterns.slots, marks)
+
+
+def collect(slots: Lists, marks: Marks, found: Ints) -> int:
+    """Write the marked slots into `found`, ascending, and clear their marks; how many they are."""
+    for key, slot in zip(slots.tail_keys.tolist(), slots.tail_values.tolist(), strict=True):
+        if slot != GAP and marks.targets[key] == marks.round:
+            _set_slot(slot, marks)
+    marked = [
+        64 * word + bit
+        for word, bits in enumerate(marks.words.tolist())
+        for bit in range(64)
+        if bits >> bit & 1
+    ]
+    found[: len(marked)] = marked
+    marks.words[:] = 0
+    return len(marked)
+
+
+def _holds(condition: int, element: int, conditions: Conditions, document: Encoded) -> bool:
+    """Whether a condition holds at an element, or at the document (-1)."""
+    kind = conditions.kinds[condition]
+    first, second = int(conditions.first[condition]), int(conditions.second[condition])
+    if kind in (table.ALL_OF, table.ANY_OF):
+        inner = conditions.operands[first:second].tolist()
+        answers = (_holds(one, element, conditions, document) for one in inner)
+        return all(answers) if kind == table.ALL_OF else any(answers)
+    if kind in (table.CHILD, table.DESCENDANT):
+        return any(
+            _passes(first, document.locals[below], document.expanded[below])
+            and _holds(second, below, conditions, document)
+            for below in _below(element, document, deep=kind == table.DESCENDANT)
+        )
+    if kind == table.ATTRIBUTE:
+        values = [
+            (document.attribute_texts[at], document.attribute_numbers[at])
+            for at in np.flatnonzero(document.attribute_elements == element)
+            if _passes(first, document.attribute_locals[at], document.attribute_expanded[at])
+        ]
+    elif kind == table.TEXT:
+        own = np.flatnonzero(document.text_elements == element)
+        values = [(document.text_texts[at], document.text_numbers[at]) for at in own]
+    elif kind == table.VALUE and element >= 0:
+        values = [(document.value_texts[element], document.value_numbers[element])]
+    else:
+        return bool(kind == table.ALWAYS)
+    return any(_compares(conditions, condition, text, number) for text, number in values)
+
+
+def _compares(conditions: Conditions, condition: int, text: int, number: float) -> bool:
+    relation = int(conditions.relations[condition])
+    if relation == table.NO_RELATION:
+        return True
+    compare = dict(_RELATIONS)[relation]
+    literal = int(conditions.texts[condition])
+    if literal != NO_TEXT:
+        return bool(compare(text, literal))
+    return bool(compare(number, conditions.numbers[condition]))
+
+
+def _passes(test: int, local: int, expanded: int) -> bool:
+    return test in (ANY, local, expanded)
+
+
+def _below(element: int, document: Encoded, *, deep: bool) -> Iterator[int]:
+    for child in np.flatnonzero(document.parents == element).tolist():
+        yield child
+        if deep:
+            yield from _below(child, document, deep=True)
+
+
+def _held(held: Held, state: int) -> list[int]:
+    if state < 0:
+        return []
+    start = int(held.starts[state])
+    nodes: list[int] = held.nodes[start : start + int(held.sizes[state])].tolist()
+    return nodes
+
+
+def _values(lists: Lists, key: int) -> list[int]:
+    """What a key holds, in its list and in the tail."""
+    tail: list[int] = lists.tail_values[lists.tail_keys == key].tolist()
+    return [*_listed(lists, key), *(value for value in tail if value != GAP)]
+
+
+def _listed(lists: Lists, key: int) -> list[int]:
+    """What a key holds in its list."""
+    if key + 1 >= len(lists.starts):
+        return []
+    values: list[int] = lists.values[lists.starts[key] : lists.starts[key + 1]].tolist()
+    return [value for value in values if value != GAP]
+
+
+def _take(target: int, slots: Lists, marks: Marks) -> None:
+    """Mark a target, and those of its slots that are not in the tail."""
+    marks.targets[target] = marks.round
+    for slot in _listed(slots, target):
+        _set_slot(slot, marks)
+
+
+def _set_slot(slot: int, marks: Marks) -> None:
+    marks.words[slot // 64] |= np.uint64(1 << slot % 64)

@@ -1,0 +1,138 @@
+"""What a search for one document works with, besides the states."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.documents.automaton.columns import Column
+from sapwood.matching.documents.automaton.conditions import Conditions
+from sapwood.matching.documents.automaton.encoding import Encoded
+from sapwood.matching.documents.automaton.postings import Lists
+from sapwood.matching.documents.automaton.states import Held
+
+_ROUND_MAX: Final = 2**31 - 2**20
+"""Before round numbers leave 32 bits, marks begin anew."""
+
+
+class Targets(NamedTuple):
+    """What patterns come down to, each distinct one once.
+
+    The node of the access path, the condition that is left, and whether that is to be checked at
+    the document.
+    """
+
+    nodes: npt.NDArray[np.int32]
+    conditions: npt.NDArray[np.int32]
+    at_document: npt.NDArray[np.bool_]
+
+
+class Patterns(NamedTuple):
+    """The patterns as arrays.
+
+    `plain` says for each node who is reached by the path alone: nobody (`postings.GAP`), one slot,
+    or a target with several (`postings.FIRST_TARGET - target`). `slots` lists slots by target,
+    `by_node` and `by_equality` the other targets; `equality_nodes` are the nodes of the targets in
+    `by_equality.values`, side by side so that looking for a node reads memory in order.
+    """
+
+    plain: npt.NDArray[np.int32]
+    slots: Lists
+    by_node: Lists
+    by_equality: Lists
+    equality_nodes: npt.NDArray[np.int32]
+    targets: Targets
+
+
+class Reached(NamedTuple):
+    """The states that a document has, each once, and the nodes they hold."""
+
+    states: npt.NDArray[np.int32]
+    held: Held
+
+
+class Groups(NamedTuple):
+    """Elements that are alike to the patterns: one state, and one equality that they satisfy.
+
+    The first groups are those of the states, in their order, without an equality (-1); the others
+    follow in the order of their states (`states` holds places in the list of states). `bits` has a
+    row of bits for each group: element `e` is bit `e + 1`.
+    """
+
+    states: npt.NDArray[np.int32]
+    equalities: npt.NDArray[np.int32]
+    bits: npt.NDArray[np.uint64]
+
+
+class Candidates(NamedTuple):
+    """Targets to be checked, each at the elements of a group."""
+
+    targets: npt.NDArray[np.int32]
+    groups: npt.NDArray[np.int32]
+
+
+class Asked(NamedTuple):
+    """Conditions, and the document they are asked of."""
+
+    conditions: Conditions
+    document: Encoded
+
+
+class Marks(NamedTuple):
+    """What is marked in this round.
+
+    `words` is a bit for each slot, all clear between rounds. `targets` and `conditions` hold the
+    round in which each was last marked, `nodes` a number of its own for each state from
+    `first_node_mark` on, `rows` the row of each condition that is marked.
+    """
+
+    words: npt.NDArray[np.uint64]
+    targets: npt.NDArray[np.int32]
+    nodes: npt.NDArray[np.int32]
+    conditions: npt.NDArray[np.int32]
+    rows: npt.NDArray[np.int32]
+    round: int
+    first_node_mark: int
+
+
+class MarkBook:
+    """The arrays of `Marks`, kept from one document to the next."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._words = Column(np.uint64)
+        self._targets = Column(np.int32)
+        self._nodes = Column(np.int32)
+        self._conditions = Column(np.int32)
+        self._rows = Column(np.int32)
+        self._round = 0
+        self._next_node_mark = 1
+
+    def begin(self, slots: int, targets: int, nodes: int, conditions: int, states: int) -> Marks:
+        """The marks for a new round, with room for so many of each."""
+        if max(self._round, self._next_node_mark + states) > _ROUND_MAX:
+            self._clear()
+        self._words.resize((slots >> 6) + 1)
+        for column, size in (
+            (self._targets, targets),
+            (self._nodes, nodes),
+            (self._conditions, conditions),
+            (self._rows, conditions),
+        ):
+            column.resize(size)
+        self._round += 1
+        first = self._next_node_mark
+        self._next_node_mark += states
+        return Marks(
+            self._words.view,
+            self._targets.view,
+            self._nodes.view,
+            self._conditions.view,
+            self._rows.view,
+            self._round,
+            first,
+        )

@@ -1,0 +1,74 @@
+"""The engines of documents by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from sapwood.errors import UnknownNameError
+from sapwood.matching.documents.protocol import DocumentEngine
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEngineInfo:
+    """An engine by name: whether it is exact, and how to make an empty one."""
+
+    name: str
+    exact: bool
+    summary: str
+    make: Callable[[], DocumentEngine]
+
+
+def document_engine_info(name: str) -> DocumentEngineInfo:
+    """The engine of that name; raises `UnknownNameError` with the names there are."""
+    info = DOCUMENT_ENGINES.get(name)
+    if info is None:
+        raise UnknownNameError("document engine", name, DOCUMENT_ENGINES)
+    return info
+
+
+def _path_automaton() -> DocumentEngine:
+    from sapwood.matching.documents.automaton import PathAutomatonEngine
+
+    return PathAutomatonEngine()
+
+
+def _xtrie() -> DocumentEngine:
+    from sapwood.matching.documents.xtrie import XTrieEngine
+
+    return XTrieEngine()
+
+
+def _reference() -> DocumentEngine:
+    from sapwood.matching.documents.reference import ReferenceXPathEngine
+
+    return ReferenceXPathEngine()
+
+
+DOCUMENT_ENGINES: Final[Mapping[str, DocumentEngineInfo]] = MappingProxyType(
+    {
+        info.name: info
+        for info in (
+            DocumentEngineInfo(
+                "path-automaton",
+                exact=True,
+                summary="label paths determinized as they come, compiled; up to millions",
+                make=_path_automaton,
+            ),
+            DocumentEngineInfo(
+                "xtrie",
+                exact=True,
+                summary="runs of labels in a trie, plain Python; sets of some thousands",
+                make=_xtrie,
+            ),
+            DocumentEngineInfo(
+                "reference-xpath",
+                exact=True,
+                summary="brute force by the letter of XPath 1.0; to check the others",
+                make=_reference,
+            ),
+        )
+    }
+)

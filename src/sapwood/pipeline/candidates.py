@@ -1,0 +1,94 @@
+"""Files and tables of subscriptions, of unknown quality, to rows that say what each is.
+
+The rows are those of `ingest` (file, line, id, attributes, home, reason, text), with the filter's
+normal form in the place of the attributes, so that its steps count and set aside here as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from sapwood.errors import FileFormatError, InputError
+from sapwood.pipeline.decoding import SubscriptionDecoder
+from sapwood.pipeline.ingest import ingested, mark_duplicates, repeated_ids
+from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS: Final = (
+    "file STRING, line BIGINT, id STRING, attributes BINARY, home STRING, invisible INT, "
+    "undeclared ARRAY<STRING>, reason STRING, text STRING"
+)
+
+
+@contextmanager
+def candidate_rows(spark: SparkSession, path: str) -> Iterator[DataFrame]:
+    """The subscriptions at a path, JSON Lines or Parquet, decoded once; `ROWS`.
+
+    Raises `InputError` for files of another kind, and for a table that has no subscriptions.
+    """
+    kind = file_kind(spark, path)
+    if kind is FileKind.CSV:
+        raise FileFormatError(path, "subscriptions are JSON Lines or Parquet, not CSV")
+    if kind is FileKind.LINES:
+        with ingested(read_lines(spark, path), SubscriptionDecoder()) as rows:
+            yield rows
+    else:
+        with table_rows(read_table(spark, path)) as rows:
+            yield rows
+
+
+@contextmanager
+def table_rows(table: DataFrame) -> Iterator[DataFrame]:
+    """The rows of a table (id, filter, and home, file, line where it has them), decoded once.
+
+    Of two rows with one id the first is taken: by file and line, or else by home and filter.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    types = {column.name: column.dataType.typeName() for column in table.schema.fields}
+    texts = ["id", "filter", *(["home"] if "home" in types else [])]
+    for name in texts:
+        if types.get(name) not in ("string", "char", "varchar"):
+            has = ", ".join(f"{column} {kind.upper()}" for column, kind in types.items())
+            raise InputError(
+                "a table of subscriptions has the text columns id and filter, and home may be a "
+                f"third; this one has {has}"
+            )
+    # Without a place of its own a row gets one that does not depend on how the table is cut.
+    file = F.col("file") if "file" in types else F.lit("")
+    line = F.col("line") if "line" in types else F.xxhash64(*texts[1:])
+    value = F.to_json(F.struct(*texts)).cast("binary").alias("value")
+    placed = table.select(file.alias("file"), line.cast("bigint").alias("line"), value)
+    with ExitStack() as kept:
+        decoded = placed.mapInArrow(DecodeRows(), ROWS).persist()
+        kept.callback(decoded.unpersist)
+        repeated = repeated_ids(decoded).persist()
+        kept.callback(repeated.unpersist)
+        yield mark_duplicates(decoded, repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeRows:
+    """The function for `mapInArrow`: (file, line, subscription as JSON) in, `ROWS` out."""
+
+    decoder: SubscriptionDecoder = field(default_factory=SubscriptionDecoder)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Decode all batches of one task."""
+        import pyarrow as pa
+
+        names = [column.split()[0] for column in ROWS.split(", ")]
+        for batch in batches:
+            files, lines, values = batch.columns
+            raws = values.to_pylist()
+            decoded = self.decoder(raws)
+            reasons = pa.array(decoded.reasons, pa.string())
+            texts = pa.array([raw.decode(errors="backslashreplace") for raw in raws], pa.string())
+            columns = [files, lines, *decoded.columns, reasons, texts]
+            yield pa.RecordBatch.from_arrays(columns, names=names)

@@ -1,0 +1,154 @@
+"""A subscription set of any size to the set that brokers load: the steps of `compile`.
+
+::
+
+    subscriptions ── keyed ──┬── distinct ── covers ──┬── entries    home, key, filter, counts
+    id, form, home           │                        │
+                             └────────────────────────┴── members    id, home, key, entry
+
+Every step is a function from DataFrame to DataFrame. A *key* names a filter (a digest of its normal
+form), an *entry* is a filter that a home router keeps: for every publication the entries reach the
+same homes as all subscriptions. Filters are compared within a home only, since a cover that lives
+elsewhere brings nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final
+
+from sapwood.errors import InputError
+from sapwood.limits import COVER_GROUP_FILTERS_MAX, COVER_ROUNDS_MAX, GRID_SAMPLE_FILTERS
+from sapwood.model.filter import NOTHING
+from sapwood.pipeline.blocking import Grid
+from sapwood.pipeline.covers import COVERED, PLACED, FindCovers, PlaceFilters, Role
+from sapwood.pipeline.normalforms import decode_form, encode_form
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+DEFAULT_HOMES: Final = ("r1",)
+"""Where subscriptions live that name no home, unless told otherwise: an overlay of one router."""
+
+_NOTHING: Final = encode_form(NOTHING)
+
+
+def keyed(subscriptions: DataFrame, *, homes: Sequence[str], seed: int = 0) -> DataFrame:
+    """Subscriptions (id, attributes = normal form, home) with their key: id, home, key, form.
+
+    A subscription without a home gets one of `homes`, by its id and the seed, whatever the others
+    are. Raises `InputError` without any home.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not homes or not all(homes):
+        raise InputError("name at least one home router for subscriptions that name none")
+    drawn = F.pmod(F.xxhash64("id", F.lit(seed)), F.lit(len(homes))).cast("int")
+    given = F.array(*(F.lit(home) for home in homes))
+    key = F.substring(F.sha2("attributes", 256), 1, 32)
+    return subscriptions.select(
+        "id",
+        F.coalesce("home", F.get(given, drawn)).alias("home"),
+        key.alias("key"),
+        F.col("attributes").alias("form"),
+    )
+
+
+def distinct(keyed: DataFrame) -> DataFrame:
+    """The distinct filters of each home that can match: home, key, form, subscriptions."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    satisfiable = keyed.where(F.col("form") != F.lit(_NOTHING))
+    count = F.count(F.lit(1)).alias("subscriptions")
+    return satisfiable.groupBy("home", "key").agg(F.any_value("form").alias("form"), count)
+
+
+@contextmanager
+def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> Iterator[DataFrame]:
+    """The filters that need not be kept: home, key, cover, for the length of a block.
+
+    `filters` are `distinct` ones, kept by the caller. The cover is one that is kept. No pair of
+    filters is missed of which `Filter.covers` finds that one covers the other, however the filters
+    are grouped; a home with more than `group_max` filters is compared in several groups.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sizes = {row["home"]: row["count"] for row in filters.groupBy("home").count().collect()}
+    slots = {home: -(-size // group_max) for home, size in sizes.items() if size > group_max}
+    plain = filters.select("home", "key", "form")
+    if slots:
+        some = plain.orderBy("key").limit(GRID_SAMPLE_FILTERS).select("form").toArrow()
+        grid = Grid.of(decode_form(form) for form in some.column(0).to_pylist())
+        placed = plain.mapInArrow(PlaceFilters(tuple(sorted(slots.items())), grid), PLACED)
+    else:
+        both = F.lit(int(Role.COVER | Role.ASKS)).alias("role")
+        placed = plain.select("home", F.lit(0).alias("slot"), both, "key", "form")
+    groups = len(sizes) - len(slots) + sum(slots.values())
+    tasks = min(max(groups, 1), 8 * _cores(filters))
+    # A number of partitions that is given is kept: small groups may be a lot of work.
+    together = placed.repartition(tasks, "home", "slot")
+    ordered = together.sortWithinPartitions("home", "slot", "key")
+    found = ordered.mapInArrow(FindCovers(), COVERED)
+    with ExitStack() as kept:
+        if slots:
+            found = _followed(found, kept)
+        else:
+            kept.callback(found.persist().unpersist)
+        yield found
+
+
+def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
+    """The filters to keep: home, key, form, subscriptions, stands_for.
+
+    `subscriptions` have exactly this filter, `stands_for` counts them and those it covers.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = filters.select("home", "key", "subscriptions").join(covers, ["home", "key"])
+    carried = told.groupBy("home", F.col("cover").alias("key")).agg(
+        F.sum("subscriptions").alias("carried")
+    )
+    kept = filters.join(covers, ["home", "key"], "left_anti")
+    stands_for = F.col("subscriptions") + F.coalesce("carried", F.lit(0))
+    joined = kept.join(carried, ["home", "key"], "left")
+    return joined.select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
+
+
+def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:
+    """What became of each subscription: id, home, key, entry (null for one that matches nothing).
+
+    Its filter is the entry's if key and entry are the same, and covered by it otherwise.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    joined = keyed.join(covers, ["home", "key"], "left")
+    alive = F.col("form") != F.lit(_NOTHING)
+    entry = F.when(alive, F.coalesce("cover", "key")).alias("entry")
+    return joined.select("id", "home", "key", entry)
+
+
+def _followed(found: DataFrame, kept: ExitStack) -> DataFrame:
+    """Covers across groups: one a filter, followed until it is one that is kept.
+
+    Each round follows covers twice as far. Only filters that accept the same in different forms can
+    stand in a circle; those that lead into one are left out, and so kept.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    way = found.groupBy("home", "key").agg(F.min("cover").alias("cover"))
+    kept.callback(way.persist().unpersist)
+    for _ in range(COVER_ROUNDS_MAX):
+        further = way.select("home", F.col("key").alias("cover"), F.col("cover").alias("next"))
+        joined = way.join(further, ["home", "cover"], "left")
+        if not joined.where("next IS NOT NULL").limit(1).count():
+            return way
+        next_cover = F.coalesce("next", "cover").alias("cover")
+        way = joined.select("home", "key", next_cover)
+        kept.callback(way.persist().unpersist)
+    last = way.select("home", F.col("key").alias("cover"))
+    return way.join(last, ["home", "cover"], "left_anti").select("home", "key", "cover")
+
+
+def _cores(frame: DataFrame) -> int:
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)

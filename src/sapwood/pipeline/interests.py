@@ -1,0 +1,138 @@
+"""The subscriptions of a match job: lines, a table or a compiled set, broadcast or in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from sapwood.errors import FileFormatError, InputError
+from sapwood.pipeline.candidates import candidate_rows
+from sapwood.pipeline.evaluation import Output
+from sapwood.pipeline.ingest import count_lines, rejected
+from sapwood.pipeline.matching import match_compiled
+from sapwood.pipeline.output import rejected_table
+from sapwood.pipeline.publications import Shape
+from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
+from sapwood.pipeline.segments import unpack_segments
+from sapwood.pipeline.sharding import Layout, layout_for, match_sharded, shards_for
+from sapwood.pipeline.subscriptions import (
+    Size,
+    SubscriptionSet,
+    compile_lines,
+    compile_subscriptions,
+    measured,
+    packed_set,
+    working_folder,
+)
+from sapwood.pipeline.summaries import Counts
+from sapwood.pipeline.versions import CompileReport, latest_report, version_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Interests(NamedTuple):
+    """What is wanted, ready to be matched: the counts, the rejected rows and the way to match."""
+
+    counts: Counts
+    rejected: DataFrame
+    layout: Layout
+    match: Callable[[DataFrame, Shape], DataFrame]
+
+
+@contextmanager
+def interests(
+    spark: SparkSession,
+    path: str,
+    *,
+    engine: str,
+    output: Output = Output.PAIRS,
+    layout: Layout = Layout.AUTO,
+    shards: int | None = None,
+) -> Iterator[Interests]:
+    """The subscriptions at a path, for the length of a block.
+
+    Homes are told of compiled sets, and of these nothing else can be told, since they do not hold
+    every subscription: `InputError` for the wrong pair of the two.
+    """
+    report = latest_report(spark, path)
+    if (report is not None) != (output is Output.HOMES):
+        raise InputError(
+            f"{path} is a compiled set, which tells homes: use --output homes"
+            if report is not None
+            else f"homes are told of a compiled set, and {path} is none; compile it first"
+        )
+    chosen = Layout.BROADCAST
+    if report is not None:
+        if layout is Layout.SHARDED:
+            raise InputError("a compiled set is an index already, and is not cut into shards")
+        compiled = compiled_version(spark, path, report)
+    else:
+        size = size_at(spark, path)
+        chosen = layout_for(size.subscriptions, size.chars, layout)
+        if chosen is Layout.SHARDED:
+            tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+            count = shards_for(size.subscriptions, tasks) if shards is None else shards
+            with _sharded(spark, path, engine, output, count) as found:
+                yield found
+            return
+        compiled = compile_path(spark, path, engine=engine)
+    yield Interests(
+        subscription_counts(compiled),
+        rejected_table(spark, compiled.rejected),
+        chosen,
+        lambda table, shape: match_compiled(table, shape, compiled, output),
+    )
+
+
+def compile_path(spark: SparkSession, path: str, *, engine: str) -> SubscriptionSet:
+    """The subscriptions at a path, JSON Lines or Parquet, compiled."""
+    if _kind(spark, path) is FileKind.LINES:
+        return compile_lines(read_lines(spark, path), engine=engine)
+    return compile_subscriptions(read_table(spark, path), engine=engine)
+
+
+def compiled_version(spark: SparkSession, out: str, report: CompileReport) -> SubscriptionSet:
+    """A version of a compiled set, ready for matching."""
+    stored = spark.read.parquet(f"{version_path(out, report.version)}/segments")
+    with working_folder() as work:
+        unpack_segments(stored, work / "index")
+        return packed_set(work / "index", size=report.entries, attributes=report.attributes)
+
+
+def size_at(spark: SparkSession, path: str) -> Size:
+    """The size of the set at a path; of lines all is counted that they hold."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if _kind(spark, path) is FileKind.LINES:
+        return measured(read_lines(spark, path), F.length("value"))
+    return measured(read_table(spark, path), F.char_length("filter"))
+
+
+def subscription_counts(compiled: SubscriptionSet) -> Counts:
+    """How many subscriptions were read, and what became of them."""
+    bad = len(compiled.rejected)
+    return Counts(compiled.size + bad, compiled.size, bad)
+
+
+@contextmanager
+def _sharded(
+    spark: SparkSession, path: str, engine: str, output: Output, shards: int
+) -> Iterator[Interests]:
+    with candidate_rows(spark, path) as rows:
+        counts = count_lines(rows)
+        good = rows.where("id IS NOT NULL").select("id", "attributes")
+
+        def match(table: DataFrame, shape: Shape) -> DataFrame:
+            return match_sharded(table, shape, good, shards=shards, engine=engine, output=output)
+
+        told = Counts(counts.lines - counts.blank, counts.good, counts.rejected)
+        yield Interests(told, rejected(rows), Layout.SHARDED, match)
+
+
+def _kind(spark: SparkSession, path: str) -> FileKind:
+    kind = file_kind(spark, path)
+    if kind is FileKind.CSV:
+        raise FileFormatError(path, "subscriptions are JSON Lines or Parquet, not CSV")
+    return kind

@@ -1,0 +1,82 @@
+"""Normal forms of filters as bytes, so that the stages of a job need not parse a text again.
+
+Reading a filter's text costs some hundred microseconds, reading its normal form back some ten. The
+bytes are MessagePack: a list of conjunctions, each a list of (attribute, constraint), or, for a
+filter with general `like` patterns, its canonical text. Equal filters give equal bytes. They live
+within one job, between its stages; files hold texts.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import msgspec
+
+from sapwood.language import parse_filter
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint
+from sapwood.model.filter import Filter
+from sapwood.model.numbers import Interval, Number
+from sapwood.model.strings import Strings
+
+_FALSE, _TRUE, _ABSENT, _LOW_OPEN, _HIGH_OPEN = 1, 2, 4, 1, 2
+
+_Interval: TypeAlias = tuple[Number, Number, int]
+_Range: TypeAlias = tuple[str, str | None]
+_Constraint: TypeAlias = tuple[str, int, list[_Interval], list[_Range]]
+_Form: TypeAlias = list[list[_Constraint]]
+
+
+def encode_form(filter: Filter) -> bytes:  # noqa: A002 - the field's word
+    """The normal form as bytes; equal for equal filters."""
+    if any(conjunction.patterns for conjunction in filter.conjunctions):
+        return msgspec.msgpack.encode(str(filter))
+    try:
+        return msgspec.msgpack.encode(_form(filter))
+    except UnicodeEncodeError:
+        # The end of a range of texts can be half of a surrogate pair, which has no UTF-8.
+        return msgspec.msgpack.encode(str(filter))
+
+
+def decode_form(form: bytes) -> Filter:
+    """The filter whose normal form this is."""
+    found = _decoder().decode(form)
+    if isinstance(found, str):
+        return parse_filter(found)
+    return Filter(tuple(Conjunction(tuple(map(_constraint, part))) for part in found))
+
+
+@lru_cache(maxsize=1)
+def _decoder() -> msgspec.msgpack.Decoder[Any]:
+    # Untyped: the bytes are our own, and the checks of a typed one cost more than the reading.
+    return msgspec.msgpack.Decoder()
+
+
+def _form(filter: Filter) -> _Form:  # noqa: A002
+    return [
+        [_written(name, constraint) for name, constraint in conjunction.constraints]
+        for conjunction in filter.conjunctions
+    ]
+
+
+def _written(name: str, constraint: Constraint) -> _Constraint:
+    flags = _ABSENT if constraint.absent else 0
+    if constraint.booleans:
+        flags |= (False in constraint.booleans) * _FALSE | (True in constraint.booleans) * _TRUE
+    intervals = [
+        (i.low, i.high, i.low_open * _LOW_OPEN | i.high_open * _HIGH_OPEN)
+        for i in constraint.numbers
+    ]
+    return name, flags, intervals, list(constraint.strings.ranges)
+
+
+def _constraint(written: Any) -> tuple[str, Constraint]:
+    name, flags, intervals, ranges = written
+    booleans = frozenset(value for value, flag in ((False, _FALSE), (True, _TRUE)) if flags & flag)
+    numbers = tuple(
+        Interval(low, high, bool(ends & _LOW_OPEN), bool(ends & _HIGH_OPEN))
+        for low, high, ends in intervals
+    )
+    strings = Strings(tuple((low, high) for low, high in ranges))
+    return name, Constraint(bool(flags & _ABSENT), booleans, numbers, strings)

@@ -1,0 +1,203 @@
+"""The job `report`: deliveries in, tables of figures and a page out."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sapwood.errors import FileFormatError, InputError
+from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.output import check_table, local_path, write_table
+from sapwood.pipeline.pages import PageFigures, Totals, page
+from sapwood.pipeline.reading import FileKind, file_kind, read_parquet
+from sapwood.pipeline.reporting import (
+    crossings_by_link,
+    dead,
+    fan_out,
+    fan_out_classes,
+    rates,
+    served,
+    skew,
+)
+from sapwood.pipeline.schemas import DELIVERIES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TOP: Final = 20
+"""Subscriptions, and links, that the page shows."""
+
+PAGE: Final = "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSummary:
+    """What a report job did; `page` is the file with the page."""
+
+    totals: Totals
+    out: str
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportJob:
+    """Turn deliveries into figures.
+
+    All paths are JSON Lines or Parquet, as the other jobs and commands write them. `publications`
+    (id, published_at) tell of rates and of what nobody wanted, `subscriptions` (id) of dead ones,
+    `crossings` (link, needed) of what crossed links for nobody. `page` must be on this machine.
+    """
+
+    deliveries: str
+    out: str
+    publications: str | None = None
+    subscriptions: str | None = None
+    crossings: str | None = None
+    page: str | None = None
+
+    def run(self, spark: SparkSession) -> ReportSummary:
+        """Do it. Raises `InputError` for what cannot be used."""
+        place = local_path(self.page or f"{self.out.rstrip('/')}/{PAGE}")
+        if place is None:
+            raise InputError(f"{self.out} is not on this machine; name a file with --page")
+        check_table(spark, f"{self.out}/totals", list(Totals.__dataclass_fields__)[:1])
+        with spark_faults(), ExitStack() as kept:
+            found = self._tables(spark, kept)
+            totals, figures = self._written(found, spark)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(page(totals, figures), encoding="utf-8")
+        return ReportSummary(totals, self.out, str(place))
+
+    def _tables(self, spark: SparkSession, kept: ExitStack) -> dict[str, DataFrame]:
+        """The tables of figures by name; those that are read more than once are kept."""
+        delivered = read_rows(spark, self.deliveries, DELIVERIES)
+        found = {"served": served(delivered).persist(), "fan_out": fan_out(delivered).persist()}
+        for table in found.values():
+            kept.callback(table.unpersist)
+        published = None
+        if self.publications is not None:
+            published = read_rows(spark, self.publications, "id STRING, published_at TIMESTAMP")
+            published = published.persist()
+            kept.callback(published.unpersist)
+            found["published"] = published
+            found["rates"] = rates(found["fan_out"], published)
+        if self.subscriptions is not None:
+            subscribed = read_rows(spark, self.subscriptions, "id STRING").persist()
+            kept.callback(subscribed.unpersist)
+            found["subscribed"] = subscribed
+            found["dead"] = dead(found["served"], subscribed)
+        if self.crossings is not None:
+            crossed = read_rows(spark, self.crossings, "link STRING, needed BOOLEAN")
+            found["links"] = crossings_by_link(crossed)
+        found["fan_out_classes"] = fan_out_classes(found["fan_out"], published)
+        found["skew"] = skew(found["served"])
+        return found
+
+    def _written(
+        self, found: dict[str, DataFrame], spark: SparkSession
+    ) -> tuple[Totals, PageFigures]:
+        """Write the tables, and draw from the written ones what the page shows."""
+        for name in ("served", "fan_out_classes", "skew", "rates", "dead", "links"):
+            if name in found:
+                write_table(found[name], f"{self.out}/{name}")
+        stored: dict[str, DataFrame] = {
+            name: spark.read.schema(found[name].schema).parquet(f"{self.out}/{name}")
+            for name in ("served", "fan_out_classes", "skew", "rates", "links")
+            if name in found
+        }
+        totals = _totals(found, stored)
+        schema = ", ".join(f"{name} {_sql(name)}" for name in asdict(totals))
+        table = spark.createDataFrame([tuple(asdict(totals).values())], schema)
+        write_table(table.coalesce(1), f"{self.out}/totals")
+        return totals, _figures(stored)
+
+
+def read_rows(spark: SparkSession, path: str, columns: str) -> DataFrame:
+    """Some columns (DDL) of JSON Lines or Parquet; a time that Parquet lacks is null.
+
+    Raises `FileFormatError` for Parquet without another one of the columns.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind = file_kind(spark, path)
+    if kind is FileKind.CSV:
+        raise FileFormatError(path, "a report reads JSON Lines or Parquet, not CSV")
+    names = [column.split()[0] for column in columns.split(", ")]
+    if kind is FileKind.LINES:
+        return spark.read.schema(columns).json(path).where(F.col(names[0]).isNotNull())
+    table = read_parquet(spark, path)
+    if "published_at" in names and "published_at" not in table.columns:
+        table = table.withColumn("published_at", F.lit(None).cast("timestamp"))
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise FileFormatError(
+            path, f"has no column {missing[0]!r}; it has {', '.join(table.columns)}"
+        )
+    return table.select(*names).where(F.col(names[0]).isNotNull())
+
+
+def _totals(found: dict[str, DataFrame], stored: dict[str, DataFrame]) -> Totals:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    some = (
+        found["served"]
+        .agg(
+            F.count(F.lit(1)).alias("served"),
+            F.coalesce(F.sum("publications"), F.lit(0)).alias("all"),
+        )
+        .first()
+    )
+    wide = (
+        found["fan_out"]
+        .agg(
+            F.count(F.lit(1)).alias("wanted"),
+            F.coalesce(F.max("subscriptions"), F.lit(0)).alias("max"),
+        )
+        .first()
+    )
+    top = stored["skew"].orderBy("part").limit(1).collect()
+    assert some is not None, "an aggregate without keys has one row"
+    assert wide is not None, "an aggregate without keys has one row"
+    crossed = None
+    if "links" in stored:
+        crossed = stored["links"].agg(F.sum("crossings"), F.sum("needless")).first()
+    subscribed = found["subscribed"].count() if "subscribed" in found else None
+    return Totals(
+        deliveries=some["all"],
+        publications_wanted=wide["wanted"],
+        subscriptions_served=some["served"],
+        fan_out_max=wide["max"],
+        top_share=top[0]["share"] if top else 0.0,
+        published=found["published"].count() if "published" in found else None,
+        subscribed=subscribed,
+        dead=found["dead"].count() if "dead" in found else None,
+        crossings=None if crossed is None else crossed[0] or 0,
+        needless=None if crossed is None else crossed[1] or 0,
+    )
+
+
+def _figures(stored: dict[str, DataFrame]) -> PageFigures:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    most = stored["served"].orderBy(F.desc("publications"), "subscription").limit(TOP)
+    over_time: tuple[Any, ...] = ()
+    if "rates" in stored:
+        start = F.date_format("start", "yyyy-MM-dd HH:mm:ss").alias("start")
+        timed = stored["rates"].select(start, "publications", "deliveries").orderBy("start")
+        over_time = tuple(tuple(row) for row in timed.collect())
+    links: tuple[Any, ...] = ()
+    if "links" in stored:
+        worst = stored["links"].orderBy(F.desc("needless"), "link").limit(TOP)
+        links = tuple(tuple(row) for row in worst.collect())
+    return PageFigures(
+        top=tuple(tuple(row) for row in most.collect()),
+        fan_out=tuple(tuple(row) for row in stored["fan_out_classes"].orderBy("low").collect()),
+        skew=tuple(tuple(row) for row in stored["skew"].orderBy("part").collect()),
+        rates=over_time,
+        links=links,
+    )
+
+
+def _sql(name: str) -> str:
+    return "DOUBLE" if name == "top_share" else "BIGINT"

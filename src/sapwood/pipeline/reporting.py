@@ -1,0 +1,131 @@
+"""Deliveries to figures: rates, what is wanted most and what not at all, how uneven it is.
+
+Every step is a function from DataFrame to DataFrame; the figures stay tables of any size, and only
+what a page shows is cut down (`pages`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sapwood.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RATES: Final = "start TIMESTAMP, publications BIGINT, deliveries BIGINT"
+INTERVALS_MAX: Final = 120
+"""Intervals into which the time of all publications is cut: points of a line that can be read."""
+
+SKEW_STEPS: Final = 100
+"""Parts into which subscriptions are cut, from the most to the least served."""
+
+
+def served(deliveries: DataFrame) -> DataFrame:
+    """How many publications each subscription got: subscription, publications."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return deliveries.groupBy("subscription").agg(F.count(F.lit(1)).alias("publications"))
+
+
+def fan_out(deliveries: DataFrame) -> DataFrame:
+    """How many subscriptions each publication reached: publication, subscriptions."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return deliveries.groupBy("publication").agg(F.count(F.lit(1)).alias("subscriptions"))
+
+
+def fan_out_classes(fan_out: DataFrame, published: DataFrame | None) -> DataFrame:
+    """Publications by fan-out in powers of two: low, high, publications.
+
+    The class 0 to 0 is there where it is known what was `published` (id).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    reached = fan_out.select("subscriptions")
+    if published is not None:
+        without = published.join(fan_out, F.col("id") == F.col("publication"), "left_anti")
+        reached = reached.unionByName(
+            without.select(F.lit(0).cast("bigint").alias("subscriptions"))
+        )
+    power = F.floor(F.log2(F.greatest("subscriptions", F.lit(1)).cast("double")))
+    low = F.when(F.col("subscriptions") > 0, F.pow(F.lit(2), power)).otherwise(0).cast("bigint")
+    classed = reached.groupBy(low.alias("low")).agg(F.count(F.lit(1)).alias("publications"))
+    high = F.greatest(2 * F.col("low") - 1, F.lit(0)).alias("high")
+    return classed.select("low", high, "publications").orderBy("low")
+
+
+def dead(served: DataFrame, subscribed: DataFrame) -> DataFrame:
+    """The subscriptions (id) that got nothing: subscription."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    left = subscribed.join(served, F.col("id") == F.col("subscription"), "left_anti")
+    return left.select(F.col("id").alias("subscription"))
+
+
+def skew(served: DataFrame) -> DataFrame:
+    """How uneven deliveries are: part (of the subscriptions, most served first), share of all."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # Few rows are ordered in one place: subscriptions with equal counts count together.
+    equal = served.groupBy("publications").agg(F.count(F.lit(1)).alias("subscriptions"))
+    order = Window.orderBy(F.desc("publications"))
+    everything = Window.partitionBy()
+    carried = F.col("publications") * F.col("subscriptions")
+    shares = equal.select(
+        (F.sum("subscriptions").over(order) / F.sum("subscriptions").over(everything)).alias(
+            "part"
+        ),
+        (F.sum(carried).over(order) / F.sum(carried).over(everything)).alias("share"),
+    )
+    step = F.ceil(F.col("part") * SKEW_STEPS) / SKEW_STEPS
+    return shares.groupBy(step.alias("part")).agg(F.max("share").alias("share")).orderBy("part")
+
+
+def rates(fan_out: DataFrame, published: DataFrame) -> DataFrame:
+    """Publications and deliveries by interval of time (`RATES`); empty where no time is known.
+
+    `published` has the columns id and published_at. Intervals are of equal length, whole seconds,
+    and at most about `INTERVALS_MAX`; where nothing was published there is no row.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    timed = published.where("published_at IS NOT NULL").select(
+        "id", F.unix_timestamp("published_at").alias("second")
+    )
+    span = timed.agg(F.min("second").alias("first"), F.max("second").alias("last"))
+    joined = timed.join(fan_out, F.col("id") == F.col("publication"), "left").crossJoin(
+        F.broadcast(span)
+    )
+    length = F.floor((F.col("last") - F.col("first")) / INTERVALS_MAX) + 1
+    at = F.floor((F.col("second") - F.col("first")) / length) * length + F.col("first")
+    return (
+        joined.groupBy(F.timestamp_seconds(at).alias("start"))
+        .agg(
+            F.count(F.lit(1)).alias("publications"),
+            F.coalesce(F.sum("subscriptions"), F.lit(0)).alias("deliveries"),
+        )
+        .orderBy("start")
+    )
+
+
+def crossings_by_link(crossings: DataFrame) -> DataFrame:
+    """Crossings of each link, and how many served nobody: link, crossings, needless.
+
+    `crossings` has a row for each publication that crossed a link: `link` and `needed`, whether
+    somebody behind it wanted it. Raises `InputError` for a table without these columns.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    types = {field.name: field.dataType.typeName() for field in crossings.schema.fields}
+    if types.get("needed") != "boolean" or "link" not in types:
+        raise InputError(
+            "a table of crossings has the columns link and needed (BOOLEAN); this one has "
+            f"{', '.join(types)}"
+        )
+    return (
+        crossings.groupBy(F.col("link").cast("string").alias("link"))
+        .agg(F.count(F.lit(1)).alias("crossings"), F.count_if(~F.col("needed")).alias("needless"))
+        .orderBy(F.desc("needless"), "link")
+    )

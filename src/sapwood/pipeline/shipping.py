@@ -1,0 +1,43 @@
+"""The package as an archive, for executors that do not have it installed.
+
+Unpacked on every executor (`--archives sapwood.zip#sapwood-package`) and named in their PYTHONPATH,
+the package runs from plain files, beside which compiled kernels can be kept. What it depends on
+must be in the executors' Python.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from sapwood.errors import FileFormatError, InvariantError
+
+PACKAGE: Final = "sapwood"
+UNPACKED_NAME: Final = "sapwood-package"
+"""What the archive is called where it is unpacked."""
+
+
+def pack_package(target: Path) -> Path:
+    """Write the archive; raises `FileFormatError` where it cannot be written."""
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise InvariantError(f"{PACKAGE} is no package of plain files")
+    root = Path(spec.origin).parent
+    files = sorted(p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    try:
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files:
+                archive.write(path, path.relative_to(root.parent))
+    except OSError as error:
+        raise FileFormatError(str(target), f"cannot be written: {error.strerror}") from None
+    return target
+
+
+def submit_options(archive: str) -> tuple[str, ...]:
+    """What to give to spark-submit so that executors use the archive."""
+    return (
+        *("--archives", f"{archive}#{UNPACKED_NAME}"),
+        *("--conf", f"spark.executorEnv.PYTHONPATH={UNPACKED_NAME}"),
+    )

@@ -1,0 +1,106 @@
+"""Parquet files of unknown quality to the rows of `ingest`, which its steps count and set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sapwood.errors import InputError
+from sapwood.pipeline.ingest import mark_duplicates, repeated_ids
+from sapwood.pipeline.publications import (
+    Shape,
+    as_publications,
+    fault,
+    invisible_arrays,
+    shape_of,
+)
+from sapwood.pipeline.reading import column_named, place_columns, read_parquet
+from sapwood.pipeline.records import parse_record
+from sapwood.pipeline.times import MEMBER
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@contextmanager
+def table_of(
+    spark: SparkSession, path: str, id_columns: Sequence[str], time: str | None
+) -> Iterator[tuple[DataFrame, Shape]]:
+    """Rows of Parquet files as `ingest` knows them, and what their attributes are.
+
+    They are publications (`id`, `attributes`), or with `id_columns` rows of any shape. A column
+    beside these holds the time: `published_at`, or in a table of any shape the one named `time`,
+    which is no attribute then. Raises `InputError` for a table that cannot be read as publications.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frame = read_parquet(spark, path)
+    places = place_columns()
+    name = time if id_columns and time is not None else MEMBER
+    held = column_named(frame, name) if name in frame.columns else F.lit(None)
+    clock = held.cast("string").alias("time")
+    home = (
+        F.col("home").cast("string")
+        if "home" in frame.columns and not id_columns
+        else F.lit(None).cast("string")
+    ).alias("home")
+    if id_columns:
+        carried = [c for c in frame.columns if [c] != list(id_columns) and c != name]
+        table = as_publications(
+            frame, id_columns=id_columns, attributes=carried, keep=(*places, home, clock)
+        )
+    else:
+        shape_of(frame)
+        table = frame.select("id", "attributes", *places, home, clock)
+    shape = shape_of(table)
+    rows = _judged(table, shape).persist()
+    repeated = repeated_ids(rows).persist()
+    try:
+        yield mark_duplicates(rows, repeated), shape
+    finally:
+        repeated.unpersist()
+        rows.unpersist()
+
+
+def judge_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The function for `mapInArrow` that looks into JSON texts: fills `reason`, adds `invisible`.
+
+    A row that has a reason already keeps it.
+    """
+    import pyarrow as pa
+
+    for batch in batches:
+        reasons: list[str | None] = batch.column("reason").to_pylist()
+        invisible = [0] * batch.num_rows
+        for row, text in enumerate(batch.column("text").to_pylist()):
+            if reasons[row] is None:
+                try:
+                    invisible[row] = parse_record(text).invisible
+                except InputError as error:
+                    reasons[row] = str(error)
+        place = batch.schema.get_field_index("reason")
+        judged = batch.set_column(place, "reason", pa.array(reasons, pa.string()))
+        yield judged.append_column("invisible", pa.array(invisible, pa.int32()))
+
+
+def _judged(table: DataFrame, shape: Shape) -> DataFrame:
+    """Each row with its reason, if it is no publication, and what else `ingest` counts."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import IntegerType, StructField, StructType
+
+    reason = fault(shape).alias("reason")
+    if shape.record is None:
+        told = table.select("*", reason, F.col("attributes").alias("text"))
+        columns = [*told.schema.fields, StructField("invisible", IntegerType())]
+        judged = told.mapInArrow(judge_texts, StructType(columns))
+    else:
+        text = F.to_json(F.struct("id", "attributes")).alias("text")
+        judged = table.select("*", reason, text, invisible_arrays(shape).alias("invisible"))
+    return judged.withColumns(
+        {
+            "id": F.when(F.col("reason").isNull(), F.col("id")),
+            "undeclared": F.lit(None).cast("array<string>"),
+        }
+    )

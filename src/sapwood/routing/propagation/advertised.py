@@ -1,0 +1,122 @@
+"""Advertisement-based routing: subscriptions travel only to where publications can begin.
+
+XSiena 2.6, in the declarative form of the XPath dissemination work (2.17): on the link to n the
+candidates are the subscriptions that came from elsewhere; a candidate is *wanted* iff some
+advertisement that came over n intersects it; what is propagated is what the inner strategy makes
+of the wanted ones.
+
+XSiena's literal rules forget a subscription that no advertisement intersects (2.45, 2.50), so that
+a later advertisement cannot revive it. Here it waits as a candidate.
+
+Whether filters intersect is asked of each advertisement of the link when a candidate comes, of
+each waiting candidate when an advertisement comes, and, when one goes, of the advertisements left
+for each candidate that it had made wanted: a scan each time, at some microseconds a pair.
+`Filter.intersects` errs only by saying yes, which costs a message and never a publication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sapwood.errors import InvariantError
+from sapwood.model.filter import Filter
+from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Propagation, net_change
+
+
+class Advertised:
+    """The state of a link that is told of wanted candidates only, by an inner strategy.
+
+    `make_inner` makes the inner strategy of one link.
+
+    #: advertisements are those that came over the link
+    #: _reasons[s] intersects s and is in advertisements, for exactly the wanted candidates s
+    #: the candidates of the inner strategy are the wanted ones
+    """
+
+    __slots__ = ("_candidates", "_inner", "_make_inner", "_reasons", "advertisements")
+
+    def __init__(self, make_inner: Callable[[], Propagation]) -> None:
+        self._make_inner = make_inner
+        self._inner = make_inner()
+        self._candidates: dict[str, Filter] = {}
+        self._reasons: dict[str, str] = {}
+        self.advertisements: dict[str, Filter] = {}
+
+    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+        """Say nothing: over a link that has just come up came no advertisement."""
+        self._candidates = dict(candidates)
+        return NOTHING_TO_SAY
+
+    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+        """Take in one more candidate; the inner strategy hears of it if it is wanted."""
+        self._candidates[key] = filter
+        return self._inner.add(key, filter) if self._is_wanted(key) else NOTHING_TO_SAY
+
+    def remove(self, key: str) -> Change:
+        """Give up a candidate."""
+        del self._candidates[key]
+        return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
+
+    def advertised(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+        """An advertisement came over the link: what waited for one is wanted now."""
+        self.advertisements[key] = filter
+        waiting = [other for other in self._candidates if other not in self._reasons]
+        is_first = len(waiting) == len(self._candidates)
+        wanted = [
+            (other, self._candidates[other])
+            for other in waiting
+            if filter.intersects(self._candidates[other])
+        ]
+        self._reasons.update((other, key) for other, _ in wanted)
+        if is_first:  # all at once, so that the inner strategy can choose
+            self._inner = self._make_inner()
+            return self._inner.start(wanted)
+        return net_change(self._inner.add(other, candidate) for other, candidate in wanted)
+
+    def unadvertised(self, key: str) -> Change:
+        """An advertisement of the link is gone: what only it made wanted waits again."""
+        del self.advertisements[key]
+        concerned = [other for other, reason in self._reasons.items() if reason == key]
+        for other in concerned:
+            del self._reasons[other]
+        unwanted = [other for other in concerned if not self._is_wanted(other)]
+        if not self._reasons:  # nothing needs to be found that stands for what is left
+            told, self._inner = tuple(self._inner.propagated), self._make_inner()
+            return Change(withdraw=told)
+        return net_change(self._inner.remove(other) for other in unwanted)
+
+    def representative(self, key: str) -> str | None:
+        """What stands for it by the inner strategy; `None` for one that is not wanted."""
+        return self._inner.representative(key) if key in self._reasons else None
+
+    @property
+    def propagated(self) -> Mapping[str, Filter]:
+        """What the inner strategy has propagated."""
+        return self._inner.propagated
+
+    def validate(self, candidates: Mapping[str, Filter]) -> None:
+        """Work out by the rule what is wanted, and let the inner strategy check the rest."""
+        if self._candidates != candidates:
+            raise InvariantError("advertisement routing does not know exactly the candidates")
+        wanted = {
+            key: candidate
+            for key, candidate in candidates.items()
+            if any(filter_.intersects(candidate) for filter_ in self.advertisements.values())
+        }
+        if self._reasons.keys() != wanted.keys():
+            raise InvariantError("not exactly those are wanted that an advertisement intersects")
+        for key, reason in self._reasons.items():
+            if reason not in self.advertisements:
+                raise InvariantError(f"{key} is wanted because of {reason}, which is gone")
+            if not self.advertisements[reason].intersects(candidates[key]):
+                raise InvariantError(f"{key} is wanted because of {reason}, which is apart from it")
+        self._inner.validate(wanted)
+
+    def _is_wanted(self, key: str) -> bool:
+        """Whether an advertisement intersects a candidate; remembers the first that does."""
+        candidate = self._candidates[key]
+        for reason, filter_ in self.advertisements.items():
+            if filter_.intersects(candidate):
+                self._reasons[key] = reason
+                return True
+        return False

@@ -1,0 +1,76 @@
+"""Whether publications were accepted and refused as clients' advertisements demand.
+
+From the history alone: a client that has advertised may publish what one of its advertisements in
+force accepts; where the protocol routes by advertisements nobody may publish anything else.
+Between the request for an advertisement and the answer to it, both answers are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
+from sapwood.simulation.history import ClientName, Epoch, History, Published
+
+
+class Answer(Enum):
+    """What a client must hear that publishes."""
+
+    REFUSE = auto()
+    EITHER = auto()
+    ACCEPT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Publications, by their ids, that were answered wrongly.
+
+    `admitted` were accepted and had to be refused; with `rebuffed` it is the other way round.
+    """
+
+    admitted: tuple[str, ...]
+    rebuffed: tuple[str, ...]
+
+
+def judge_admission(
+    history: History, accepts: Callable[[Filter, Record], bool], *, advertised: bool
+) -> Admission:
+    """Look at every answer; `advertised` says that the protocol routes by advertisements."""
+    lives: dict[ClientName, list[Epoch]] = {}
+    for name, epochs in history.advertisements.items():
+        lives.setdefault(name.owner, []).extend(epochs)
+    admitted: list[str] = []
+    rebuffed: list[str] = []
+    for id_, published in history.publications.items():
+        answer = right_answer(published, lives.get(published.publisher, ()), accepts, advertised)
+        if published.accepted is not None and answer is Answer.REFUSE:
+            admitted.append(id_)
+        if published.refused is not None and answer is Answer.ACCEPT:
+            rebuffed.append(id_)
+    return Admission(tuple(admitted), tuple(rebuffed))
+
+
+def right_answer(
+    published: Published,
+    lives: Iterable[Epoch],
+    accepts: Callable[[Filter, Record], bool],
+    advertised: bool,  # noqa: FBT001 - the protocol's word
+) -> Answer:
+    """What a publication must hear, given all lives of its publisher's advertisements."""
+    asked, record = published.asked, published.publication.record
+    present = [
+        life for life in lives if life.asked < asked and (life.left is None or life.left > asked)
+    ]
+    held = [life for life in present if life.leaving is None or life.leaving > asked]
+    for life in held:
+        is_in_force = life.confirmed is not None and life.confirmed < asked
+        if is_in_force and accepts(life.filter, record):
+            return Answer.ACCEPT
+    if any(accepts(life.filter, record) for life in present):
+        return Answer.EITHER
+    if held or advertised:
+        return Answer.REFUSE
+    return Answer.EITHER if present else Answer.ACCEPT

@@ -1,0 +1,40 @@
+"""`run_records` makes every table of the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.cli.benchmarks.records import Choices, run_records
+from sapwood.errors import UnknownNameError
+
+
+def test_run_records_measures_cells_densities_updates_and_memory() -> None:
+    report = run_records(
+        Choices(
+            workloads=("eq",),
+            sizes=(60,),
+            engines=("counting",),
+            densities=(0.01, 0.2),
+            density_size=100,
+            seconds=0.02,
+        )
+    )
+    assert report["bandwidth_bytes_per_s"] > 1e8
+    assert [(c["workload"], c["engine"]) for c in report["cells"]] == [
+        ("eq", "numpy scan"),
+        ("eq", "counting"),
+    ]
+    assert {c["workload"] for c in report["densities"]} == {"norm-1 1.00%", "norm-1 20.00%"}
+    by_density = [c["matches_per_publication"] for c in report["densities"]]
+    assert by_density[0] < by_density[-1]
+    assert [u["workload"] for u in report["updates"]] == ["eq"]
+    assert [m["verdict"] for m in report["memory"]] == ["measured"]
+    rows = report["cells"] + report["densities"] + report["updates"]
+    assert {row["verdict"] for row in rows} == {"agrees"}
+
+
+def test_run_records_refuses_names_it_does_not_know() -> None:
+    with pytest.raises(UnknownNameError, match="weather"):
+        run_records(Choices(workloads=("weather",), sizes=(1,)))
+    with pytest.raises(UnknownNameError, match="steam"):
+        run_records(Choices(engines=("steam",), sizes=(1,)))

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.pipelines.runs import run
+from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+
+def test_report_makes_figures_and_a_page(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"publication": "p", "subscription": "s"}\n')
+    paths = ("--deliveries", tmp_path / "d.jsonl", "--out", tmp_path / "out")
+    page = tmp_path / "pages" / "page.html"
+    done = run("report", *paths, "--page", page)
+    assert done.exit_code == 0, done.output
+    assert done.stderr == f"1 delivery: figures in {tmp_path}/out, page in {page}\n"
+    assert page.read_text().startswith("<!doctype html>")
+    told = json.loads(run("report", *paths, "--json").stdout)
+    assert (told["deliveries"], told["dead"]) == (1, None)
+    assert told["page"] == f"{tmp_path}/out/report.html"

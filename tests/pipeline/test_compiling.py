@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sapwood import parse_filter
+from sapwood.errors import InputError
+from sapwood.pipeline.compiling import covers, distinct, entries, keyed, members
+from sapwood.pipeline.normalforms import encode_form
+
+pytestmark = pytest.mark.spark
+
+WANTED = (
+    ("a", "x > 1", "r1"),
+    ("b", "not x <= 1", "r1"),
+    ("c", "x > 2", "r1"),
+    ("d", "x > 2", "r2"),
+    ("e", "false", "r2"),
+    ("f", "y", None),
+)
+
+
+def subscriptions(spark: Any) -> Any:
+    rows = [(id_, bytearray(encode_form(parse_filter(t))), home) for id_, t, home in WANTED]
+    return spark.createDataFrame(rows, "id STRING, attributes BINARY, home STRING")
+
+
+def test_the_steps_keep_one_filter_for_all_it_covers_at_one_home(spark: Any) -> None:
+    wanted = keyed(subscriptions(spark), homes=("r3",))
+    keys = {row["id"]: row["key"] for row in wanted.collect()}
+    assert keys["a"] == keys["b"] != keys["c"] == keys["d"]
+    filters = distinct(wanted)
+    with covers(filters) as covered:
+        assert [tuple(row) for row in covered.collect()] == [("r1", keys["c"], keys["a"])]
+        kept = entries(filters, covered).select("home", "key", "subscriptions", "stands_for")
+        assert sorted(map(tuple, kept.collect())) == sorted(
+            [("r1", keys["a"], 2, 3), ("r2", keys["d"], 1, 1), ("r3", keys["f"], 1, 1)]
+        )
+        told = {row["id"]: row["entry"] for row in members(wanted, covered).collect()}
+    entry = {id_: keys["a"] if id_ in "abc" else keys[id_] for id_ in "abcdf"}
+    assert told == {**entry, "e": None}
+
+
+def test_homes_are_drawn_by_id_and_seed_alone(spark: Any) -> None:
+    form = bytearray(encode_form(parse_filter("x")))
+    rows = [(f"s{n}", form, None) for n in range(200)]
+    table = spark.createDataFrame(rows, "id STRING, attributes BINARY, home STRING")
+    homes = ("r1", "r2", "r3")
+
+    def drawn(some: Any, seed: int) -> dict[str, str]:
+        return {row["id"]: row["home"] for row in keyed(some, homes=homes, seed=seed).collect()}
+
+    everyone = drawn(table, 1)
+    assert set(everyone.values()) == set(homes)
+    assert drawn(table.where("id > 's5'"), 1).items() <= everyone.items()
+    assert drawn(table, 2) != everyone
+    for nobody in ((), ("",)):
+        with pytest.raises(InputError, match="at least one home"):
+            keyed(table, homes=nobody)

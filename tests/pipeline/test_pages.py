@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import re
+
+from sapwood.pipeline.pages import PageFigures, Totals, page
+
+TOTALS = Totals(1000, 10, 20, 300, 0.25, published=12, subscribed=30, dead=10)
+FIGURES = PageFigures(
+    top=[("<s&1>", 300), ("a" * 60, 2)],
+    fan_out=[(0, 0, 2), (1, 1, 4), (2, 3, 6)],
+    skew=[(0.1, 0.5), (1.0, 1.0)],
+    rates=[("2026-01-31 12:00:00", 5, 500), ("2026-01-31 13:00:00", 5, 500)],
+    links=[("r1-r2", 10, 4)],
+)
+
+
+def test_page_needs_nothing_but_itself() -> None:
+    text = page(TOTALS, FIGURES)
+    assert not re.search(r"https?:|<script|<link|@import|url\(|src=", text)
+    assert len(text) < 40_000
+
+
+def test_page_escapes_what_people_wrote() -> None:
+    text = page(TOTALS, FIGURES)
+    assert "<s&1>" not in text
+    assert "&lt;s&amp;1&gt;: 300" in text
+
+
+def test_page_leaves_out_what_was_not_given() -> None:
+    text = page(Totals(0, 0, 0, 0, 0.0), PageFigures())
+    assert "Nothing was delivered." in text
+    assert "<svg" not in text
+    assert "dead" not in text

@@ -1,0 +1,182 @@
+"""Planted bugs in advertisement-based routing: each must be found, by the word that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+import pytest
+
+from sapwood.errors import SapwoodError
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
+from sapwood.routing.effects import Effect, Send
+from sapwood.routing.inputs import DetachClient, Input, LinkUp, Receive
+from sapwood.routing.messages import (
+    Advertise,
+    ConfirmAdvertisement,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
+from sapwood.routing.propagation.advertised import Advertised
+from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
+from sapwood.routing.propagation.simple import Simple
+from sapwood.routing.protocols import protocol
+from sapwood.simulation.scenario import Scenario
+from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.swarm import Mixture, draw_scenario
+from tests.simulation.helpers import faults_found, run_with
+from tests.simulation.test_mutants import Mutant, sends
+
+PROTOCOL = "advertisement"
+SEEDS_MAX = 100
+
+
+class AdvertisedMutant(Mutant):
+    """A router that routes by advertisements and does not check itself."""
+
+    protocol_used = protocol(PROTOCOL)
+
+    def without(self, effects: list[Effect], kind: type) -> list[Effect]:
+        dropped = sends(effects, kind)
+        return [effect for effect in effects if effect not in dropped]
+
+
+class ForgetsWhatWaits(AdvertisedMutant):
+    """Subscriptions that waited are not sent when an advertisement comes."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        came = isinstance(event, Receive) and isinstance(event.message, Advertise)
+        return self.without(effects, Subscribe) if came else effects
+
+
+class ConfirmsAdvertisementsEarly(AdvertisedMutant):
+    """An advertisement is confirmed before it has travelled on."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        match event:
+            case Receive(neighbor, Advertise(key, _, sending)) if sends(effects, Advertise):
+                return [*effects, Send(neighbor, ConfirmAdvertisement(key, sending))]
+        return effects
+
+
+class KeepsWhatNobodyAdvertises(AdvertisedMutant):
+    """Subscriptions stay where an advertisement that wanted them has gone."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        went = isinstance(event, Receive) and isinstance(event.message, Unadvertise)
+        return self.without(effects, Unsubscribe) if went else effects
+
+
+class ForgetfulLink(Advertised):
+    """Does not remember what is not wanted when it comes."""
+
+    __slots__ = ()
+
+    def start(self, candidates: object) -> Change:
+        return NOTHING_TO_SAY
+
+    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+        change = super().add(key, filter)
+        if key not in self._reasons:
+            del self._candidates[key]
+        return change
+
+    def remove(self, key: str) -> Change:
+        return super().remove(key) if key in self._candidates else NOTHING_TO_SAY
+
+
+class ForgetsCandidates(AdvertisedMutant):
+    """A subscription that no advertisement intersects is dropped for good (XSiena 2.45)."""
+
+    protocol_used = replace(protocol(PROTOCOL), propagation=partial(ForgetfulLink, Simple))
+
+
+class SkipsEnforcement(AdvertisedMutant):
+    """Clients may publish whatever they like."""
+
+    def _objection(self, client: str, publication: Publication) -> str | None:
+        return None
+
+
+class EnforcesTheWrongPromises(AdvertisedMutant):
+    """What one client has advertised, all clients of the router may publish."""
+
+    def _objection(self, client: str, publication: Publication) -> str | None:
+        clients = self.advertisements.entries.by_client
+        objections = [super(EnforcesTheWrongPromises, self)._objection(one, publication)
+                      for one in clients]  # fmt: skip
+        return None if None in objections else objections[0]
+
+
+class RefusesWhatAnotherPromiseAllows(AdvertisedMutant):
+    """Every advertisement has to accept a publication, not one of them."""
+
+    def _objection(self, client: str, publication: Publication) -> str | None:
+        own = self.advertisements.own(client).values()
+        if all(entry.filter.accepts(publication.record) for entry in own):
+            return super()._objection(client, publication)
+        return "not all of the client's advertisements accept it"
+
+
+class SaysNothingOfAdvertisementsOnLinkUp(AdvertisedMutant):
+    """A neighbor that comes back is not told what is advertised on this side."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        return self.without(effects, Advertise) if isinstance(event, LinkUp) else effects
+
+
+class KeepsPromisesOfThoseWhoLeft(AdvertisedMutant):
+    """The advertisements of a client that left are not withdrawn from the overlay."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        return self.without(effects, Unadvertise) if isinstance(event, DetachClient) else effects
+
+
+class LosesAdvertisementConfirmations(AdvertisedMutant):
+    """Now and then the confirmation of an advertisement is not passed on."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        return self.without(effects, ConfirmAdvertisement) if self.handled % 4 == 0 else effects
+
+
+MUTANTS: dict[Callable[[str, int], Mutant], frozenset[str]] = {
+    ForgetsWhatWaits: frozenset({"lost", "diverged"}),
+    ConfirmsAdvertisementsEarly: frozenset({"lost"}),
+    KeepsWhatNobodyAdvertises: frozenset({"strayed", "leaked"}),
+    ForgetsCandidates: frozenset({"lost"}),
+    SkipsEnforcement: frozenset({"admitted"}),
+    EnforcesTheWrongPromises: frozenset({"admitted"}),
+    RefusesWhatAnotherPromiseAllows: frozenset({"rebuffed"}),
+    SaysNothingOfAdvertisementsOnLinkUp: frozenset({"lost"}),
+    KeepsPromisesOfThoseWhoLeft: frozenset({"strayed", "leaked"}),
+    LosesAdvertisementConfirmations: frozenset({"stuck"}),
+}
+"""Each defect, and the words of which at least one must be said of it."""
+
+
+def scenarios() -> Iterator[Scenario]:
+    return (draw_scenario(seed, Mixture(advertisements=True)) for seed in range(SEEDS_MAX))
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_the_oracle_finds_a_planted_bug(mutant: Callable[[str, int], Mutant]) -> None:
+    wanted = MUTANTS[mutant]
+    for scenario in scenarios():
+        try:
+            trial = run_with(scenario, mutant, PROTOCOL)
+            found = faults_found(trial, router_maker(PROTOCOL))
+        except SapwoodError:
+            continue  # found as well, but by somebody else
+        if wanted & found.keys():
+            return
+    pytest.fail(f"{mutant} was not found by any of {sorted(wanted)}")
+
+
+def test_a_mutant_without_a_defect_is_found_right() -> None:
+    for scenario in islice(scenarios(), 10):
+        trial = run_with(scenario, AdvertisedMutant, PROTOCOL)
+        assert faults_found(trial, router_maker(PROTOCOL)) == {}

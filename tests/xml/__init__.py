@@ -1,0 +1,1 @@
+# noqa: A005 - tests of the room of that name

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sapwood.matching.columnar.engine import ColumnarEngine, FoldPolicy
+from sapwood.matching.columnar.engine import ColumnarEngine
+from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.index import Index
 
 EAGER: Final = FoldPolicy(
-    smallest=4, tail_matched_max=0, tail_max=16, fold_cost=0, conjunction_cost=0
+    smallest=4, tail_max=0, written_max=16, joined_max=1024, fold_cost=0, conjunction_cost=0
 )
 """Folds at every match, so that even one filter is matched in a segment."""
 
 MIXED: Final = FoldPolicy(
-    smallest=8, tail_matched_max=5, tail_max=16, fold_cost=20, conjunction_cost=1
+    smallest=8, tail_max=5, written_max=16, joined_max=32, fold_cost=20, conjunction_cost=1
 )
 """Leaves some filters in the tail and makes several segments of few."""
 

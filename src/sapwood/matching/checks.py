@@ -101,6 +101,9 @@ def check_changes(make_index: MakeIndex, seed: int, *, steps: int = 150) -> None
             model.add(name, sampler.filter_text())
         if step % 5 == 0 or sampler.chance(0.1):
             model.check([sampler.record() for _ in range(4)])
+    model.index.fold()
+    model.index.validate()
+    model.check([sampler.record() for _ in range(4)])
     for name in sorted(model.trees):
         model.remove(name)
     model.check([sampler.record(), {}])
@@ -209,6 +212,11 @@ class _Model:
             self.index.match_any(record),
             bool(wanted),
             f"{self.title}: match_any of {dict(record)!r}, which matches {wanted}",
+        )
+        _expect(
+            self.index.match_count(record),
+            len(wanted),
+            f"{self.title}: match_count of {dict(record)!r}, which matches {wanted}",
         )
 
     def _expected(self, record: Record) -> list[str]:

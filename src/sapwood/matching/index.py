@@ -119,6 +119,10 @@ class Index:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
         return self._engine.match_any(_record(publication))
 
+    def match_count(self, publication: Matchable) -> int:
+        """How many filters accept the publication; looks up no id. Errors as `match`."""
+        return self._engine.match_count(_record(publication))
+
     def match_many(self, publications: Iterable[Matchable]) -> list[list[str]]:
         """`match` for each publication; faster for many at once."""
         records = [_record(publication) for publication in publications]
@@ -135,6 +139,15 @@ class Index:
         they may be nested or hold what no record may.
         """
         return self._engine.match_slots(records)
+
+    def fold(self) -> None:
+        """Do what the engine has put off so that matching is as fast as it can be.
+
+        Additions and matches only do as much of it as lets nobody wait for long. Call this after
+        many additions, or from time to time; it takes some microseconds for each filter, and may
+        run in one thread of its own beside any other use of the index.
+        """
+        self._engine.fold()
 
     def save(self, path: PathName) -> None:
         """Write the index into a folder of `.npy` and JSON files that takes the place of `path`.

@@ -12,6 +12,10 @@ from typing import Final
 from sapwood.model.numbers import Number
 
 _EXACT: Final = 1 << 53
+EXACT_MIN: Final = -_EXACT
+EXACT_MAX: Final = _EXACT
+"""Between these every integer is a float."""
+
 _REMAINDER_MAX: Final = (1 << 15) - 1
 
 

@@ -37,7 +37,7 @@ class Engine(Protocol):
     The caller keeps the slots right: `add` only with a free slot, `remove` only with a taken one.
     Records are flat views (`sapwood.model.publication.flatten`) and hold no NaN.
 
-    Any number of threads may call the three `match` methods at the same time; `add`, `remove`,
+    Any number of threads may call the `match` methods at the same time; `add`, `remove`,
     `save` and `load` need the engine for themselves.
     """
 
@@ -56,8 +56,17 @@ class Engine(Protocol):
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; may stop at the first."""
 
+    def match_count(self, record: Record) -> int:
+        """How many filters accept `record`."""
+
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records at once: the fast path."""
+
+    def fold(self) -> None:
+        """Put off work that makes matching faster no longer.
+
+        May run in one thread beside any other use; does nothing where nothing was put off.
+        """
 
     def save(self, folder: Path) -> None:
         """Write what `load` wants to find into the existing, empty `folder`."""

@@ -67,9 +67,16 @@ class ReferenceEngine:
         """Whether any filter accepts `record`."""
         return any(holds(tree, record) for tree in self._trees.values())
 
+    def match_count(self, record: Record) -> int:
+        """How many filters accept `record`."""
+        return len(self.match(record))
+
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records, one after the other."""
         return batch_of(self.match(record) for record in records)
+
+    def fold(self) -> None:
+        """Nothing is ever put off."""
 
     def save(self, folder: Path) -> None:
         """Nothing to write: the filters say it all."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sapwood import parse_filter
+from sapwood.matching.columnar.batch import Encoder, Found
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter
 from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.kernels import plain
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
 
 
 class Made(NamedTuple):
@@ -25,7 +29,19 @@ class Made(NamedTuple):
     conjunctions: list[Conjunction]
 
     def segment(self) -> Segment:
-        return build(self.rows, len(self.attributes))
+        return build(self.rows, len(self.attributes), plain)
+
+    def found(
+        self, kernels: ModuleType, segment: Segment, records: Sequence[Record], limit: int = 1 << 62
+    ) -> Found:
+        """What a kernel finds in a segment of these rows."""
+        batch = Encoder(self.attributes).batch(records)
+        cells = np.zeros(max(1, len(self.attributes)), np.uint32)
+        told = kernels.match_batch(
+            segment.image, segment.marks, batch.words, batch.texts, cells, limit
+        )
+        assert not cells.any()
+        return Found.of(told, len(records))
 
 
 def made(filters: Sequence[Filter | str]) -> Made:
@@ -33,15 +49,9 @@ def made(filters: Sequence[Filter | str]) -> Made:
     parsed = [parse_filter(f) if isinstance(f, str) else f for f in filters]
     attributes: dict[str, int] = {}
     probes = Probes()
-    for wanted in parsed:
-        for conjunction in wanted.conjunctions:
-            for name, constraint in conjunction.constraints:
-                attributes.setdefault(name, len(attributes))
-                for pattern in (*constraint.strings.required, *constraint.strings.forbidden):
-                    probes.add(name, pattern)
     writer = RowWriter(attributes, probes)
     for slot, wanted in enumerate(parsed):
-        writer.add(slot, wanted.conjunctions)
+        writer.add(slot, wanted)
     conjunctions = [c for wanted in parsed for c in wanted.conjunctions]
     return Made(writer.rows(), attributes, probes, conjunctions)
 

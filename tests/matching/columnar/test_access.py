@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar import access
-from sapwood.matching.columnar.access import KEY_MAX, Choice, Entries, Kind, Shape, Tables
+from sapwood.matching.columnar.access import Choice, Entries, Kind, Shape, Tables
+from sapwood.matching.columnar.columns import KEY_MAX
 from sapwood.matching.columnar.ranking import Ranked, rank
 from sapwood.model.filter import Filter
 from tests.matching.columnar.made import Made, made
@@ -18,7 +19,7 @@ from tests.strategies import filters
 def chosen(whole: Made) -> tuple[Ranked, Shape, Choice]:
     ranked = rank(whole.rows, len(whole.attributes))
     shapes = access.shape(whole.rows, ranked, len(whole.attributes))
-    return ranked, shapes, access.choose(shapes, len(whole.rows.slot))
+    return ranked, shapes, access.choose(whole.rows, shapes)
 
 
 def clustered(whole: Made) -> tuple[Tables, Entries]:
@@ -38,9 +39,9 @@ def clustered(whole: Made) -> tuple[Tables, Entries]:
         ("a < 5", Kind.UP_TO, True),
         ("a <= 'x'", Kind.UP_TO, True),
         ("a < 1 or a = 2", Kind.UP_TO, False),
-        ("a between 1 and 5", Kind.LEVELS, False),
+        ("a between 1 and 5", Kind.BAND, False),
         ("a in (true, false)", Kind.UP_TO, True),
-        ("a like 'x%'", Kind.LEVELS, False),
+        ("a like 'x%'", Kind.BAND, False),
         ("a like '%x%'", Kind.FROM, True),
         ("a is null", Kind.SCAN, False),
         ("a is null or a = 5", Kind.SCAN, False),
@@ -121,24 +122,35 @@ def test_very_large_set_is_looked_up_as_a_range() -> None:
     whole = made([f"a in ({listed(1024)})", f"a in ({listed(1025)})", "a > -5 and a < 99999"])
     _, _, choice = chosen(whole)
     _, entries = clustered(whole)
-    assert choice.kind.tolist()[:2] == [Kind.POINTS, Kind.LEVELS]
+    assert choice.kind.tolist()[:2] == [Kind.POINTS, Kind.BAND]
     assert not choice.is_exact[1]
     assert np.bincount(entries.conjunction).tolist()[0] == 1024
-    assert np.bincount(entries.conjunction).tolist()[1] <= 3
+    assert np.bincount(entries.conjunction).tolist()[1] == 1
 
 
 @settings(deadline=None)
-@given(ends=st.lists(st.tuples(st.integers(0, 300), st.integers(1, 60)), min_size=1, max_size=60))
-def test_range_lies_in_every_bucket_it_touches_and_in_few(ends: list[tuple[int, int]]) -> None:
+@given(ends=st.lists(st.tuples(st.integers(0, 300), st.integers(1, 60)), min_size=1, max_size=99))
+def test_range_lies_in_one_cluster_where_every_cell_that_it_holds_reaches_it(
+    ends: list[tuple[int, int]],
+) -> None:
     whole = made([f"a between {low} and {low + width}" for low, width in ends])
     _, shapes, _ = chosen(whole)
     tables, entries = clustered(whole)
-    for at in range(len(ends)):
-        found = set(entries.cluster[entries.conjunction == at].tolist())
-        assert 1 <= len(found) <= 3
-        for cell in range(int(shapes.low[at]), int(shapes.high[at]) + 1):
-            reached = tables.levels.base + (cell >> tables.levels.shift)
-            assert len(found & set(reached.tolist())) == 1
+    assert sorted(entries.conjunction.tolist()) == list(range(len(ends)))
+    reach = tables.ordered.reach[entries.cluster]
+    low, high = shapes.low[entries.conjunction], shapes.high[entries.conjunction]
+    assert entries.key.tolist() == low.tolist()
+    assert np.all(high - low <= reach)
+
+
+def test_ranges_of_other_widths_lie_apart_where_they_are_many() -> None:
+    narrow = [f"a between {low} and {low + 1}" for low in range(0, 400, 4)]
+    wide = [f"a between {low} and {low + 200}" for low in range(0, 200, 2)]
+    tables, entries = clustered(made([*narrow, *wide, "a between 0 and 30"]))
+    sizes = np.bincount(entries.cluster).tolist()
+    assert sorted(sizes) == [1, *sorted(sizes)[1:]] or min(sizes) >= 32
+    assert len(tables.ordered.reach) >= 2
+    assert tables.ordered.reach.min() * 8 < tables.ordered.reach.max()
 
 
 @settings(deadline=None)

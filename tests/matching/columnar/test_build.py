@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.access import KEY_MAX
+from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.restoring import filter_of
+from sapwood.matching.columnar.rows import RowWriter
+from sapwood.matching.kernels import plain
 from sapwood.model.filter import Filter
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters
@@ -19,42 +24,56 @@ def test_built_segment_is_consistent_and_can_be_built_again(wanted: list[Filter]
     whole = made(wanted)
     segment = whole.segment()
     segment.validate()
-    again = build(segment.rows(), len(whole.attributes))
+    again = build(segment.rows(), len(whole.attributes), plain)
     again.validate()
     assert shown(again.rows()) == shown(whole.rows)
 
 
 def test_conjunctions_are_numbered_in_the_order_of_their_clusters() -> None:
-    texts = [f"a = {number % 7} and b > {number}" for number in range(40)]
-    segment = made(texts).segment()
-    first = np.unique(segment.columns.entry_conjunction, return_index=True)[1]
+    texts = [f"a in (1, {number % 7}) and b > {number}" for number in range(40)]
+    columns = made(texts).segment().columns
+    first = np.unique(columns.entry_conjunction, return_index=True)[1]
     assert np.all(np.diff(first) > 0)
 
 
-def test_entries_of_a_cluster_are_sorted_by_what_they_evaluate_first() -> None:
-    texts = [f"a = 1 and {'bc'[number % 2]} > {number * 37 % 40}" for number in range(40)]
-    others = [f"{name} > {number}" for name in "bc" for number in range(40, 80)]
-    others += [f"a = {number}" for number in range(400)]
-    columns = made([*texts, *others]).segment().columns
-    cluster = columns.points[0] + 2 + np.searchsorted(columns.numbers[:400], 1)
-    entries = slice(*columns.cluster_start[cluster : cluster + 2].tolist())
-    order = np.lexsort((columns.entry_low[entries], columns.entry_attribute[entries]))
-    assert len(order) >= 40
-    assert np.all(np.diff(order) == 1)
+def test_entries_of_an_ordered_cluster_are_sorted_by_key() -> None:
+    texts = [f"a > {number * 37 % 40}" for number in range(40)]
+    columns = made([*texts, "a < 5", "a = 3"]).segment().columns
+    for cluster in range(len(columns.ordered_reach)):
+        first, last = columns.cluster_start[cluster : cluster + 2].tolist()
+        assert np.all(np.diff(columns.entry_key[first:last].astype(np.int64)) >= 0)
+    assert len(columns.entry_key) == 41
 
 
-def test_entry_without_anything_to_evaluate_accepts_every_cell() -> None:
-    columns = made(["a = 1", "true"]).segment().columns
-    assert columns.entry_span.tolist() == [KEY_MAX, KEY_MAX]
-    assert columns.rest_start.tolist() == columns.rest_stop.tolist()
+def test_entries_are_left_out_where_each_conjunction_has_one() -> None:
+    assert len(made(["a = 1", "a > 2"]).segment().columns.entry_conjunction) == 0
+    assert len(made(["a = 1", "a in (2, 3)"]).segment().columns.entry_conjunction) == 3
 
 
-def test_entry_settles_a_constraint_of_one_run_and_leaves_others_to_the_rest() -> None:
-    columns = made(["a = 1 and b > 2", "a = 1 and b <> 2"]).segment().columns
-    rest = dict(
-        zip(columns.slot.tolist(), (columns.rest_stop - columns.rest_start).tolist(), strict=True)
-    )
-    assert rest == {0: 0, 1: 1}
+def test_numbers_take_32_bits_where_these_hold_them_exactly() -> None:
+    columns = made([f"a = 1 and b = 0.1 and c = {2**53 + 1} and d = 0.5"]).segment().columns
+    assert columns.singles.tolist() == [1.0, 0.5]
+    assert columns.numbers.tolist() == [0.1, 2.0**53]
+    assert columns.remainders.tolist() == [0, 1]
+    assert len(made(["a = 0.1"]).segment().columns.remainders) == 0
+
+
+@pytest.mark.parametrize(("others", "bits"), [(0, 8), (255, 8), (256, 16), (65_536, 32)])
+def test_numbers_of_attributes_take_as_many_bits_as_they_need(others: int, bits: int) -> None:
+    writer = RowWriter({f"x{number}": number for number in range(others)}, Probes())
+    wanted = [parse_filter("a > 1 and b > 2 and c between 3 and 4 and d = 'x' and e = 5")]
+    wanted.append(parse_filter("x0 = 1 and a < 5") if others else parse_filter("a = 7"))
+    for slot, each in enumerate(wanted):
+        writer.add(slot, each)
+    names = {**{f"x{number}": number for number in range(others)}}
+    names |= {name: others + at for at, name in enumerate("abcde")}
+    rows = writer.rows()
+    segment = build(rows, len(names), plain)
+    segment.validate()
+    assert segment.columns.attribute_bits.tolist() == [bits if others != 255 else 16]
+    assert shown(segment.rows()) == shown(rows)
+    for slot, each in enumerate(wanted):
+        assert filter_of(segment, slot, list(names), Probes()) == each
 
 
 def test_segment_of_nothing_can_be_built() -> None:

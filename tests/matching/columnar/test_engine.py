@@ -4,17 +4,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.matching.columnar.engine import ColumnarEngine, FoldPolicy
+from sapwood.matching.columnar.build import FillTask
+from sapwood.matching.columnar.columns import U64
+from sapwood.matching.columnar.engine import ColumnarEngine
+from sapwood.matching.columnar.folding import FoldPolicy
+from sapwood.matching.kernels import plain
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING
 from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
 from tests.matching.variants import EAGER
+from tests.strategies import filters, records
 
 
 def sizes(engine: ColumnarEngine) -> list[int]:
@@ -45,25 +54,33 @@ def test_tail_is_folded_when_trying_it_has_cost_as_much() -> None:
 
 
 def test_long_tail_is_folded_at_the_first_match() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_matched_max=20))
+    engine = ColumnarEngine(FoldPolicy(tail_max=20))
     fill(engine, 0, 21)
     assert sizes(engine) == []
     assert engine.match_any({"a": 3})
     assert sizes(engine) == [21]
 
 
-def test_full_tail_becomes_a_segment_without_a_match() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=8))
-    fill(engine, 0, 20)
+def test_full_tail_is_written_and_becomes_a_segment_without_a_match() -> None:
+    engine = ColumnarEngine(FoldPolicy(tail_max=3, written_max=8, joined_max=8))
+    fill(engine, 0, 21)
     assert sizes(engine) == [8, 8]
-    assert len(engine._state.tail) == 4
+    assert len(engine._state.written) == 4
+    assert len(engine._state.tail) == 1
 
 
-def test_segments_of_full_tails_are_joined_at_the_first_match() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=8, smallest=4))
-    fill(engine, 0, 20)
+def test_segments_of_full_tails_are_joined_up_to_the_bound_and_by_fold_beyond() -> None:
+    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=24, smallest=4))
+    fill(engine, 0, 40)
+    assert max(sizes(engine)) <= 24
+    assert len(sizes(engine)) > 1
     assert engine.match({"a": 19}) == [19]
-    assert sizes(engine) == [20]
+    assert len(sizes(engine)) > 1
+    engine.fold()
+    assert sizes(engine) == [40]
+    assert [engine.match({"a": number}) for number in range(41)] == [[at] for at in range(40)] + [
+        []
+    ]
 
 
 def test_segments_have_sizes_of_different_powers_of_two() -> None:
@@ -74,6 +91,107 @@ def test_segments_have_sizes_of_different_powers_of_two() -> None:
         classes = [max(size, EAGER.smallest).bit_length() for size in sizes(engine)]
         assert classes == sorted(set(classes), reverse=True)
     assert len(sizes(engine)) > 1
+
+
+def test_fold_does_nothing_where_there_is_nothing_to_do() -> None:
+    engine = ColumnarEngine(EAGER)
+    engine.fold()
+    assert sizes(engine) == []
+    fill(engine, 0, 4)
+    engine.fold()
+    (part,) = engine._state.parts
+    engine.fold()
+    assert engine._state.parts == (part,)
+    engine.remove(2)
+    engine.fold()
+    assert sizes(engine) == [3]
+    assert engine._state.parts[0].segment.dead == 0
+    for slot in (0, 1, 3):
+        engine.remove(slot)
+    engine.fold()
+    assert sizes(engine) == []
+
+
+def test_filter_gives_back_what_was_added_wherever_it_is() -> None:
+    texts = (
+        "a = 1 and b like '%x%' and b not like 'y%z'",
+        f"a > {2**53 + 1} or a < -0.5 and c is null",
+        f"a > {2**63 - 1} and b = ''",
+        "a in (1, 'x', true) or not b",
+        "exists a and (b <> 5 or b = 'q')",
+        "a is null or a between 1 and 2.5 or a > 'k'",
+        "false",
+        "true",
+    )
+    for policy in (FoldPolicy(), FoldPolicy(tail_max=2), EAGER):
+        engine = ColumnarEngine(policy)
+        for slot, text in enumerate(texts):
+            engine.add(slot, parse_filter(text))
+        for folded in (False, True):
+            assert [str(engine.filter(slot)) for slot in range(len(texts))] == [
+                str(parse_filter(text)) for text in texts
+            ]
+            if not folded:
+                engine.fold()
+            engine.validate()
+
+
+class Interrupting:
+    """Kernels that let something happen while `fold` builds, as another thread would."""
+
+    def __init__(self, engine: ColumnarEngine, happens: Callable[[], None]) -> None:
+        self.happens: Callable[[], None] | None = happens
+        self.match_batch = plain.match_batch
+        self.engine = engine
+        engine._loaded_kernels = self
+
+    def fill_rows(self, task: FillTask, rows: U64) -> None:
+        plain.fill_rows(task, rows)
+        if self.engine._lock.locked():
+            return  # a small segment, which nothing can interrupt
+        happens, self.happens = self.happens, None
+        if happens is not None:
+            happens()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    wanted=st.lists(filters(), min_size=2, max_size=24),
+    changes=st.lists(st.tuples(st.integers(0, 23), filters()), max_size=24),
+    asked=st.lists(records(), min_size=1, max_size=4),
+)
+def test_additions_removals_and_matches_during_a_fold_are_kept(
+    wanted: list[Filter], changes: list[tuple[int, Filter]], asked: list[Record]
+) -> None:
+    engine = ColumnarEngine(
+        FoldPolicy(tail_max=1, written_max=4, joined_max=8, smallest=2, fold_cost=2),
+        kernels="plain",
+    )
+    held = dict(enumerate(wanted))
+    for slot, each in held.items():
+        engine.add(slot, each)
+    engine.match({})
+
+    def change() -> None:
+        for slot, each in changes:
+            if held.pop(slot, None) is not None:
+                engine.remove(slot)
+            else:
+                held[slot] = each
+                engine.add(slot, each)
+            engine.fold()  # is under way already
+            assert engine.match({"a": 1}) == sorted(
+                s for s, f in held.items() if f.accepts({"a": 1})
+            )
+
+    interrupting = Interrupting(engine, change)
+    engine.fold()
+    if interrupting.happens is not None:
+        change()
+    engine.validate()
+    for record in asked:
+        assert engine.match(record) == sorted(s for s, f in held.items() if f.accepts(record))
+    assert [engine.filter(slot) for slot in held] == list(held.values())
 
 
 def test_segment_is_rebuilt_when_more_than_half_is_removed() -> None:
@@ -138,7 +256,7 @@ def test_slots_may_be_far_apart() -> None:
 
 
 def test_attributes_that_come_later_are_unknown_to_older_segments() -> None:
-    engine = ColumnarEngine(FoldPolicy(smallest=1, tail_matched_max=0))
+    engine = ColumnarEngine(FoldPolicy(smallest=1, tail_max=0))
     for slot in range(4):
         engine.add(slot, parse_filter("a = 1"))
     engine.match({})
@@ -171,7 +289,7 @@ def test_sets_of_any_size_are_matched_exactly() -> None:
 
 
 def test_saving_makes_one_segment(tmp_path: Path) -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=8))
+    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
     fill(engine, 0, 20)
     engine.save(tmp_path)
     assert sizes(engine) == [20]
@@ -183,7 +301,12 @@ def test_saving_makes_one_segment(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("attributes", {}), ("attributes", [1]), ("probes", [["a"]]), ("probes", "x")],
+    [
+        ("attributes", {}),
+        ("attributes", [1]),
+        ("probes", [["a"]]),
+        ("probes", "x"),
+    ],
 )
 def test_damaged_names_are_told(tmp_path: Path, name: str, content: object) -> None:
     engine = ColumnarEngine()

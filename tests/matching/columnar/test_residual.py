@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.matching.columnar.batch import encode
 from sapwood.matching.columnar.residual import Probes, settle
 from sapwood.matching.kernels import plain
 from sapwood.model.patterns import Pattern
@@ -15,7 +14,7 @@ from tests.matching.columnar.made import made
 def test_probes_are_numbered_once() -> None:
     probes = Probes()
     for attribute, text in (("a", "%x%"), ("b", "%x%"), ("a", "%x%"), ("a", "_%")):
-        probes.add(attribute, Pattern.parse(text))
+        probes.number(attribute, Pattern.parse(text))
     assert len(probes) == 3
     assert probes.number("b", Pattern.parse("%x%")) == 1
 
@@ -24,7 +23,7 @@ def test_probes_are_restored_from_their_texts() -> None:
     probes = Probes()
     patterns = [Pattern.parse(r"%\%\_\\_%", "\\"), Pattern.parse("a%b"), Pattern.parse("%!%", "!")]
     for pattern in patterns:
-        probes.add("a", pattern)
+        probes.number("a", pattern)
     again = Probes()
     again.restore(list(probes.texts()))
     assert [again.number("a", pattern) for pattern in patterns] == [0, 1, 2]
@@ -34,12 +33,11 @@ def passing(texts: list[str], records: list[Record]) -> list[tuple[int, int]]:
     """Pairs of record and slot that pass, of those that the cells leave in doubt."""
     whole = made(texts)
     segment = whole.segment()
-    batch = encode(records, whole.attributes)
-    found = plain.match_batch(segment.columns, segment.marks, batch, 1 << 62)
+    found = whole.found(plain, segment, records)
     assert len(found.slots) == 0
     passes = settle(found, segment.annex, whole.probes, records)
     record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))[passes]
-    slots = segment.columns.slot[found.doubts[passes]]
+    slots = segment.slots_of(found.doubts[passes])
     return sorted(zip(record.tolist(), slots.tolist(), strict=True))
 
 

@@ -26,8 +26,8 @@ def test_rows_keep_constants_once_a_use() -> None:
 
 def test_conjunction_that_accepts_nothing_is_left_out() -> None:
     writer = RowWriter({"a": 0, "b": 1}, Probes())
-    writer.add(0, [Conjunction((("a", equal_to(1)), ("b", NOTHING)))])
-    writer.add(1, [Conjunction((("a", equal_to(2)),))])
+    writer.add(0, Filter((Conjunction((("a", equal_to(1)), ("b", NOTHING))),)))
+    writer.add(1, Filter((Conjunction((("a", equal_to(2)),)),)))
     rows = writer.rows()
     assert rows.slot.tolist() == [1]
     assert rows.numbers.tolist() == [2]
@@ -46,7 +46,7 @@ def test_joined_parts_are_the_whole(wanted: list[Filter], cut: int) -> None:
     whole = made(wanted)
     writers = [RowWriter(whole.attributes, whole.probes) for _ in range(3)]
     for slot, one in enumerate(wanted):
-        writers[0 if slot < cut else 2].add(slot, one.conjunctions)
+        writers[0 if slot < cut else 2].add(slot, one)
     assert shown(joined([writer.rows() for writer in writers])) == shown(whole.rows)
 
 
@@ -59,7 +59,7 @@ def test_kept_rows_are_those_of_the_mask(wanted: list[Filter], data: st.DataObje
     writer = RowWriter(whole.attributes, whole.probes)
     for number, conjunction in enumerate(whole.conjunctions):
         if mask[number]:
-            writer.add(int(whole.rows.slot[number]), [conjunction])
+            writer.add(int(whole.rows.slot[number]), Filter((conjunction,)))
     assert shown(kept(whole.rows, mask)) == shown(writer.rows())
 
 
@@ -75,3 +75,9 @@ def test_selection_lists_the_members_of_groups() -> None:
 def test_equal_filters_make_equal_rows() -> None:
     one, other = parse_filter("a > 1 and not (b <> 2)"), parse_filter("b = 2 and a > 1")
     assert shown(made([one]).rows) == shown(made([other]).rows)
+
+
+def test_new_attributes_are_numbered_as_they_are_written() -> None:
+    numbers = {"z": 0}
+    RowWriter(numbers, Probes()).add(0, parse_filter("b = 1 and a = 1 and z = 1"))
+    assert numbers == {"z": 0, "a": 1, "b": 2}

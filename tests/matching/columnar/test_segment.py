@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.matching.columnar.segment import CHECKED, DEAD, SHARED, Segment
+from sapwood.matching.columnar.columns import CHECKED, DEAD, SHARED, columns_of
+from sapwood.matching.columnar.segment import Annex, Segment
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from tests.matching.columnar.made import made, shown
@@ -39,7 +40,8 @@ def test_rows_come_back_without_what_was_removed(wanted: list[Filter], removed: 
 def test_marks_tell_checked_and_shared_conjunctions() -> None:
     segment = made(["a = 1", "a = 2 or b = 2", "a like '%x%'"]).segment()
     marks = dict.fromkeys(range(3), 0)
-    for slot, mark in zip(segment.columns.slot.tolist(), segment.marks.tolist(), strict=True):
+    slots = segment.slots_of(np.arange(4)).tolist()
+    for slot, mark in zip(slots, segment.marks.tolist(), strict=True):
         marks[slot] |= mark
     assert marks == {0: 0, 1: SHARED, 2: CHECKED}
     segment.remove(1)
@@ -73,27 +75,72 @@ def test_loading_from_an_empty_folder_is_refused(tmp_path: Path) -> None:
 
 
 def damaged(segment: Segment, field: str) -> Segment:
-    array = getattr(segment.columns, field).copy()
-    array[-1] += 1
-    return Segment(segment.columns._replace(**{field: array}), segment.annex, segment.marks)
+    """The segment with the last element of a column one larger."""
+    image = segment.image.copy()
+    getattr(columns_of(image), field)[-1] += 1
+    return Segment(image, segment.annex, segment.marks)
 
 
-@pytest.mark.parametrize("field", ["cluster_start", "run_start", "constraint_start"])
+@pytest.mark.parametrize("field", ["cluster_start", "several_start", "block_start", "plan_start"])
 def test_validate_finds_groups_that_do_not_fit(field: str) -> None:
-    with pytest.raises(InvariantError, match="partition"):
+    with pytest.raises(InvariantError, match=r"partition|no cluster|differ in length"):
         damaged(made(TEXTS).segment(), field).validate()
 
 
 def test_validate_finds_a_lost_conjunction() -> None:
+    segment = made(["a = 1", "a in (2, 3)"]).segment()
     with pytest.raises(InvariantError, match="no cluster"):
-        damaged(made(TEXTS).segment(), "entry_conjunction").validate()
+        damaged(segment, "entry_conjunction").validate()
 
 
-def test_validate_finds_slots_out_of_order() -> None:
+def test_validate_finds_an_image_with_something_behind_it() -> None:
     segment = made(TEXTS).segment()
-    slots = segment.columns.slot[::-1] * 2
-    with pytest.raises(InvariantError, match="sorted by slot"):
-        Segment(segment.columns._replace(slot=slots), segment.annex, segment.marks).validate()
+    longer = Segment(np.append(segment.image, np.uint64(0)), segment.annex, segment.marks)
+    with pytest.raises(InvariantError, match="fill its image"):
+        longer.validate()
+
+
+def test_validate_finds_slots_and_checks_out_of_order() -> None:
+    segment = made([*TEXTS, "a like '%y%' and b like '%z%'"]).segment()
+    annex = segment.annex
+    for changed, message in (
+        (annex._replace(by_slot=annex.by_slot[::-1]), "sorted by slot"),
+        (annex._replace(check_owner=annex.check_owner[::-1]), "sorted by conjunction"),
+    ):
+        with pytest.raises(InvariantError, match=message):
+            Segment(segment.image, changed, segment.marks).validate()
+
+
+@pytest.mark.parametrize("name", ["image", "marks", *Annex._fields])
+def test_foreign_and_shortened_arrays_are_refused(tmp_path: Path, name: str) -> None:
+    made(TEXTS).segment().save(Folder(tmp_path))
+    array = np.load(tmp_path / f"{name}.npy")
+    for other in (array[:-1], array.astype(np.float32), array.reshape(1, -1), array[:0]):
+        if name == "check_owner" and not len(other):
+            continue
+        np.save(tmp_path / f"{name}.npy", other)
+        with pytest.raises(FileFormatError, match=r"check_\w+\.npy|" + name):
+            Segment.load(Folder(tmp_path))
+    np.save(tmp_path / f"{name}.npy", array)
+    Segment.load(Folder(tmp_path)).validate()
+
+
+@pytest.mark.parametrize("name", ["image", "marks"])
+def test_truncated_files_are_refused(tmp_path: Path, name: str) -> None:
+    made(TEXTS).segment().save(Folder(tmp_path))
+    path = tmp_path / f"{name}.npy"
+    whole = path.read_bytes()
+    for size in (len(whole) - 1, len(whole) // 2, 60, 0):
+        path.write_bytes(whole[:size])
+        with pytest.raises(FileFormatError, match=name):
+            Segment.load(Folder(tmp_path))
+
+
+def test_image_with_a_column_that_ends_elsewhere_is_refused(tmp_path: Path) -> None:
+    segment = made(TEXTS).segment()
+    damaged(segment, "block_start").save(Folder(tmp_path))
+    with pytest.raises(FileFormatError, match="do not fit together"):
+        Segment.load(Folder(tmp_path))
 
 
 def test_validate_finds_a_wrong_count_of_the_dead() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from random import Random
+from types import ModuleType
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import Found, encode
+from sapwood.matching.columnar.batch import Encoder, Found
+from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.segment import Segment
-from sapwood.matching.kernels import compiled, plain
+from sapwood.matching.kernels import compiled, plain, views
 from sapwood.matching.keys import number_key
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
@@ -32,8 +35,13 @@ def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
     keys = sorted({number_key(constant) for constant in constants})
     values = np.array([number for number, _ in keys])
     remainders = np.array([remainder for _, remainder in keys], np.int16)
-    found = compiled.number_cell(values, remainders, *number_key(value))
-    assert found == plain.number_cell(values, remainders, *number_key(value))
+    if not remainders.any():
+        remainders = remainders[:0]
+    for first in (0, len(keys) // 2):
+        bounds = (first, len(keys), *number_key(value))
+        found = compiled.number_cell(values, remainders, *bounds)
+        assert found == plain.number_cell(values, remainders, *bounds)
+    found = compiled.number_cell(values, remainders, 0, len(keys), *number_key(value))
     assert found % 2 == (value in constants)
 
 
@@ -45,27 +53,30 @@ def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
 )
 def test_text_cell_is_its_twins(constants: list[str], head: str, value: str) -> None:
     listed = ", ".join("'" + (head + text).replace("'", "''") + "'" for text in constants)
-    columns = made([f"a in ({listed})"]).segment().columns
+    segment = made([f"a in ({listed})"]).segment()
     data = np.frombuffer((head + value).encode(), np.uint8)
-    last = int(columns.text_start[1])
-    found = compiled.text_cell(columns, 0, last, data)
-    assert found == plain.text_cell(columns, 0, last, data)
+    last = int(segment.columns.text_start[1])
+    found = compiled.text_cell(segment.image, 0, last, data)
+    assert found == plain.text_cell(segment.image, 0, last, data)
     assert found % 2 == (value in constants)
-    assert compiled.text_cell(columns, 0, 0, data) == 0
+    assert compiled.text_cell(segment.image, 0, 0, data) == 0
 
 
 @settings(deadline=None)
 @given(wanted=st.lists(filters(), max_size=5), asked=st.lists(records(), max_size=4))
 def test_fill_cells_is_its_twins(wanted: list[Filter], asked: list[Record]) -> None:
     whole = made(wanted)
-    columns = whole.segment().columns
+    image = whole.segment().image
     names = {**whole.attributes, "a": whole.attributes.get("a", 9), "late": 10}
-    batch = encode(asked, names)
+    batch = Encoder(names).batch(asked)
+    words, letters = np.frombuffer(batch.words, np.int64), np.frombuffer(batch.texts, np.uint8)
+    at_text = at_twin = 0
     for record in range(len(asked)):
         found, twin = (np.zeros(len(whole.attributes) + 1, np.uint32) for _ in range(2))
-        compiled.fill_cells(columns, batch, record, found)
-        plain.fill_cells(columns, batch, record, twin)
+        at_text = compiled.fill_cells(image, words, letters, at_text, record, found)
+        at_twin = plain.fill_cells(image, words, letters, at_twin, record, twin)
         assert found.tolist() == twin.tolist()
+        assert at_text == at_twin or record == len(asked) - 1
 
 
 def told(found: Found, segment: Segment) -> list[tuple[list[int], list[int]]]:
@@ -92,9 +103,8 @@ def test_match_batch_is_its_twins(
     segment = whole.segment()
     for slot in removed:
         segment.remove(slot)
-    batch = encode(asked, whole.attributes)
-    found = Found(*compiled.match_batch(segment.columns, segment.marks, batch, 1 << 62))
-    twin = plain.match_batch(segment.columns, segment.marks, batch, 1 << 62)
+    found = whole.found(compiled, segment, asked)
+    twin = whole.found(plain, segment, asked)
     assert told(found, segment) == told(twin, segment)
     assert found.repeats == twin.repeats
     assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
@@ -111,22 +121,59 @@ def test_match_batch_stops_at_the_limit_like_its_twin(
 ) -> None:
     whole = made(wanted)
     segment = whole.segment()
-    batch = encode(asked, whole.attributes)
-    found = compiled.match_batch(segment.columns, segment.marks, batch, limit)
-    twin = plain.match_batch(segment.columns, segment.marks, batch, limit)
+    found = whole.found(compiled, segment, asked, limit)
+    twin = whole.found(plain, segment, asked, limit)
     assert np.diff(found.offsets).tolist() == np.diff(twin.offsets).tolist()
 
 
 @pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
-def test_match_batch_takes_many_matches_and_many_doubts(kernels: object) -> None:
+def test_match_batch_takes_many_matches_and_many_doubts(kernels: ModuleType) -> None:
     whole = made(["true"] * 300 + ["a like '%x%'"] * 300)
     segment = whole.segment()
-    batch = encode([{"a": "y"}, {}, {"a": "x"}], whole.attributes)
-    found = kernels.match_batch(  # type: ignore[attr-defined]
-        segment.columns, segment.marks, batch, 1 << 62
-    )
+    found = whole.found(kernels, segment, [{"a": "y"}, {}, {"a": "x"}])
     assert np.diff(found.offsets).tolist() == [300, 300, 300]
     assert np.diff(found.doubt_offsets).tolist() == [300, 0, 300]
+
+
+SHAPES = (
+    "a = {0} and b between {1} and {2}",
+    "a between {1} and {2} and b between {0} and {3} and c <> {1}",
+    "a in ({0}, {1}) and b > {2}",
+    "b < {1} and c is null",
+    "a > {0} and (c in ({1}, {2}) or b = {3})",
+    "a = {0} and c like '%x%'",
+)
+"""Filters of which many lie in one cluster."""
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shapes=st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3, unique=True),
+    size=st.integers(60, 400),
+    spread=st.integers(2, 40),
+    asked=st.lists(records(), max_size=2),
+)
+def test_bit_rows_leave_exactly_what_the_twin_finds(
+    seed: int, shapes: list[str], size: int, spread: int, asked: list[Record]
+) -> None:
+    random = Random(seed)
+    texts = [
+        random.choice(shapes).format(*sorted(random.randrange(spread) for _ in range(4)))
+        for _ in range(size)
+    ]
+    whole = made(texts)
+    segment = build(whole.rows, len(whole.attributes), compiled)
+    twin = whole.segment()
+    assert segment.image.tolist() == twin.image.tolist()
+    for slot in random.sample(range(size), size // 5):
+        segment.remove(slot)
+    met: list[Record] = [
+        {"a": random.randrange(spread), "b": random.randrange(spread)} for _ in range(3)
+    ]
+    met += [{**met[0], "c": "x"}, {"b": 1, "c": 2.5}, {"a": 1}]
+    found = whole.found(compiled, segment, [*met, *asked])
+    assert told(found, segment) == told(whole.found(plain, segment, [*met, *asked]), segment)
 
 
 def test_kernel_is_compiled_for_one_kind_of_segment(
@@ -138,8 +185,7 @@ def test_kernel_is_compiled_for_one_kind_of_segment(
     segment.save(folder)
     for one in (segment, Segment.load(folder), made([]).segment()):
         for asked in ([], [{"a": 1}], [{"b": "x"}, {}]):
-            batch = encode(asked, whole.attributes)
-            compiled.match_batch(one.columns, one.marks, batch, 1)
+            whole.found(compiled, one, asked, 1)
     assert len(compiled.match_batch.signatures) == 1  # type: ignore[attr-defined]
 
 
@@ -147,4 +193,4 @@ def test_compiled_does_without_a_cache_where_none_can_be_written() -> None:
     # What has no file has no place for a cache either.
     namespace: dict[str, Callable[[int], int]] = {}
     exec("def double(x):\n    return 2 * x", namespace)
-    assert compiled.compiled(namespace["double"])(21) == 42
+    assert views.compiled(namespace["double"])(21) == 42

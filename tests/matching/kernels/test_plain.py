@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.matching.columnar.batch import encode
+from sapwood.matching.columnar.batch import Encoder
 from sapwood.matching.kernels import plain
+from sapwood.model.publication import Record
 from tests.matching.columnar.made import made
 
 
@@ -16,23 +17,25 @@ from tests.matching.columnar.made import made
 )
 def test_number_cell_counts_what_is_below(number: float, remainder: int, cell: int) -> None:
     numbers, remainders = np.array([1.0, 3.0, 3.0]), np.array([0, -1, 0], np.int16)
-    assert plain.number_cell(numbers, remainders, number, remainder) == cell
+    assert plain.number_cell(numbers, remainders, 0, 3, number, remainder) == cell
 
 
 @pytest.mark.parametrize(
     ("text", "cell"), [("", 0), ("a", 1), ("a\0", 2), ("b", 2), ("bb", 3), ("c", 4)]
 )
 def test_text_cell_counts_what_is_below(text: str, cell: int) -> None:
-    columns = made(["a in ('bb', 'a')"]).segment().columns
+    image = made(["a in ('bb', 'a')"]).segment().image
     data = np.frombuffer(text.encode(), np.uint8)
-    assert plain.text_cell(columns, 0, 2, data) == cell
+    assert plain.text_cell(image, 0, 2, data) == cell
 
 
 def test_fill_cells_writes_one_cell_for_each_value() -> None:
     whole = made(["a > 5 and b = 'x' and c"])
     cells = np.zeros(3, np.uint32)
-    batch = encode([{"a": 5, "b": "y", "c": False, "d": 1}], {**whole.attributes, "d": 3})
-    plain.fill_cells(whole.segment().columns, batch, 0, cells)
+    encoder = Encoder({**whole.attributes, "d": 3})
+    batch = encoder.batch([{"a": 5, "b": "y", "c": False, "d": 1}])
+    words, letters = np.frombuffer(batch.words, np.int64), np.frombuffer(batch.texts, np.uint8)
+    assert plain.fill_cells(whole.segment().image, words, letters, 0, 0, cells) == 2
     assert cells.tolist() == [5, 8, 1]
 
 
@@ -40,12 +43,12 @@ def test_match_batch_finds_slots_doubts_and_repeats() -> None:
     whole = made(["a = 1", "a > 0 or b > 0", "a like '%x%'", "a = 2"])
     segment = whole.segment()
     segment.remove(3)
-    batch = encode([{"a": 1}, {"a": "x"}, {"a": 2}, {}], whole.attributes)
-    found = plain.match_batch(segment.columns, segment.marks, batch, 9)
+    asked: list[Record] = [{"a": 1}, {"a": "x"}, {"a": 2}, {}]
+    found = whole.found(plain, segment, asked, 9)
     assert found.offsets.tolist() == [0, 2, 2, 3, 3]
     assert sorted(found.slots.tolist()[:2]) == [0, 1]
     assert found.doubt_offsets.tolist() == [0, 0, 1, 1, 1]
-    assert segment.columns.slot[found.doubts].tolist() == [2]
+    assert segment.slots_of(found.doubts).tolist() == [2]
     assert found.repeats
-    limited = plain.match_batch(segment.columns, segment.marks, batch, 1)
+    limited = whole.found(plain, segment, asked, 1)
     assert limited.offsets.tolist() == [0, 1, 1, 2, 2]

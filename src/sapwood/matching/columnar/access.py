@@ -1,21 +1,22 @@
 """Where each conjunction is found: its access constraint and the clusters that follow from it.
 
 A conjunction is looked up through one of its constraints only, the one that the fewest records are
-expected to satisfy. All conjunctions that one lookup finds form a *cluster*; there are four kinds:
+expected to satisfy. All conjunctions that one lookup finds form a *cluster*; there are three kinds:
 
 * `points`: one cluster for each single value. A constraint of finitely many values lies in the
   cluster of each, unless they are very many. The lookup is exact.
-* `ordered`: all one-sided ranges of an attribute with the same open side, sorted by the other
-  side. What a value satisfies is the beginning of the cluster. The lookup is exact for one run.
-* `levels`: ranges with two sides. The line is divided into buckets of 2, 4, 8, ... cells; a range
-  lies in the two or three buckets it touches at the level that fits its width. About every
-  second conjunction in a bucket is satisfied, so the access constraint is evaluated again.
+* `ordered`: ranges of an attribute, sorted by one end. One-sided ranges with the same open side are
+  one cluster; what a value satisfies is its beginning, and the lookup is exact for one run. Ranges
+  with two sides are sorted by the lower one, and those of about the same width are one cluster:
+  what a value may satisfy begins no more than the greatest width below it. About every second of
+  these is satisfied (all, if all are equally wide), so the constraint is evaluated again.
 * `scan`: conjunctions without any constraint that needs a present value. They are candidates for
   every record.
 
 How many records satisfy a constraint is estimated from the filters themselves, on the assumption
-that people ask for what is published: the share of a value among all values asked for on the
-attribute, and the share of the line's constants that a range holds.
+that people ask for what is published (the share of a value among all values asked for on the
+attribute, and the share of the line's constants that a range holds), and from records that were
+matched (`sampling`), as far as there are any.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.matching.columnar.columns import KEY_MAX
 from sapwood.matching.columnar.line import FALSE_CELL, NUMBERS_CELL
 from sapwood.matching.columnar.ranking import Lines, Ranked
 from sapwood.matching.columnar.rows import Ints, Rows, selection
+from sapwood.matching.columnar.sampling import Sampled
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -39,20 +42,18 @@ _CHANCE_MAX: Final = 0.9
 _UNSEEN_POINTS: Final = 10.0
 """Added to the count of values asked for, so that one lone filter does not look like certainty."""
 
-_BUCKET_LOSS: Final = 2.0
-"""Candidates in a bucket for each one that satisfies the access constraint (two or three copies of
-a range one to two buckets wide)."""
+_ASSUMED_RECORDS: Final = 16.0
+"""Sampled records that weigh as much as what the filters alone make likely."""
 
-_BUCKET_RANGES: Final = 8
-"""Ranges that begin in the smallest bucket, on average; smaller ones would be mostly empty."""
-
+_BAND_LOSS: Final = 1.5
+"""Candidates in a cluster of two-sided ranges for each one that satisfies the access constraint."""
 
 _POINTS_MAX: Final = 1024
-"""Values of a finite set that get an entry each, 16 bytes; a larger set is looked up as the range
+"""Values of a finite set that get an entry each, 4 bytes; a larger set is looked up as the range
 that holds it, and then searched."""
 
-KEY_MAX: Final = (1 << 32) - 1
-"""The largest cell number and key."""
+_BAND_MIN: Final = 32
+"""Ranges of one width that are worth a cluster of their own; fewer join the next wider ones."""
 
 
 class Kind(IntEnum):
@@ -62,7 +63,7 @@ class Kind(IntEnum):
     POINTS = 1
     FROM = 2
     UP_TO = 3
-    LEVELS = 4
+    BAND = 4
 
 
 class Shape(NamedTuple):
@@ -94,14 +95,7 @@ class OrderedTable(NamedTuple):
     is_up_to: Flags
     zone_low: Ints  # serves only cells from here
     zone_high: Ints  # to here
-
-
-class LevelTable(NamedTuple):
-    """The levels; bucket `b` of a level, of `1 << shift` cells, is cluster `base + b`."""
-
-    start: Ints  # [a + 1] groups them by attribute
-    shift: Ints
-    base: Ints
+    reach: Ints  # steps from a range's lower end to its upper one, at most; KEY_MAX if one-sided
 
 
 class Tables(NamedTuple):
@@ -112,7 +106,6 @@ class Tables(NamedTuple):
     """
 
     points: Ints  # [a]
-    levels: LevelTable
     ordered: OrderedTable
     clusters: int
 
@@ -120,8 +113,8 @@ class Tables(NamedTuple):
 class Entries(NamedTuple):
     """Where conjunctions lie: one entry for each pair of cluster and conjunction.
 
-    `key` orders an ordered cluster: the first cell for FROM; for UP_TO the last cell, subtracted
-    from `KEY_MAX`, so that the satisfied entries come first in both.
+    `key` orders an ordered cluster: the first cell for FROM and BAND; for UP_TO the last cell,
+    subtracted from `KEY_MAX`, so that the satisfied entries come first in both.
     """
 
     cluster: Ints
@@ -129,7 +122,7 @@ class Entries(NamedTuple):
     key: Ints
 
 
-def shape(rows: Rows, ranked: Ranked, attributes: int) -> Shape:
+def shape(rows: Rows, ranked: Ranked, attributes: int, sampled: Sampled | None = None) -> Shape:
     """How each constraint would be looked up, and how selective it is."""
     owner = np.repeat(np.arange(len(rows.slot)), np.diff(rows.constraint_start))
     runs = np.diff(rows.run_start)
@@ -150,28 +143,38 @@ def shape(rows: Rows, ranked: Ranked, attributes: int) -> Shape:
             low == zone_low,
         ),
         (Kind.SCAN, Kind.POINTS, Kind.FROM, Kind.UP_TO),
-        Kind.LEVELS,
+        Kind.BAND,
     )
     width = (high - low + 1) / (zone_high - zone_low + 1)
     chance = np.where(is_points, _point_chances(rows, ranked, is_points), width)
     users = np.bincount(on, minlength=attributes) / max(1, len(rows.slot))
     chance = np.minimum(chance, _CHANCE_MAX) * (0.5 + 0.5 * users[on])
     chance[kind == Kind.SCAN] = 1.0
+    if sampled is not None:
+        seen = sampled.accepted(rows, ranked)
+        chance = (chance * _ASSUMED_RECORDS + seen) / (_ASSUMED_RECORDS + sampled.records)
     return Shape(owner, on, runs, low, high, kind, zone_low, zone_high, chance)
 
 
-def choose(shapes: Shape, conjunctions: int) -> Choice:
+def choose(rows: Rows, shapes: Shape) -> Choice:
     """The most selective constraint of each conjunction that a lookup can use."""
-    cost = np.where(shapes.kind == Kind.LEVELS, _BUCKET_LOSS, 1.0) * shapes.chance
-    usable = np.flatnonzero(shapes.kind != Kind.SCAN)
-    ranking = usable[np.lexsort((shapes.attribute[usable], cost[usable], shapes.owner[usable]))]
-    owners, first = np.unique(shapes.owner[ranking], return_index=True)
-    best = ranking[first]
+    conjunctions = len(rows.slot)
     choice = Choice(
         np.full(conjunctions, int(Kind.SCAN)),
         np.full(conjunctions, -1),
         np.zeros(conjunctions, np.bool_),
     )
+    if not len(shapes.owner):
+        return choice
+    cost = np.where(shapes.kind == Kind.BAND, _BAND_LOSS, 1.0) * shapes.chance
+    cost[shapes.kind == Kind.SCAN] = np.inf
+    constrained = np.flatnonzero(np.diff(rows.constraint_start))
+    least = np.full(conjunctions, np.inf)
+    least[constrained] = np.minimum.reduceat(cost, rows.constraint_start[constrained])
+    winners = np.flatnonzero((cost == least[shapes.owner]) & (cost < np.inf))
+    owners = shapes.owner[winners]
+    best = winners[np.diff(owners, prepend=-1) > 0]
+    owners = shapes.owner[best]
     choice.kind[owners] = shapes.kind[best]
     choice.constraint[owners] = best
     one_sided = (shapes.kind[best] == Kind.FROM) | (shapes.kind[best] == Kind.UP_TO)
@@ -187,11 +190,11 @@ def evaluation_order(shapes: Shape, choice: Choice) -> Ints:
     The one most likely to fail comes first. An access constraint that the lookup implies comes last
     and need not be evaluated.
     """
-    chance = shapes.chance.copy()
+    chance = np.minimum(shapes.chance, 1.0)
     chosen = choice.constraint[choice.constraint >= 0]
     implied = choice.is_exact[shapes.owner[chosen]]
-    chance[chosen] = np.where(implied, 2.0, 1.0 / _BUCKET_LOSS)
-    return np.lexsort((shapes.attribute, chance, shapes.owner))
+    chance[chosen] = np.where(implied, 2.0, 1.0 / _BAND_LOSS)
+    return np.argsort(shapes.owner * 4.0 + chance, kind="stable")
 
 
 def clusters(rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice) -> tuple[Tables, Entries]:
@@ -199,33 +202,61 @@ def clusters(rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice) -> tuple
     ordered_tables, ordered = _ordered(ranked.lines, shapes, choice)
     taken = len(ordered_tables.is_up_to)
     points_base, points, taken = _points(rows, ranked, shapes, choice, taken)
-    level_tables, levels, taken = _levels(ranked.lines, shapes, choice, taken)
     scanned = np.flatnonzero(choice.kind == Kind.SCAN)
     scan = Entries(np.full(len(scanned), taken), scanned, np.zeros(len(scanned), np.int64))
-    columns = zip(ordered, points, levels, scan, strict=True)
+    columns = zip(ordered, points, scan, strict=True)
     return (
-        Tables(points_base, level_tables, ordered_tables, taken + 1),
+        Tables(points_base, ordered_tables, taken + 1),
         Entries(*(np.concatenate(column) for column in columns)),
     )
 
 
 def _ordered(lines: Lines, shapes: Shape, choice: Choice) -> tuple[OrderedTable, Entries]:
-    conjunctions = np.flatnonzero((choice.kind == Kind.FROM) | (choice.kind == Kind.UP_TO))
+    conjunctions = np.flatnonzero(choice.kind >= Kind.FROM)
     constraints = choice.constraint[conjunctions]
-    is_up_to = choice.kind[conjunctions] == Kind.UP_TO
+    kind = choice.kind[conjunctions]
+    is_up_to = kind == Kind.UP_TO
     zone_low = shapes.zone_low[constraints]
     zone = (zone_low > FALSE_CELL).astype(np.int64) + (zone_low > NUMBERS_CELL)
-    code = (shapes.attribute[constraints] * 3 + zone) * 2 + is_up_to
-    _, example, cluster = np.unique(code, return_index=True, return_inverse=True)
+    span = shapes.high[constraints] - shapes.low[constraints]
+    form = np.where(kind == Kind.BAND, 0, kind)
+    group = (shapes.attribute[constraints] * 3 + zone) * 4 + form
+    code = group * 64 + _widths(group, np.where(kind == Kind.BAND, span, 0))
+    codes, cluster = np.unique(code, return_inverse=True)
+    example = np.empty(len(codes), np.int64)
+    example[cluster] = np.arange(len(cluster))
+    reach = np.zeros(len(codes), np.int64)
+    np.maximum.at(reach, cluster, np.where(kind == Kind.BAND, span, KEY_MAX))
     shown = constraints[example]
     table = OrderedTable(
         _starts(shapes.attribute[shown], lines),
         is_up_to[example],
         shapes.zone_low[shown],
         shapes.zone_high[shown],
+        reach,
     )
     key = np.where(is_up_to, KEY_MAX - shapes.high[constraints], shapes.low[constraints])
     return table, Entries(cluster, conjunctions, key)
+
+
+def _widths(group: Ints, span: Ints) -> Ints:
+    """For each range the class of its width, by powers of two; small classes join the next."""
+    width = np.frexp(span.astype(np.float64))[1].astype(np.int64)
+    classes, member, size = np.unique(group * 64 + width, return_inverse=True, return_counts=True)
+    target = classes.copy()
+    joining = 0
+    for at in range(len(classes) - 1):
+        joining += int(size[at])
+        if joining < _BAND_MIN and classes[at] // 64 == classes[at + 1] // 64:
+            target[at] = -1
+        else:
+            joining = 0
+    # What is to join takes over the first class to its right that does not.
+    for at in range(len(classes) - 2, -1, -1):
+        if target[at] < 0:
+            target[at] = target[at + 1]
+    widths: Ints = (target % 64)[member]
+    return widths
 
 
 def _points(
@@ -248,29 +279,6 @@ def _points(
     return base, entries, taken + int(size.sum())
 
 
-def _levels(
-    lines: Lines, shapes: Shape, choice: Choice, taken: int
-) -> tuple[LevelTable, Entries, int]:
-    conjunctions = np.flatnonzero(choice.kind == Kind.LEVELS)
-    constraints = choice.constraint[conjunctions]
-    on = shapes.attribute[constraints]
-    low, high = shapes.low[constraints], shapes.high[constraints]
-    last = lines.last_cells()
-    per_range = last / np.maximum(1, np.bincount(on, minlength=len(last)))
-    smallest = _bit_length(np.ceil(per_range * _BUCKET_RANGES))
-    shift = np.maximum(_bit_length(high - low) - 1, smallest[on])
-    _, example, level = np.unique(on * 64 + shift, return_index=True, return_inverse=True)
-    size = (last[on[example]] >> shift[example]) + 1
-    base = taken + np.cumsum(size) - size
-    table = LevelTable(_starts(on[example], lines), shift[example], base)
-    count = (high >> shift) - (low >> shift) + 1
-    first = np.cumsum(count) - count
-    step = np.arange(count.sum()) - np.repeat(first, count)
-    cluster = np.repeat(base[level] + (low >> shift), count) + step
-    key = np.zeros(len(cluster), np.int64)
-    return table, Entries(cluster, np.repeat(conjunctions, count), key), taken + int(size.sum())
-
-
 def _point_chances(rows: Rows, ranked: Ranked, is_points: Flags) -> Floats:
     """For constraints of single values the share of those values among all asked for."""
     runs = np.diff(rows.run_start)
@@ -289,9 +297,3 @@ def _point_chances(rows: Rows, ranked: Ranked, is_points: Flags) -> Floats:
 def _starts(attributes: Ints, lines: Lines) -> Ints:
     """Where each attribute's group begins in a column of sorted attributes."""
     return np.searchsorted(attributes, np.arange(len(lines.number_start)))
-
-
-def _bit_length(values: npt.NDArray[np.generic]) -> Ints:
-    """How many bits each value, a whole number of at most 2**53, needs."""
-    exponents: Ints = np.frexp(values)[1].astype(np.int64)
-    return exponents

@@ -3,42 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar import access
-from sapwood.matching.columnar.access import KEY_MAX, Choice, Entries, Shape, Tables
-from sapwood.matching.columnar.ranking import Lines, Ranked, rank
+from sapwood.matching.columnar import access, rowing
+from sapwood.matching.columnar.access import Choice, Entries, Shape, Tables
+from sapwood.matching.columnar.columns import (
+    BLOCK_END,
+    CHECKED,
+    IMPLIED_BIT,
+    KEY_MAX,
+    SEVERAL,
+    SHARED,
+    U8,
+    U32,
+    U64,
+    image_of,
+)
+from sapwood.matching.columnar.ranking import Lines, rank
+from sapwood.matching.columnar.rowing import Plans
 from sapwood.matching.columnar.rows import Checks, Ints, Rows, selection
-from sapwood.matching.columnar.segment import CHECKED, SHARED, U8, U32, Annex, Columns, Segment
+from sapwood.matching.columnar.sampling import Sample, sampled
+from sapwood.matching.columnar.segment import Annex, Segment
 from sapwood.matching.storage import Array, frozen
 from sapwood.matching.texts import packed
 
 
-def build(rows: Rows, attributes: int) -> Segment:
+class RowKernels(Protocol):
+    """The module that fills bit rows."""
+
+    def fill_rows(self, task: FillTask, rows: U64) -> None:
+        """See `sapwood.matching.kernels.plain.fill_rows`."""
+
+
+class FillTask(NamedTuple):
+    """What filling bit rows needs to know; runs have their first and last cell."""
+
+    plan_cluster: Ints  # [p]
+    plan_start: Ints  # [p + 1]
+    plan_attribute: Ints
+    plan_row: Ints
+    slices: int
+    bucket_scale: Ints  # [a]
+    cluster_start: Ints
+    entry_conjunction: Ints
+    constraint_start: Ints
+    constraint_attribute: Ints
+    run_start: Ints
+    run_low: Ints
+    run_high: Ints
+
+
+def build(
+    rows: Rows,
+    attributes: int,
+    kernels: RowKernels,
+    sample: Sample | None = None,
+) -> Segment:
     """The segment of some conjunctions on the attributes `0 .. attributes - 1`.
 
-    Takes a few microseconds for each conjunction, nearly all of it sorting.
+    `sample` is of what has been matched; it tells which constraints are selective.
+    Takes a few microseconds for each conjunction, most of it sorting.
     """
     ranked = rank(rows, attributes)
-    shapes = access.shape(rows, ranked, attributes)
-    choice = access.choose(shapes, len(rows.slot))
+    seen = sampled(sample, ranked.lines) if sample else None
+    shapes = access.shape(rows, ranked, attributes, seen)
+    choice = access.choose(rows, shapes)
     tables, entries = access.clusters(rows, ranked, shapes, choice)
-    layout = _lay_out(rows, shapes, choice, entries, len(tables.ordered.is_up_to))
-    columns = Columns(
-        **_line_columns(ranked.lines),
-        **_directory_columns(tables, layout),
-        **_entry_columns(shapes, layout),
-        **_conjunction_columns(rows, ranked, shapes, choice, layout),
+    layout = _lay_out(rows, shapes, choice, tables, entries)
+    sizes = np.diff(layout.cluster_start)
+    plans = rowing.plans(rows, shapes, choice, entries, sizes, ranked.lines)
+    runs, run_start = selection(rows.run_start, layout.constraints)
+    task = FillTask(
+        plans.cluster,
+        plans.start,
+        plans.attribute,
+        plans.row,
+        plans.slices,
+        plans.scale,
+        layout.cluster_start,
+        layout.number[layout.entries.conjunction],
+        layout.constraint_start,
+        shapes.attribute[layout.constraints],
+        run_start,
+        ranked.low[runs].astype(np.int64),
+        ranked.high[runs].astype(np.int64),
     )
-    annex, marks = _annex(rows.checks, columns.slot, layout)
-    return Segment(
-        Columns(*(frozen(array) for array in columns)),
-        Annex(*(frozen(array) for array in annex)),
-        marks,
+    bit_rows = np.full(plans.words, np.uint64(0xFFFF_FFFF_FFFF_FFFF))
+    kernels.fill_rows(task, bit_rows)
+    image = image_of(
+        {
+            **_line_columns(ranked.lines),
+            **_directory_columns(tables, layout, plans),
+            **_block_columns(task, rows.slot[layout.order], choice.is_exact[layout.order]),
+            "rows": bit_rows,
+        }
     )
+    annex, marks = _annex(rows, layout)
+    return Segment(image, Annex(*(frozen(array) for array in annex)), marks)
 
 
 class _Layout(NamedTuple):
@@ -46,55 +110,55 @@ class _Layout(NamedTuple):
 
     entries: Entries
     ordered: int  # entries in ordered clusters
+    cluster_start: Ints  # [clusters + 1]
     order: Ints  # [n] conjunctions of the rows, in their new order
     number: Ints  # [n] the new number of each conjunction of the rows
-    lead: Ints  # [n] the constraint that each entry of a conjunction evaluates first, or -1
     constraints: Ints  # constraints of the rows in evaluation order, by new number
     constraint_start: Ints  # [n + 1]
 
 
 def _lay_out(
-    rows: Rows, shapes: Shape, choice: Choice, entries: Entries, ordered_clusters: int
+    rows: Rows, shapes: Shape, choice: Choice, tables: Tables, entries: Entries
 ) -> _Layout:
-    """Sort entries within clusters and number conjunctions by their first entry.
+    """Sort entries by cluster, and by key where clusters are ordered.
 
-    Entries of ordered clusters are sorted by key. All others are sorted by the constraint that they
-    evaluate first, so that neighbors read the same cell and branch alike.
+    Conjunctions are numbered by their first entry.
     """
-    evaluation = access.evaluation_order(shapes, choice)
-    counts = np.diff(rows.constraint_start)
-    lead = np.full(len(counts), -1)
-    evaluates = counts > choice.is_exact
-    lead[evaluates] = evaluation[rows.constraint_start[:-1][evaluates]]
-
-    of_entry = lead[entries.conjunction]
-    is_ordered = entries.cluster < ordered_clusters
-    within = np.where(is_ordered, entries.key, _taken(shapes.attribute, of_entry))
-    arranged = np.lexsort((_taken(shapes.low, of_entry), within, entries.cluster))
+    ordered_clusters = len(tables.ordered.is_up_to)
+    arranged = np.argsort(entries.cluster << 32 | entries.key, kind="stable")
     sorted_entries = Entries(*(column[arranged] for column in entries))
-
-    _, first_entry = np.unique(sorted_entries.conjunction, return_index=True)
+    conjunctions = len(rows.slot)
+    first_entry = np.full(conjunctions, len(arranged))
+    backwards = sorted_entries.conjunction[::-1]
+    first_entry[backwards] = np.arange(len(arranged) - 1, -1, -1)
     order = np.argsort(first_entry, kind="stable")
     number = np.empty_like(order)
-    number[order] = np.arange(len(order))
+    number[order] = np.arange(conjunctions)
     places, constraint_start = selection(rows.constraint_start, order)
+    cluster_start = np.searchsorted(sorted_entries.cluster, np.arange(tables.clusters + 1))
     return _Layout(
         sorted_entries,
-        int(np.count_nonzero(is_ordered)),
+        int(cluster_start[ordered_clusters]),
+        cluster_start,
         order,
         number,
-        lead,
-        evaluation[places],
+        access.evaluation_order(shapes, choice)[places],
         constraint_start,
     )
 
 
 def _line_columns(lines: Lines) -> dict[str, Array]:
     offsets, joined = packed(lines.texts)
+    counts = lines.number_counts()
+    is_single = _held_by_singles(lines)
+    of_single = np.repeat(is_single, counts)
+    remainders = lines.remainders[~of_single]
     return {
-        "number_start": lines.number_start,
-        "numbers": lines.numbers,
-        "remainders": lines.remainders,
+        "number_start": _starts(np.where(is_single, 0, counts)),
+        "numbers": lines.numbers[~of_single],
+        "remainders": remainders if np.any(remainders) else remainders[:0],
+        "single_start": _starts(np.where(is_single, counts, 0)),
+        "singles": lines.numbers[of_single].astype(np.float32),
         "text_start": lines.text_start,
         "text_prefixes": _prefixes(lines.texts)[lines.text_refs],
         "text_refs": lines.text_refs,
@@ -103,64 +167,81 @@ def _line_columns(lines: Lines) -> dict[str, Array]:
     }
 
 
-def _directory_columns(tables: Tables, layout: _Layout) -> dict[str, Array]:
-    every_cluster = np.arange(tables.clusters + 1)
+def _held_by_singles(lines: Lines) -> npt.NDArray[np.bool_]:
+    """Which lines have only numbers that 32 bits hold exactly."""
+    with np.errstate(over="ignore"):
+        lost = lines.numbers != lines.numbers.astype(np.float32)
+    lost |= lines.remainders != 0
+    on = np.repeat(np.arange(len(lines.number_start) - 1), lines.number_counts())
+    held: npt.NDArray[np.bool_] = np.bincount(on[lost], minlength=len(lines.number_start) - 1) == 0
+    return held
+
+
+def _directory_columns(tables: Tables, layout: _Layout, plans: Plans) -> dict[str, Array]:
+    entry_conjunction = layout.number[layout.entries.conjunction]
+    is_plain = len(entry_conjunction) == len(layout.order)
     return {
+        "bucket_scale": plans.scale,
         "points": tables.points,
-        "level_start": tables.levels.start,
-        "level_shift": tables.levels.shift,
-        "level_base": tables.levels.base,
         "ordered_start": tables.ordered.start,
-        "ordered_is_up_to": tables.ordered.is_up_to.astype(np.uint8),
-        "ordered_zone_low": tables.ordered.zone_low.astype(np.uint32),
-        "ordered_zone_high": tables.ordered.zone_high.astype(np.uint32),
-        "cluster_start": _u32(np.searchsorted(layout.entries.cluster, every_cluster)),
+        "ordered_is_up_to": tables.ordered.is_up_to,
+        "ordered_zone_low": tables.ordered.zone_low,
+        "ordered_zone_high": tables.ordered.zone_high,
+        "ordered_reach": tables.ordered.reach,
+        "cluster_start": layout.cluster_start,
+        "planned": plans.cluster,
+        "plan_start": plans.start,
+        "plan_attribute": plans.attribute,
+        "plan_row": plans.row,
+        "entry_key": layout.entries.key[: layout.ordered],
+        "entry_conjunction": entry_conjunction[:0] if is_plain else entry_conjunction,
     }
 
 
-def _entry_columns(shapes: Shape, layout: _Layout) -> dict[str, Array]:
-    """An entry evaluates the hull of its leading constraint; without one it accepts all cells."""
-    lead = layout.lead[layout.entries.conjunction]
-    span = _taken(shapes.high, lead) - _taken(shapes.low, lead)
-    return {
-        "entry_key": _u32(layout.entries.key[: layout.ordered]),
-        "entry_attribute": _u32(_taken(shapes.attribute, lead)),
-        "entry_low": _u32(_taken(shapes.low, lead)),
-        "entry_span": _u32(np.where(lead < 0, KEY_MAX, span)),
-        "entry_conjunction": _u32(layout.number[layout.entries.conjunction]),
-    }
-
-
-def _conjunction_columns(
-    rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice, layout: _Layout
+def _block_columns(
+    task: FillTask, slot: npt.NDArray[np.int32], is_implied: npt.NDArray[np.bool_]
 ) -> dict[str, Array]:
-    lead = layout.lead[layout.order]
-    # The hull is the whole constraint if it has one run; otherwise its runs are still to be tried.
-    is_settled = (lead >= 0) & (_taken(shapes.runs, lead) == 1)
-    runs, run_start = selection(rows.run_start, layout.constraints)
+    """Constraints of one run have its cells in their block, others a number in `several`."""
+    first, runs = task.run_start[:-1], np.diff(task.run_start)
+    has_several = runs > 1
+    spans = task.run_high - task.run_low
+    members, several_start = selection(task.run_start, np.flatnonzero(has_several))
+    attribute = task.constraint_attribute
+    bits = next(bits for bits in (8, 16, 32) if attribute.max(initial=0) >> bits == 0)
+    count = np.diff(task.constraint_start)
+    start = _starts(1 + 2 * count + (count * bits + 31) // 32)
+    blocks = np.zeros(start[-1] + BLOCK_END, np.uint32)
+    blocks[start[:-1]] = slot | is_implied.astype(np.uint32) << IMPLIED_BIT
+    place = np.arange(len(attribute)) - np.repeat(task.constraint_start[:-1], count)
+    block = np.repeat(start[:-1], count) + 1
+    low = np.where(has_several, np.cumsum(has_several) - 1, task.run_low[first])
+    blocks[block + 2 * place] = _u32(low)
+    blocks[block + 2 * place + 1] = _u32(np.where(has_several, SEVERAL, spans[first]))
+    packed_at = block + 2 * np.repeat(count, count) + place * bits // 32
+    np.bitwise_or.at(blocks, packed_at, (attribute << place * bits % 32).astype(np.uint32))
     return {
-        "rest_start": _u32(layout.constraint_start[:-1] + is_settled),
-        "rest_stop": _u32(layout.constraint_start[1:] - choice.is_exact[layout.order]),
-        "constraint_start": _u32(layout.constraint_start),
-        "constraint_attribute": _u32(shapes.attribute[layout.constraints]),
-        "run_start": _u32(run_start),
-        "run_low": ranked.low[runs],
-        "run_span": ranked.high[runs] - ranked.low[runs],
-        "slot": rows.slot[layout.order],
+        "attribute_bits": np.array([bits]),
+        "block_start": start,
+        "blocks": blocks,
+        "several_start": several_start,
+        "several": np.stack([task.run_low[members], spans[members]], axis=1).reshape(-1),
     }
 
 
-def _annex(checks: Checks, slot: npt.NDArray[np.int32], layout: _Layout) -> tuple[Annex, U8]:
+def _annex(rows: Rows, layout: _Layout) -> tuple[Annex, U8]:
+    checks: Checks = rows.checks
+    slot = rows.slot[layout.order]
     owner = layout.number[checks.owner]
     by_owner = np.argsort(owner, kind="stable")
-    check_start = np.searchsorted(owner[by_owner], np.arange(len(slot) + 1))
-    _, of_slot, times = np.unique(slot, return_inverse=True, return_counts=True)
+    by_slot = np.argsort(slot, kind="stable")
     marks = np.zeros(len(slot), np.uint8)
     marks[owner] |= CHECKED
-    marks[times[of_slot] > 1] |= SHARED
+    again = np.diff(slot[by_slot]) == 0
+    marks[by_slot[:-1][again]] |= SHARED
+    marks[by_slot[1:][again]] |= SHARED
     annex = Annex(
-        _u32(np.argsort(slot, kind="stable")),
-        _u32(check_start),
+        _u32(by_slot),
+        _u32(owner[by_owner]),
         _u32(checks.probe[by_owner]),
         checks.forbidden[by_owner],
     )
@@ -173,12 +254,11 @@ def _prefixes(texts: Sequence[bytes]) -> npt.NDArray[np.uint64]:
     return np.frombuffer(joined, ">u8").astype(np.uint64)
 
 
-def _taken(values: Ints, places: Ints) -> Ints:
-    """The values at `places`, and 0 where a place is negative."""
-    result = np.zeros(len(places), np.int64)
-    valid = places >= 0
-    result[valid] = values[places[valid]]
-    return result
+def _starts(counts: Ints) -> Ints:
+    """Where groups of these sizes begin, and where the last one ends."""
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
 
 
 def _u32(values: Ints) -> U32:

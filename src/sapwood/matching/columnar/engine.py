@@ -1,51 +1,69 @@
 """The columnar engine: a mutable tail, immutable segments, and when the one becomes the other.
 
-Additions go to the tail, filters that are tried one by one. The tail is folded into a segment when
-trying them has cost about as much as folding would have, so neither a burst of additions nor a
-burst of matches pays for the other. Segments are joined like the digits of a binary counter
-(Bentley and Saxe 1980, the logarithmic method): no two have sizes of the same power of two, so
-there are at most `log2(n / 4096) + 1` of them, and a conjunction is rebuilt at most so many times.
-An addition therefore costs an amortized `O(log n)` rebuilds of a few microseconds each; additions
-without matches between them are built once or twice. Amortized is not worst: the match that joins a
-million conjunctions waits for seconds, and the next such match comes after as many additions again.
+Additions go to the tail, filters that are tried one by one; a full tail is written into rows, and
+enough rows become a segment. A match folds what there is into a segment when trying the tail has
+cost about as much as folding will, so neither a burst of additions nor a burst of matches pays for
+the other. Segments are joined like the digits of a binary counter (Bentley and Saxe 1980, the
+logarithmic method), but none of these joins makes a segment of more than `FoldPolicy.joined_max`
+conjunctions. That bounds what one match, addition or removal may have to wait for, and what an
+addition costs in all: a few rebuilds of some microseconds each. The price is that n conjunctions
+may be in `n / joined_max` segments, and a match searches each of them.
+
+`fold` joins all segments into one, and chooses all access constraints anew from what was added and
+matched. It takes some microseconds for each conjunction, most of it outside the interpreter lock,
+and may run in a thread of its own beside everything else.
 
 A removal marks conjunctions; a segment with more marked than unmarked ones is built again, which
-is paid for by the removals.
+is paid for by the removals. Segments too large for that wait for `fold`.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.matching.columnar import residual
-from sapwood.matching.columnar.batch import Batch, Found, encode
-from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar import residual, restoring
+from sapwood.matching.columnar.batch import Batch, Encoder, Found
+from sapwood.matching.columnar.build import RowKernels, build
+from sapwood.matching.columnar.columns import DEAD, U8, U32, U64
+from sapwood.matching.columnar.folding import (
+    FREE,
+    IN_TAIL,
+    NOWHERE,
+    WRITTEN,
+    FoldPolicy,
+    Part,
+    State,
+    first_to_join,
+    free_serial,
+)
+from sapwood.matching.columnar.pairs import Pairs
 from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
-from sapwood.matching.columnar.segment import Columns, Segment
-from sapwood.matching.protocol import Offsets, SlotBatch, Slots
+from sapwood.matching.columnar.sampling import Sample
+from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.protocol import SlotBatch
 from sapwood.matching.storage import Folder
-from sapwood.model.filter import Filter
+from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
 
 _ALL: Final = 1 << 62
 """More matches than there can be."""
 
-_SLOT_BITS: Final = 32
-_SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
+_SAMPLED_MAX: Final = 256
+"""Records that are kept to tell which constraints are selective; the latest ones."""
 
-_FREE: Final = -1
-_IN_TAIL: Final = -2
-_NOWHERE: Final = -3
+_SAMPLED_EVERY: Final = 32
+"""One match in so many keeps its record."""
 
 KernelsName: TypeAlias = Literal["compiled", "plain"]
 
@@ -57,57 +75,13 @@ _KERNELS: Final = MappingProxyType(
 )
 
 
-class Kernels(Protocol):
+class Kernels(RowKernels, Protocol):
     """The module that does the matching proper."""
 
-    def match_batch(
-        self, columns: Columns, marks: npt.NDArray[np.uint8], batch: Batch, limit: int
-    ) -> Found:
+    def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
+        self, image: U64, marks: U8, words: bytes, texts: bytes, cells: U32, limit: int
+    ) -> npt.NDArray[np.int32]:
         """See `sapwood.matching.kernels.plain.match_batch`."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoldPolicy:
-    """When the tail becomes a segment, and when segments are joined.
-
-    Costs are in units of trying one filter of the tail, about a microsecond.
-    """
-
-    #: conjunctions; segments below this size count as equally large
-    smallest: int = 4096
-    #: filters in the tail that a match may try one by one
-    tail_matched_max: int = 1024
-    #: filters in the tail before it becomes a segment even if nobody matches; bounds the memory
-    #: that filters take as objects, some kilobytes each
-    tail_max: int = 65_536
-    #: the cost of any fold
-    fold_cost: int = 2000
-    #: the further cost of a fold for each conjunction in it
-    conjunction_cost: int = 4
-
-
-class _Part(NamedTuple):
-    """A segment and its number, which no other segment in the same state has."""
-
-    serial: int
-    segment: Segment
-
-
-class _State(NamedTuple):
-    """What a match reads.
-
-    Folding replaces it as a whole: a match sees one state or the other, and two that fold at the
-    same time reach the same matches, of which one state stays.
-    """
-
-    #: from the oldest to the newest
-    parts: tuple[_Part, ...]
-    #: slot -> filter; changed in place by `add` and `remove` only, which are alone
-    tail: dict[int, Filter]
-    #: where each slot is: a part's serial, _IN_TAIL, _NOWHERE (it accepts nothing) or _FREE
-    homes: npt.NDArray[np.int32]
-    #: some parts were made of a full tail and not yet joined
-    crowded: bool
 
 
 class ColumnarEngine:
@@ -121,117 +95,157 @@ class ColumnarEngine:
     ) -> None:
         self._policy = policy or FoldPolicy()
         self._kernels_name = kernels
-        self._kernels: Kernels | None = None
+        self._loaded_kernels: Kernels | None = None
         #: attribute -> number, from 0 without gaps; only ever grows
         self._attributes: dict[str, int] = {}
         self._probes = Probes()
-        self._state = _State((), {}, np.full(64, _FREE, np.int32), crowded=False)
+        self._encoder = Encoder(self._attributes)
+        self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
         self._taken = 0
         #: filters of the tail tried since the last fold
         self._tried = 0
+        #: records in matches so far, which several threads may miscount
+        self._matched = 0
+        self._sample: deque[Record] = deque(maxlen=_SAMPLED_MAX)
+        #: arrays for the cells of a record, all 0; one for each match that is under way
+        self._scratch: list[U32] = []
+        #: whoever replaces `_state` or changes what is in it holds this
+        self._lock = Lock()
+        #: the parts that `fold` is joining in another thread, a beginning of the state's
+        self._folding: tuple[Part, ...] = ()
 
     def __len__(self) -> int:
         """The number of taken slots."""
         return self._taken
 
     def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
-        """Take `slot` for `filter`; an amortized O(log n) rebuilds of its conjunctions."""
-        homes = self._state.homes
-        if slot >= len(homes):
-            grown = np.full(max(slot + 1, 2 * len(homes)), _FREE, np.int32)
-            grown[: len(homes)] = homes
-            self._state = self._state._replace(homes=grown)
-            homes = grown
-        assert homes[slot] == _FREE, f"slot {slot} is taken"
-        self._taken += 1
-        homes[slot] = _IN_TAIL
-        self._state.tail[slot] = filter
-        self._number_names(filter)
-        if len(self._state.tail) >= self._policy.tail_max:
-            folded = self._folded(self._state, len(self._state.parts))
-            self._state = folded._replace(crowded=True)
+        """Take `slot` for `filter`; an amortized few rebuilds of its conjunctions."""
+        with self._lock:
+            homes = self._state.homes
+            if slot >= len(homes):
+                homes = _grown(homes, slot + 1)
+                self._state = self._state._replace(homes=homes)
+            assert homes[slot] == FREE, f"slot {slot} is taken"
+            self._taken += 1
+            homes[slot] = IN_TAIL
+            tail = self._state.tail
+            tail[slot] = filter
+            if len(tail) > self._policy.tail_max:
+                self._write_tail()
+                if len(self._state.written) >= self._policy.written_max:
+                    self._fold_newest()
 
     def remove(self, slot: int) -> None:
         """Free `slot`; amortized constant."""
-        parts, tail, homes, _ = self._state
-        home = int(homes[slot])
-        assert home != _FREE, f"slot {slot} is free"
-        homes[slot] = _FREE
-        self._taken -= 1
-        if home == _IN_TAIL:
-            del tail[slot]
-        elif home != _NOWHERE:
-            at = next(at for at, part in enumerate(parts) if part.serial == home)
-            segment = parts[at].segment
-            segment.remove(slot)
-            if segment.dead > segment.live:
-                smaller = self._built(segment.rows(), parts, homes)
-                kept = (*parts[:at], *smaller, *parts[at + 1 :])
-                self._state = self._state._replace(parts=kept)
+        with self._lock:
+            if self._state.homes[slot] == WRITTEN:
+                self._fold_newest()
+            parts, _, tail, homes = self._state
+            home = int(homes[slot])
+            assert home != FREE, f"slot {slot} is free"
+            homes[slot] = FREE
+            self._taken -= 1
+            if home == IN_TAIL:
+                del tail[slot]
+            elif home != NOWHERE:
+                at = next(at for at, part in enumerate(parts) if part.serial == home)
+                parts[at].segment.remove(slot)
+                self._rebuild_if_sparse(at)
+
+    def filter(self, slot: int) -> Filter:
+        """The filter in a slot, equal to the one that was added, but without its source.
+
+        Integer constants beyond 64 bits, which no text and no record can hold, come back as others
+        that compare alike with all values of records.
+        """
+        with self._lock:
+            if self._state.homes[slot] == WRITTEN:
+                self._fold_newest()
+            home = int(self._state.homes[slot])
+            assert home != FREE, f"slot {slot} is free"
+            if home == IN_TAIL:
+                return self._state.tail[slot]
+            if home == NOWHERE:
+                return NOTHING
+            segment = next(part.segment for part in self._state.parts if part.serial == home)
+            return restoring.filter_of(segment, slot, list(self._attributes), self._probes)
 
     def match(self, record: Record) -> list[int]:
         """The slots whose filters accept `record`, ascending, each once."""
-        state = self._settled()
-        batch = encode((record,), self._attributes)
-        slots = [slot for slot, wanted in state.tail.items() if wanted.accepts(record)]
-        repeats = False
-        for _, segment in state.parts:
-            found = self._search(segment, batch, _ALL)
-            slots += found.slots.tolist()
-            repeats |= found.repeats
-            if len(found.doubts):
-                passes = residual.settle(found, segment.annex, self._probes, (record,))
-                slots += segment.columns.slot[found.doubts[passes]].tolist()
+        slots, repeats = self._match_one(record, _ALL)
         return sorted(set(slots)) if repeats else sorted(slots)
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        state = self._settled()
-        if any(wanted.accepts(record) for wanted in state.tail.values()):
-            return True
-        batch = encode((record,), self._attributes)
-        doubtful: list[tuple[Segment, Found]] = []
-        for _, segment in state.parts:
-            found = self._search(segment, batch, 1)
-            if len(found.slots):
-                return True
-            if len(found.doubts):
-                doubtful.append((segment, found))
-        return any(
-            residual.settle(found, segment.annex, self._probes, (record,)).any()
-            for segment, found in doubtful
-        )
+        return bool(self._match_one(record, 1)[0])
+
+    def match_count(self, record: Record) -> int:
+        """How many filters accept `record`."""
+        slots, repeats = self._match_one(record, _ALL)
+        return len(set(slots)) if repeats else len(slots)
 
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records: one call of the kernel for each segment.
 
-        The kernel runs without the interpreter lock; what is left in Python is a few microseconds a
-        record to write its values into arrays.
+        The kernel runs without the interpreter lock; what is left in Python is a microsecond or two
+        a record to write its values into arrays.
         """
         state = self._settled()
-        batch = encode(records, self._attributes)
+        self._remember(records)
+        batch = self._encoder.batch(records)
+        if len(records) == 1 and len(state.parts) == 1 and not state.tail:
+            told = self._search(state.parts[0].segment, batch, _ALL)
+            if not told[0] and not told[2]:
+                slots = told[3:]
+                slots.sort()
+                return SlotBatch(np.array((0, len(slots)), np.int64), slots)
         numbers = np.arange(len(records))
-        pairs = _Pairs()
+        pairs = Pairs()
         for _, segment in state.parts:
-            found = self._search(segment, batch, _ALL)
+            found = Found.of(self._search(segment, batch, _ALL), len(records))
             pairs.add(np.repeat(numbers, np.diff(found.offsets)), found.slots)
             pairs.repeats |= found.repeats
             if len(found.doubts):
                 passes = residual.settle(found, segment.annex, self._probes, records)
                 doubted = np.repeat(numbers, np.diff(found.doubt_offsets))
-                pairs.add(doubted[passes], segment.columns.slot[found.doubts[passes]])
+                pairs.add(doubted[passes], segment.slots_of(found.doubts[passes]))
         for number, record in enumerate(records if state.tail else ()):
             tail = [slot for slot, wanted in state.tail.items() if wanted.accepts(record)]
             pairs.add(np.full(len(tail), number), np.array(tail, np.int32))
         return pairs.batch(len(records))
 
+    def fold(self) -> None:
+        """Join everything into one segment whose access constraints are chosen anew.
+
+        May run in one thread beside any other use. Does nothing if another thread is folding, or if
+        there is one segment already, without removed conjunctions and as good as it can be.
+        """
+        with self._lock:
+            if self._folding:
+                return
+            self._write_tail()
+            if len(self._state.written):
+                self._fold_newest()
+            parts = self._state.parts
+            if not parts or (len(parts) == 1 and not self._is_stale(parts[0])):
+                return
+            self._folding = parts
+            attributes, sample = len(self._attributes), self._sampled()
+        try:
+            rows = joined([part.segment.rows() for part in parts])
+            segment = build(rows, attributes, self._kernels(), sample) if len(rows.slot) else None
+            with self._lock:
+                self._install(segment)
+        finally:
+            self._folding = ()
+
     def save(self, folder: Path) -> None:
         """Fold everything into one segment and write its arrays."""
         store = Folder(folder)
-        self._state = self._folded(self._state, 0)
+        self.fold()
         store.write_json("attributes", list(self._attributes))
         store.write_json("probes", list(self._probes.texts()))
-        store.write_arrays({"nowhere": np.flatnonzero(self._state.homes == _NOWHERE)})
+        store.write_arrays({"nowhere": np.flatnonzero(self._state.homes == NOWHERE)})
         for part in self._state.parts:
             part.segment.save(store.make_folder("segment"))
 
@@ -243,128 +257,192 @@ class ColumnarEngine:
         """Map what `save` wrote; no filter is read."""
         assert not len(self), "an engine is loaded when it is empty"
         store = Folder(folder)
-        self._attributes = _read_attributes(store)
+        self._attributes.update(_read_attributes(store))
         self._probes.restore(_read_probes(store))
         nowhere = store.read_arrays(("nowhere",))["nowhere"].astype(np.int64)
-        parts: tuple[_Part, ...] = ()
+        parts: tuple[Part, ...] = ()
         if store.folder("segment").exists:
-            parts = (_Part(0, Segment.load(store.folder("segment"))),)
+            parts = (Part(0, Segment.load(store.folder("segment"))),)
         slots = np.concatenate([nowhere, *(part.segment.slots() for part in parts)])
-        homes = np.full(max(64, int(slots.max(initial=0)) + 1), _FREE, np.int32)
+        homes = np.full(max(64, int(slots.max(initial=0)) + 1), FREE, np.int16)
         homes[slots] = 0
-        homes[nowhere] = _NOWHERE
-        self._state = _State(parts, {}, homes, crowded=False)
-        self._taken = int(np.count_nonzero(homes != _FREE))
+        homes[nowhere] = NOWHERE
+        self._state = State(parts, self._writer(), {}, homes)
+        self._taken = int(np.count_nonzero(homes != FREE))
 
     def validate(self) -> None:
         """Every taken slot is where `homes` says, and nowhere else."""
-        parts, tail, homes, _ = self._state
-        found = np.where(homes == _NOWHERE, homes, np.int32(_FREE))
-        found[list(tail)] = _IN_TAIL
-        for serial, segment in parts:
-            segment.validate()
-            slots = segment.slots()
-            if np.any(found[slots] != _FREE):
+        parts, written, tail, homes = self._state
+        found = np.where(homes == NOWHERE, homes, np.int16(FREE))
+        found[list(tail)] = IN_TAIL
+        for home, slots in (
+            (WRITTEN, written.rows().slot),
+            *((part.serial, part.segment.slots()) for part in parts),
+        ):
+            if np.any(found[slots] != FREE):
                 raise InvariantError("a slot is in two places")
-            found[slots] = serial
+            found[slots] = home
+        for part in parts:
+            part.segment.validate()
         if not np.array_equal(found, homes):
             raise InvariantError("a slot is not where it is said to be")
-        if self._taken != np.count_nonzero(homes != _FREE):
+        if self._taken != np.count_nonzero(homes != FREE):
             raise InvariantError("the count of taken slots is wrong")
 
-    def _search(self, segment: Segment, batch: Batch, limit: int) -> Found:
-        if self._kernels is None:
-            self._kernels = cast("Kernels", import_module(_KERNELS[self._kernels_name]))
-        return self._kernels.match_batch(segment.columns, segment.marks, batch, limit)
+    def _match_one(self, record: Record, limit: int) -> tuple[list[int], bool]:
+        """Slots that accept one record, and whether one may be there twice; `limit` are enough."""
+        state = self._settled()
+        records = (record,)
+        self._remember(records)
+        slots = [slot for slot, wanted in state.tail.items() if wanted.accepts(record)]
+        if len(slots) >= limit:
+            return slots, False
+        batch = self._encoder.batch(records)
+        repeats = False
+        doubtful: list[tuple[Segment, Found]] = []
+        for _, segment in state.parts:
+            found = self._search(segment, batch, limit)
+            told = found.tolist()
+            slots += told[3 : 3 + told[1]]
+            if len(slots) >= limit:
+                return slots, False
+            repeats |= bool(told[0])
+            if told[2]:
+                doubtful.append((segment, Found.of(found, 1)))
+        for segment, unsure in doubtful:
+            passes = residual.settle(unsure, segment.annex, self._probes, records)
+            slots += segment.slots_of(unsure.doubts[passes]).tolist()
+        return slots, repeats
 
-    def _number_names(self, added: Filter) -> None:
-        """Number what is new in a filter: here, because folding may run in several threads."""
-        for conjunction in added.conjunctions:
-            for name, constraint in conjunction.constraints:
-                self._attributes.setdefault(name, len(self._attributes))
-                strings = constraint.strings
-                for pattern in (*strings.required, *strings.forbidden):
-                    self._probes.add(name, pattern)
+    def _search(self, segment: Segment, batch: Batch, limit: int) -> npt.NDArray[np.int32]:
+        try:
+            cells = self._scratch.pop()
+        except IndexError:
+            cells = np.zeros(1, np.uint32)
+        if len(cells) < len(self._attributes):
+            cells = np.zeros(2 * len(self._attributes), np.uint32)
+        told = self._kernels().match_batch(
+            segment.image, segment.marks, batch.words, batch.texts, cells, limit
+        )
+        self._scratch.append(cells)
+        return told
 
-    def _settled(self) -> _State:
+    def _kernels(self) -> Kernels:
+        if self._loaded_kernels is None:
+            self._loaded_kernels = cast("Kernels", import_module(_KERNELS[self._kernels_name]))
+        return self._loaded_kernels
+
+    def _remember(self, records: Sequence[Record]) -> None:
+        """Keep one record in many, as what records are like."""
+        before = self._matched
+        self._matched = before + len(records)
+        for at in range(-(before + 1) % _SAMPLED_EVERY, len(records), _SAMPLED_EVERY):
+            self._sample.append(dict(records[at]))
+
+    def _sampled(self) -> Sample | None:
+        return Sample(tuple(self._sample), self._attributes) if self._sample else None
+
+    def _settled(self) -> State:
         """The state to match against, folded first if that is due."""
         state = self._state
-        if state.tail or state.crowded:
+        if len(state.written):
+            with self._lock:
+                if len(self._state.written):
+                    self._write_tail()
+                    self._fold_newest()
+        elif state.tail:
             self._tried += len(state.tail)
-            first = self._first_to_join(state)
-            if self._is_fold_due(state, first):
-                state = self._state = self._folded(state, first)
-                self._tried = 0
-        return state
+            # Whoever comes second matches what there is.
+            if self._is_fold_due(state) and self._lock.acquire(blocking=False):
+                try:
+                    self._write_tail()
+                    self._fold_newest()
+                finally:
+                    self._lock.release()
+        return self._state
 
-    def _is_fold_due(self, state: _State, first: int) -> bool:
-        if state.crowded or len(state.tail) > self._policy.tail_matched_max:
+    def _is_fold_due(self, state: State) -> bool:
+        if len(state.tail) > self._policy.tail_max:
             return True
-        joined_size = len(state.tail) + sum(part.segment.live for part in state.parts[first:])
-        cost = self._policy.fold_cost + self._policy.conjunction_cost * joined_size
-        return self._tried > cost
+        sizes = [part.segment.live for part in state.parts[len(self._folding) :]]
+        joining = sum(sizes[first_to_join(self._policy, sizes, len(state.tail)) :])
+        cost = self._policy.conjunction_cost * (len(state.tail) + joining)
+        return self._tried > self._policy.fold_cost + cost
 
-    def _first_to_join(self, state: _State) -> int:
-        """The first part that what is newer has caught up with, by powers of two."""
-        first, newer = len(state.parts), len(state.tail)
-        for at in reversed(range(len(state.parts))):
-            size = state.parts[at].segment.live
-            if newer and self._size_class(size) <= self._size_class(newer):
-                first = at
-            newer += size
-        return first
+    def _writer(self) -> RowWriter:
+        return RowWriter(self._attributes, self._probes)
 
-    def _size_class(self, conjunctions: int) -> int:
-        return max(conjunctions, self._policy.smallest).bit_length()
-
-    def _folded(self, state: _State, first: int) -> _State:
-        """The state with the tail and the parts from `first` on joined into one new part."""
-        parts, tail, homes, _ = state
-        if not tail and len(parts) - first <= 1:
-            return state._replace(crowded=False)
-        writer = RowWriter(self._attributes, self._probes)
+    def _write_tail(self) -> None:
+        """Write all filters of the tail into rows."""
+        _, written, tail, homes = self._state
+        names = len(self._attributes)
         for slot, wanted in tail.items():
-            writer.add(slot, wanted.conjunctions)
-        homes = homes.copy()
-        homes[list(tail)] = _NOWHERE  # unless a part takes them
-        rows = joined([*(part.segment.rows() for part in parts[first:]), writer.rows()])
-        return _State((*parts[:first], *self._built(rows, parts, homes)), {}, homes, crowded=False)
+            before = len(written)
+            written.add(slot, wanted)
+            homes[slot] = WRITTEN if len(written) > before else NOWHERE
+        self._state = self._state._replace(tail={})
+        if len(self._attributes) > names:
+            self._encoder.forget()
+
+    def _fold_newest(self) -> None:
+        """Make a part of what was written and of the parts that it has caught up with."""
+        parts, written, _, homes = self._state
+        self._tried = 0
+        sizes = [part.segment.live for part in parts[len(self._folding) :]]
+        first = len(self._folding) + first_to_join(self._policy, sizes, len(written))
+        rows = joined([*(part.segment.rows() for part in parts[first:]), written.rows()])
+        self._state = self._state._replace(
+            parts=(*parts[:first], *self._built(rows, parts, homes)), written=self._writer()
+        )
+
+    def _rebuild_if_sparse(self, at: int) -> None:
+        """Build a part again without what was removed, if that is most of it and not too much."""
+        parts, _, _, homes = self._state
+        segment = parts[at].segment
+        if (
+            segment.dead > segment.live
+            and segment.live <= self._policy.joined_max
+            and at >= len(self._folding)
+        ):
+            smaller = self._built(segment.rows(), parts, homes)
+            self._state = self._state._replace(parts=(*parts[:at], *smaller, *parts[at + 1 :]))
 
     def _built(
-        self, rows: Rows, others: tuple[_Part, ...], homes: npt.NDArray[np.int32]
-    ) -> tuple[_Part, ...]:
+        self, rows: Rows, others: tuple[Part, ...], homes: npt.NDArray[np.int16]
+    ) -> tuple[Part, ...]:
         """The part made of `rows`, entered in `homes`; none if there are no rows."""
         if not len(rows.slot):
             return ()
-        serial = max((part.serial for part in others), default=-1) + 1
+        serial = free_serial(others)
         homes[rows.slot] = serial
-        return (_Part(serial, build(rows, len(self._attributes))),)
+        segment = build(rows, len(self._attributes), self._kernels(), self._sampled())
+        return (Part(serial, segment),)
+
+    def _is_stale(self, part: Part) -> bool:
+        """Whether a part would be better if it were built again."""
+        return part.segment.dead > 0
+
+    def _install(self, segment: Segment | None) -> None:
+        """Put the segment that `fold` made in the place of the parts that it was made of."""
+        parts, _, _, homes = self._state
+        newer = parts[len(self._folding) :]
+        if segment is None:
+            self._state = self._state._replace(parts=newer)
+            return
+        # A slot that was freed meanwhile, and perhaps taken again, is elsewhere or nowhere by now.
+        slots = segment.slots()
+        is_here = np.isin(homes[slots], [part.serial for part in self._folding])
+        segment.marks[~is_here] |= DEAD
+        segment.dead = int(np.count_nonzero(~is_here))
+        serial = free_serial(parts)
+        homes[slots[is_here]] = serial
+        self._state = self._state._replace(parts=(Part(serial, segment), *newer))
 
 
-class _Pairs:
-    """Pairs of record and slot from several places, brought into the order of a `SlotBatch`."""
-
-    def __init__(self) -> None:
-        self._numbers: list[npt.NDArray[np.int64]] = []
-        self._slots: list[Slots] = []
-        #: a pair may be there more than once
-        self.repeats = False
-
-    def add(self, numbers: npt.NDArray[np.int64], slots: Slots) -> None:
-        """Add pairs, in any order."""
-        self._numbers.append(numbers)
-        self._slots.append(slots)
-
-    def batch(self, records: int) -> SlotBatch:
-        """All pairs, sorted and each once."""
-        if not self._slots:
-            return SlotBatch(np.zeros(records + 1, np.int64), np.zeros(0, np.int32))
-        pairs = (np.concatenate(self._numbers) << _SLOT_BITS) | np.concatenate(self._slots)
-        pairs.sort()
-        if self.repeats:
-            pairs = pairs[np.diff(pairs, prepend=-1) != 0]
-        offsets: Offsets = np.searchsorted(pairs, np.arange(records + 1) << _SLOT_BITS)
-        return SlotBatch(offsets, (pairs & _SLOT_MASK).astype(np.int32))
+def _grown(homes: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
+    grown = np.full(max(slots, len(homes) + len(homes) // 2), FREE, np.int16)
+    grown[: len(homes)] = homes
+    return grown
 
 
 def _read_attributes(folder: Folder) -> dict[str, int]:

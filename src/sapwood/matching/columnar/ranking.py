@@ -7,7 +7,7 @@ evaluation exact and small: a 64-bit integer, a float and a text all become a nu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from sapwood.matching.columnar.line import (
 from sapwood.matching.columnar.rows import Bytes, Ints, Rows
 
 Cells: TypeAlias = npt.NDArray[np.uint32]
+
+_RADIX_MAX: Final = (1 << 16) - 1
+"""Numbers up to here numpy sorts by radix."""
 
 
 class Lines(NamedTuple):
@@ -227,7 +230,7 @@ class _Distinct(NamedTuple):
 
 def _distinct(on: Ints, keys: tuple[npt.NDArray[np.generic], ...], attributes: int) -> _Distinct:
     """Group elements by attribute and key; `keys` has the most significant part last."""
-    order = np.lexsort((*keys, on))
+    order = _arranged(on, keys)
     is_new = np.zeros(len(order), np.bool_)
     is_new[:1] = True
     for column in (*keys, on):
@@ -238,6 +241,21 @@ def _distinct(on: Ints, keys: tuple[npt.NDArray[np.generic], ...], attributes: i
     group = np.empty(len(order), np.int64)
     group[order] = np.cumsum(is_new) - 1
     return _Distinct(start, example, group - start[on])
+
+
+def _arranged(on: Ints, keys: tuple[npt.NDArray[np.generic], ...]) -> Ints:
+    """The order by attribute, then by keys, the last of these first: `lexsort`, but faster.
+
+    The most significant key is a number or a place; sorting it at once and then only grouping by
+    attribute, which a radix sort does, takes a fraction of a general sort by all.
+    """
+    *lesser, main = keys
+    if any(np.any(key) for key in lesser):
+        return np.lexsort((*keys, on))
+    by_key = np.argsort(main)
+    small = on.astype(np.uint16) if on.max(initial=0) <= _RADIX_MAX else on
+    order: Ints = by_key[np.argsort(small[by_key], kind="stable")]
+    return order
 
 
 def _sorted_texts(texts: Sequence[bytes], used: Ints) -> tuple[Ints, list[bytes]]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.batch import Found
-from sapwood.matching.columnar.rows import Ints, selection
+from sapwood.matching.columnar.rows import Ints
 from sapwood.matching.columnar.segment import Annex
 from sapwood.model.patterns import Pattern, Wildcard
 from sapwood.model.publication import Record
@@ -40,15 +40,17 @@ class Probes:
         """How many there are."""
         return len(self._probes)
 
-    def add(self, attribute: str, pattern: Pattern) -> None:
-        """Number a probe, unless it has a number."""
-        if (attribute, pattern) not in self._numbers:
-            self._numbers[attribute, pattern] = len(self._probes)
-            self._probes.append((attribute, pattern))
-
     def number(self, attribute: str, pattern: Pattern) -> int:
-        """The number of a probe that was added."""
-        return self._numbers[attribute, pattern]
+        """The number of a probe, a new one if it has none yet."""
+        number = self._numbers.get((attribute, pattern))
+        if number is None:
+            number = self._numbers[attribute, pattern] = len(self._probes)
+            self._probes.append((attribute, pattern))
+        return number
+
+    def probe(self, number: int) -> tuple[str, Pattern]:
+        """The probe of a number."""
+        return self._probes[number]
 
     def texts(self) -> Iterator[tuple[str, str]]:
         r"""Attribute and pattern of each probe, in order; `\` escapes in the pattern."""
@@ -58,7 +60,7 @@ class Probes:
     def restore(self, texts: Sequence[tuple[str, str]]) -> None:
         """Take over what `texts` gave."""
         for attribute, pattern in texts:
-            self.add(attribute, Pattern.parse(pattern, _ESCAPE))
+            self.number(attribute, Pattern.parse(pattern, _ESCAPE))
 
     def outcome(self, probe: int, record: Record) -> int:
         """Whether the attribute is no text, or fits the pattern, or does not."""
@@ -72,12 +74,15 @@ class Probes:
 def settle(found: Found, annex: Annex, probes: Probes, records: Sequence[Record]) -> Flags:
     """Which of the doubtful conjunctions are matches after all."""
     record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))
-    checks, starts = selection(annex.check_start.astype(np.int64), found.doubts)
-    tries = np.repeat(record, np.diff(starts)) * len(probes) + annex.check_probe[checks]
+    first = np.searchsorted(annex.check_owner, found.doubts)
+    counts = np.searchsorted(annex.check_owner, found.doubts, side="right") - first
+    starts = np.cumsum(counts) - counts
+    checks = np.arange(counts.sum()) + np.repeat(first - starts, counts)
+    tries = np.repeat(record, counts) * len(probes) + annex.check_probe[checks]
     distinct, which = np.unique(tries, return_inverse=True)
     outcomes = _outcomes(distinct, probes, records)[which]
     fails = outcomes == np.where(annex.check_forbidden[checks], _FITS, _FITS_NOT)
-    return ~np.logical_or.reduceat(fails, starts[:-1])
+    return ~np.logical_or.reduceat(fails, starts)
 
 
 def _outcomes(tries: Ints, probes: Probes, records: Sequence[Record]) -> npt.NDArray[np.uint8]:

@@ -7,16 +7,17 @@ reading a filter again. Attributes and pattern probes are numbered by the engine
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.line import Constant, High, Low, Run, runs
-from sapwood.matching.keys import number_key, text_bytes
-from sapwood.model.conjunction import Conjunction
+from sapwood.matching.columnar.line import High, Low, Run, number_run, runs, text_run
+from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
 from sapwood.model.constraint import Constraint
+from sapwood.model.filter import Filter
 from sapwood.model.patterns import Pattern
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -61,54 +62,57 @@ class Rows(NamedTuple):
 
 
 class ProbeNumbers(Protocol):
-    """Gives pairs of attribute and pattern their numbers."""
+    """Numbers pairs of attribute and pattern."""
 
     def number(self, attribute: str, pattern: Pattern) -> int:
-        """The number of a pair."""
+        """The number of a pair, a new one if it has none yet."""
 
 
 class RowWriter:
     """Collects conjunctions into `Rows`.
 
-    `attributes` and `probes` are the engine's numbers and know all that will be written.
+    `attributes` (name to number) and `probes` are the engine's; what is new is numbered.
     """
 
-    def __init__(self, attributes: Mapping[str, int], probes: ProbeNumbers) -> None:
+    def __init__(self, attributes: dict[str, int], probes: ProbeNumbers) -> None:
         self._attribute_numbers = attributes
         self._probes = probes
-        self._slots: list[int] = []
-        self._constraint_start = [0]
-        self._attributes: list[int] = []
-        self._run_start = [0]
-        self._ends: tuple[list[int], list[int], list[int], list[int]] = ([], [], [], [])
-        self._numbers: list[float] = []
-        self._remainders: list[int] = []
+        self._slots = array("i")
+        self._constraint_start = array("q", (0,))
+        self._attributes = array("q")
+        self._run_start = array("q", (0,))
+        self._low, self._high = bytearray(), bytearray()
+        self._low_at, self._high_at = array("q"), array("q")
+        self._numbers = array("d")
+        self._remainders = array("h")
         self._texts: dict[str, int] = {}
         self._checks: tuple[list[int], list[int], list[bool]] = ([], [], [])
 
-    def add(self, slot: int, conjunctions: Iterable[Conjunction]) -> None:
-        """Write the conjunctions of one filter; one that accepts nothing is left out."""
-        for conjunction in conjunctions:
-            constraints = [(name, c, runs(c)) for name, c in conjunction.constraints]
-            if all(found for _, _, found in constraints):
-                for name, constraint, found in constraints:
-                    self._add_constraint(name, constraint, found)
+    def __len__(self) -> int:
+        """How many conjunctions were written."""
+        return len(self._slots)
+
+    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+        """Write the conjunctions of a filter; one that accepts nothing is left out."""
+        for conjunction in filter.conjunctions:
+            if all(_is_satisfiable(constraint) for _, constraint in conjunction.constraints):
+                for name, constraint in conjunction.constraints:
+                    self._add_constraint(name, constraint)
                 self._slots.append(slot)
                 self._constraint_start.append(len(self._attributes))
 
     def rows(self) -> Rows:
         """All that was written."""
-        low, low_at, high, high_at = self._ends
         owner, probe, forbidden = self._checks
         return Rows(
             np.array(self._slots, np.int32),
             np.array(self._constraint_start, np.int64),
             np.array(self._attributes, np.int64),
             np.array(self._run_start, np.int64),
-            np.array(low, np.uint8),
-            np.array(low_at, np.int64),
-            np.array(high, np.uint8),
-            np.array(high_at, np.int64),
+            np.array(self._low, np.uint8),
+            np.array(self._low_at, np.int64),
+            np.array(self._high, np.uint8),
+            np.array(self._high_at, np.int64),
             np.array(self._numbers, np.float64),
             np.array(self._remainders, np.int16),
             [text_bytes(text) for text in self._texts],
@@ -117,19 +121,32 @@ class RowWriter:
             ),
         )
 
-    def _add_constraint(self, attribute: str, constraint: Constraint, found: list[Run]) -> None:
-        low, low_at, high, high_at = self._ends
-        for run in found:
-            place = self._place(run.low_constant)
-            low.append(run.low)
-            low_at.append(place)
-            high.append(run.high)
-            is_point = run.low_constant == run.high_constant
-            high_at.append(place if is_point else self._place(run.high_constant))
-        self._attributes.append(self._attribute_numbers[attribute])
-        self._run_start.append(len(low))
+    def _add_constraint(self, attribute: str, constraint: Constraint) -> None:
+        numbers, ranges = constraint.numbers, constraint.strings.ranges
+        if constraint.absent or constraint.booleans or len(numbers) + len(ranges) != 1:
+            for run in runs(constraint):
+                self._add_run(run)
+        elif numbers:
+            self._add_run(number_run(numbers[0]))
+        else:
+            self._add_run(text_run(*ranges[0]))
+        number = self._attribute_numbers.get(attribute)
+        if number is None:
+            number = self._attribute_numbers[attribute] = len(self._attribute_numbers)
+        self._attributes.append(number)
+        self._run_start.append(len(self._low))
         if not constraint.strings.is_plain:
             self._add_checks(attribute, constraint)
+
+    def _add_run(self, run: Run) -> None:
+        low, low_constant, high, high_constant = run
+        place = 0 if low_constant is None else self._place(low_constant)
+        self._low.append(low)
+        self._low_at.append(place)
+        self._high.append(high)
+        if low_constant is not high_constant:
+            place = 0 if high_constant is None else self._place(high_constant)
+        self._high_at.append(place)
 
     def _add_checks(self, attribute: str, constraint: Constraint) -> None:
         owner, probe, forbidden = self._checks
@@ -142,15 +159,23 @@ class RowWriter:
                 probe.append(self._probes.number(attribute, pattern))
                 forbidden.append(fails)
 
-    def _place(self, constant: Constant) -> int:
-        if constant is None:
-            return 0
+    def _place(self, constant: int | float | str) -> int:
         if isinstance(constant, str):
             return self._texts.setdefault(constant, len(self._texts))
-        nearest, remainder = number_key(constant)
-        self._numbers.append(nearest)
-        self._remainders.append(remainder)
+        if isinstance(constant, float) or EXACT_MIN <= constant <= EXACT_MAX:
+            self._numbers.append(constant)
+            self._remainders.append(0)
+        else:
+            nearest, remainder = number_key(constant)
+            self._numbers.append(nearest)
+            self._remainders.append(remainder)
         return len(self._numbers) - 1
+
+
+def _is_satisfiable(constraint: Constraint) -> bool:
+    return bool(
+        constraint.numbers or constraint.strings.ranges or constraint.absent or constraint.booleans
+    )
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

@@ -8,98 +8,65 @@ the marks that say which of its conjunctions have been removed.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.errors import InvariantError
+from sapwood.errors import FileFormatError, InvariantError
+from sapwood.matching.columnar.columns import (
+    BLOCK_END,
+    DEAD,
+    SEVERAL,
+    SLOT_MASK,
+    U8,
+    U32,
+    U64,
+    Columns,
+    columns_of,
+    entry_conjunctions,
+    is_whole,
+)
 from sapwood.matching.columnar.ranking import Lines, Ranked, unrank
 from sapwood.matching.columnar.rows import Checks, Ints, Rows, kept
-from sapwood.matching.storage import Folder
+from sapwood.matching.storage import Array, Folder
 from sapwood.matching.texts import unpacked
-
-U8: TypeAlias = npt.NDArray[np.uint8]
-U32: TypeAlias = npt.NDArray[np.uint32]
-
-DEAD: Final = 1
-"""Mark: the conjunction was removed."""
-
-CHECKED: Final = 2
-"""Mark: the conjunction has pattern checks, so that a candidate is a match only after those."""
-
-SHARED: Final = 4
-"""Mark: its slot has further conjunctions, so that it may be found more than once."""
-
-
-class Columns(NamedTuple):
-    """What kernels read of a segment with `a` attributes, `n` conjunctions and `e` entries.
-
-    A run of cells is kept as its first cell and its *span*, the number of steps to its last one:
-    `cell - low <= span`, in unsigned arithmetic, is the whole test.
-    """
-
-    # Lines: from a value to its cell (`ranking.Lines`; `text_prefixes` are the first eight bytes).
-    number_start: Ints  # [a + 1]
-    numbers: npt.NDArray[np.float64]
-    remainders: npt.NDArray[np.int16]
-    text_start: Ints  # [a + 1]
-    text_prefixes: npt.NDArray[np.uint64]
-    text_refs: U32
-    text_offsets: Ints
-    text_bytes: U8
-    # Directory: from a cell to clusters (`access.Tables`).
-    points: Ints  # [a]
-    level_start: Ints  # [a + 1]
-    level_shift: Ints
-    level_base: Ints
-    ordered_start: Ints  # [a + 1]
-    ordered_is_up_to: U8
-    ordered_zone_low: U32
-    ordered_zone_high: U32
-    cluster_start: U32  # [clusters + 1] entries of each cluster
-    # Entries: the first constraint to evaluate of each candidate, and which conjunction it is.
-    entry_key: U32  # [entries in ordered clusters], which come first
-    entry_attribute: U32  # [e]
-    entry_low: U32  # [e] of its first run
-    entry_span: U32  # [e] to the end of its last run
-    entry_conjunction: U32  # [e]
-    # Conjunctions: constraints still to be evaluated after the entry's.
-    rest_start: U32  # [n]
-    rest_stop: U32  # [n]
-    constraint_start: U32  # [n + 1]
-    constraint_attribute: U32  # [c]
-    run_start: U32  # [c + 1]
-    run_low: U32  # [r]
-    run_span: U32  # [r]
-    slot: npt.NDArray[np.int32]  # [n]
 
 
 class Annex(NamedTuple):
     """What only Python reads of a segment."""
 
     by_slot: U32  # [n] conjunctions, sorted by slot
-    check_start: U32  # [n + 1]
+    check_owner: U32  # conjunctions with pattern checks, ascending, once for each check
     check_probe: U32
     check_forbidden: npt.NDArray[np.bool_]
 
 
+_ANNEX_TYPES: Final = (np.uint32, np.uint32, np.uint32, np.bool_)
+
+
 @dataclass(slots=True)
 class Segment:
-    """Arrays and marks; `marks` alone changes."""
+    """An image, its annex and its marks; `marks` alone changes."""
 
-    columns: Columns
+    image: U64
     annex: Annex
     #: one byte a conjunction: DEAD, CHECKED, SHARED
     marks: U8
     #: the number of marks with DEAD
     dead: int = 0
+    #: views of the image
+    columns: Columns = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.columns = columns_of(self.image)
 
     @property
     def conjunctions(self) -> int:
         """All conjunctions, removed ones too."""
-        return len(self.columns.slot)
+        return len(self.columns.block_start) - 1
 
     @property
     def live(self) -> int:
@@ -108,17 +75,30 @@ class Segment:
 
     def slots(self) -> npt.NDArray[np.int32]:
         """The slots with a conjunction that was not removed; with repetitions."""
-        slots: npt.NDArray[np.int32] = self.columns.slot[(self.marks & DEAD) == 0]
-        return slots
+        return self.slots_of(np.flatnonzero((self.marks & DEAD) == 0))
+
+    def slots_of(self, conjunctions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
+        """The slots of some conjunctions."""
+        heads: U32 = self.columns.blocks[self.columns.block_start[conjunctions]]
+        return (heads & SLOT_MASK).astype(np.int32)
+
+    def found(self, slot: int) -> U32:
+        """The conjunctions of a slot that were not removed."""
+        by_slot = self.annex.by_slot
+        blocks, start = self.columns.blocks, self.columns.block_start
+
+        def slot_of(conjunction: int) -> int:
+            return int(blocks[start[conjunction]]) & SLOT_MASK
+
+        first = bisect_left(by_slot, slot, key=slot_of)
+        last = bisect_right(by_slot, slot, lo=first, key=slot_of)
+        found: U32 = by_slot[first:last]
+        live: U32 = found[(self.marks[found] & DEAD) == 0]
+        return live
 
     def remove(self, slot: int) -> int:
         """Mark all conjunctions of a slot as removed; returns how many there were."""
-        by_slot, slots = self.annex.by_slot, self.columns.slot
-        # Not numpy's search, which would copy all of `by_slot` to convert it.
-        first = bisect_left(by_slot, slot, key=slots.__getitem__)
-        last = bisect_right(by_slot, slot, lo=first, key=slots.__getitem__)
-        found = by_slot[first:last]
-        found = found[(self.marks[found] & DEAD) == 0]
+        found = self.found(slot)
         self.marks[found] |= DEAD
         self.dead += len(found)
         return len(found)
@@ -126,58 +106,202 @@ class Segment:
     def rows(self) -> Rows:
         """The conjunctions that were not removed, as values again."""
         columns, annex = self.columns, self.annex
-        lines = Lines(
-            columns.number_start,
-            columns.numbers,
-            columns.remainders,
-            columns.text_start,
-            columns.text_refs,
-            unpacked(columns.text_offsets, columns.text_bytes),
-        )
-        run_start = columns.run_start.astype(np.int64)
-        attribute = columns.constraint_attribute.astype(np.int64)
-        ranked = Ranked(lines, columns.run_low, columns.run_low + columns.run_span)
-        owner = np.repeat(np.arange(self.conjunctions), np.diff(annex.check_start))
+        lines = _lines(columns)
+        constraint_start, attribute, own = constraints(columns)
+        run_start, run_low, run_span = _runs(columns, own)
+        ranked = Ranked(lines, run_low, run_low + run_span)
         whole = Rows(
-            columns.slot,
-            columns.constraint_start.astype(np.int64),
+            self.slots_of(np.arange(self.conjunctions)),
+            constraint_start,
             attribute,
             run_start,
             *unrank(ranked, np.repeat(attribute, np.diff(run_start))),
-            columns.numbers,
-            columns.remainders,
+            lines.numbers,
+            lines.remainders,
             lines.texts,
-            Checks(owner, annex.check_probe.astype(np.int64), annex.check_forbidden),
+            Checks(
+                annex.check_owner.astype(np.int64),
+                annex.check_probe.astype(np.int64),
+                annex.check_forbidden,
+            ),
         )
         return kept(whole, (self.marks & DEAD) == 0)
+
+    def parts_of_memory(self) -> Iterator[tuple[str, int]]:
+        """Bytes of each column, of the annex and of the marks, by name."""
+        for name, array in (*self.columns._asdict().items(), *self.annex._asdict().items()):
+            yield name, array.nbytes
+        yield "marks", self.marks.nbytes
 
     def validate(self) -> None:
         """Raise `InvariantError` unless the arrays fit together."""
         columns, annex = self.columns, self.annex
+        if not is_whole(self.image):
+            raise InvariantError("the columns of a segment do not fill its image")
         if self.dead != np.count_nonzero(self.marks & DEAD):
             raise InvariantError("a segment's count of removed conjunctions is wrong")
-        if not np.array_equal(np.unique(columns.entry_conjunction), np.arange(self.conjunctions)):
+        entries = entry_conjunctions(columns)
+        if not np.array_equal(np.unique(entries), np.arange(self.conjunctions)):
             raise InvariantError("a conjunction of a segment lies in no cluster")
-        if np.any(np.diff(columns.slot[annex.by_slot]) < 0):
+        if np.any(np.diff(self.slots_of(annex.by_slot)) < 0):
             raise InvariantError("a segment's conjunctions are not sorted by slot")
-        for starts, size in (
-            (columns.cluster_start, len(columns.entry_conjunction)),
-            (columns.run_start, len(columns.run_low)),
-            (columns.constraint_start, len(columns.constraint_attribute)),
-            (annex.check_start, len(annex.check_probe)),
-        ):
+        if np.any(np.diff(annex.check_owner.astype(np.int64)) < 0):
+            raise InvariantError("a segment's pattern checks are not sorted by conjunction")
+        if not _have_lengths(columns, len(entries)):
+            raise InvariantError("columns of a segment that belong together differ in length")
+        for starts, size in _groupings(columns, len(entries)):
             if starts[0] != 0 or starts[-1] != size or np.any(starts[1:] < starts[:-1]):
                 raise InvariantError("a segment's groups do not partition what they group")
 
     def save(self, folder: Folder) -> None:
-        """Write all arrays; marks as they are."""
-        arrays = {**self.columns._asdict(), **self.annex._asdict(), "marks": self.marks}
-        folder.write_arrays(arrays)
+        """Write the image and the other arrays; marks as they are."""
+        folder.write_arrays({"image": self.image, **self.annex._asdict(), "marks": self.marks})
 
     @classmethod
     def load(cls, folder: Folder) -> Segment:
-        """Map the arrays that `save` wrote; raises `FileFormatError` for anything else."""
-        columns = Columns(**folder.read_arrays(Columns._fields))
-        annex = Annex(**folder.read_arrays(Annex._fields))
-        marks = folder.read_arrays(("marks",))["marks"].copy()
-        return cls(columns, annex, marks, int(np.count_nonzero(marks & DEAD)))
+        """Map the arrays that `save` wrote; raises `FileFormatError` for anything else.
+
+        What is looked at does not depend on the size: types, lengths, and that the groups of each
+        column end where what they group ends.
+        """
+        image = folder.read_arrays(("image",))["image"]
+        if not is_whole(image):
+            raise FileFormatError(folder.place("image.npy"), "is no segment; save the index again")
+        columns = columns_of(image)
+        entries = _last(columns.cluster_start)
+        if not _have_lengths(columns, entries) or any(
+            _last(starts) != size for starts, size in _groupings(columns, entries)
+        ):
+            raise FileFormatError(
+                folder.place("image.npy"), "has columns that do not fit together; save it again"
+            )
+        size = len(columns.block_start) - 1
+        arrays = folder.read_arrays(Annex._fields)
+        annex = Annex(**arrays)
+        for name, kind in zip(Annex._fields, _ANNEX_TYPES, strict=True):
+            wanted = size if name == "by_slot" else len(annex.check_owner)
+            _expect(folder, name, arrays[name], kind, wanted)
+        marks = folder.read_arrays(("marks",))["marks"]
+        _expect(folder, "marks", marks, np.uint8, size)
+        return cls(image, annex, marks.copy(), int(np.count_nonzero(marks & DEAD)))
+
+
+def _expect(folder: Folder, name: str, array: Array, kind: type[np.generic], size: int) -> None:
+    if array.dtype != kind or array.shape != (size,):
+        raise FileFormatError(
+            folder.place(f"{name}.npy"),
+            f"has {array.dtype} {array.shape} where {np.dtype(kind)} ({size},) belongs; "
+            "save the index again",
+        )
+
+
+def _last(starts: Array) -> int:
+    return int(starts[-1]) if len(starts) else -1
+
+
+def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
+    """Columns that group others, and how many elements the others have."""
+    return (
+        (columns.cluster_start, entries),
+        (columns.block_start, len(columns.blocks) - BLOCK_END),
+        (columns.several_start, len(columns.several) // 2),
+        (columns.number_start, len(columns.numbers)),
+        (columns.single_start, len(columns.singles)),
+        (columns.text_start, len(columns.text_refs)),
+        (columns.text_offsets, len(columns.text_bytes)),
+        (columns.ordered_start, len(columns.ordered_reach)),
+        (columns.plan_start, len(columns.plan_attribute)),
+    )
+
+
+def _have_lengths(columns: Columns, entries: int) -> bool:
+    """Whether columns that belong together are equally long."""
+    attributes, ordered = len(columns.points), len(columns.ordered_reach)
+    texts, conjunctions = len(columns.text_refs), len(columns.block_start) - 1
+    return (
+        len(columns.number_start)
+        == len(columns.single_start)
+        == len(columns.text_start)
+        == len(columns.ordered_start)
+        == len(columns.bucket_scale) + 1
+        == attributes + 1
+        and len(columns.ordered_is_up_to)
+        == len(columns.ordered_zone_low)
+        == len(columns.ordered_zone_high)
+        == ordered
+        and len(columns.text_prefixes) == texts
+        and len(columns.remainders) in (0, len(columns.numbers))
+        and len(columns.plan_start) == len(columns.planned) + 1
+        and len(columns.plan_row) == len(columns.plan_attribute)
+        and len(columns.entry_key) <= entries
+        and len(columns.entry_conjunction) == (0 if entries == conjunctions else entries)
+        and len(columns.attribute_bits) == 1
+        and columns.attribute_bits[0] in (8, 16, 32)
+    )
+
+
+def line_starts(columns: Columns) -> Ints:
+    """Where each attribute's numbers begin if those of all are in one column."""
+    start: Ints = columns.number_start.astype(np.int64) + columns.single_start
+    return start
+
+
+def _lines(columns: Columns) -> Lines:
+    """The lines with the numbers of all attributes in one column again."""
+    start = line_starts(columns)
+    numbers, remainders = np.empty(start[-1]), np.zeros(start[-1], np.int16)
+    # A line has numbers of one sort only, so a place is decided by the attribute.
+    is_wide = np.repeat(np.diff(columns.number_start) > 0, np.diff(start))
+    numbers[is_wide], numbers[~is_wide] = columns.numbers, columns.singles
+    if len(columns.remainders):
+        remainders[is_wide] = columns.remainders
+    return Lines(
+        start,
+        numbers,
+        remainders,
+        columns.text_start.astype(np.int64),
+        columns.text_refs,
+        unpacked(columns.text_offsets, columns.text_bytes),
+    )
+
+
+def constraints(columns: Columns) -> tuple[Ints, Ints, U32]:
+    """All constraints: where each conjunction's begin, their attributes, their cells [c, 2]."""
+    bits = int(columns.attribute_bits[0])
+    start = columns.block_start.astype(np.int64)
+    count = (np.diff(start) - 1) * 32 // (64 + bits)
+    constraint_start = np.zeros(len(start), np.int64)
+    np.cumsum(count, out=constraint_start[1:])
+    place = np.arange(constraint_start[-1]) - np.repeat(constraint_start[:-1], count)
+    block = np.repeat(start[:-1], count) + 1
+    packed = columns.blocks[block + 2 * np.repeat(count, count) + place * bits // 32]
+    attribute = packed.astype(np.int64) >> place * bits % 32 & (1 << bits) - 1
+    cells = np.stack(
+        [columns.blocks[block + 2 * place], columns.blocks[block + 2 * place + 1]], axis=1
+    )
+    return constraint_start, attribute, cells
+
+
+def block(columns: Columns, conjunction: int) -> tuple[list[int], list[tuple[int, int]]]:
+    """The attributes and cells of one conjunction's constraints."""
+    first, last = columns.block_start[conjunction : conjunction + 2].tolist()
+    bits = int(columns.attribute_bits[0])
+    count = (last - first - 1) * 32 // (64 + bits)
+    words = columns.blocks[first + 1 : last].tolist()
+    packed = sum(word << 32 * at for at, word in enumerate(words[2 * count :]))
+    attributes = [packed >> at * bits & (1 << bits) - 1 for at in range(count)]
+    return attributes, list(zip(words[0 : 2 * count : 2], words[1 : 2 * count : 2], strict=True))
+
+
+def _runs(columns: Columns, own: U32) -> tuple[Ints, U32, U32]:
+    """The runs of all constraints: where those of each begin, first cells, spans."""
+    has_several = own[:, 1] == SEVERAL
+    count = np.ones(len(own), np.int64)
+    count[has_several] = np.diff(columns.several_start)
+    start = np.zeros(len(own) + 1, np.int64)
+    np.cumsum(count, out=start[1:])
+    runs = np.empty((start[-1], 2), np.uint32)
+    of_several = np.repeat(has_several, count)
+    runs[~of_several] = own[~has_several]
+    runs[of_several] = columns.several.reshape(-1, 2)
+    return start, runs[:, 0], runs[:, 1]

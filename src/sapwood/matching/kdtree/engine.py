@@ -90,9 +90,16 @@ class KdTreeEngine:
         """Whether any filter accepts `record`; stops at the first."""
         return next(self._in_trees(record), None) is not None or self._beside.match_any(record)
 
+    def match_count(self, record: Record) -> int:
+        """How many filters accept `record`."""
+        return len(self.match(record))
+
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records, one after the other."""
         return batch_of(self.match(record) for record in records)
+
+    def fold(self) -> None:
+        """Nothing is ever put off."""
 
     def save(self, folder: Path) -> None:
         """Nothing to write: adding the filters again is all there is to restore."""

@@ -100,9 +100,16 @@ class PosetEngine:
         """Whether any filter accepts `record`; stops at the first."""
         return next(self._poset.accepting(record), None) is not None
 
+    def match_count(self, record: Record) -> int:
+        """How many filters accept `record`."""
+        return len(self.match(record))
+
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records, one after the other."""
         return batch_of(self.match(record) for record in records)
+
+    def fold(self) -> None:
+        """Nothing is ever put off."""
 
     def save(self, folder: Path) -> None:
         """Nothing to write: adding the filters again is all there is to restore."""

@@ -39,7 +39,7 @@ from sapwood.matching.documents.automaton.search import (
     Reached,
 )
 from sapwood.matching.documents.automaton.states import Growth
-from sapwood.matching.kernels.compiled import compiled
+from sapwood.matching.kernels.views import compiled
 
 _DE_BRUIJN: Final = np.uint64(0x03F79D71B4CB0A89)
 _PLACES: Final = np.argsort(

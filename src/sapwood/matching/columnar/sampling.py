@@ -1,0 +1,87 @@
+"""What records that were matched say about constraints: which share of them satisfies each."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sapwood.matching.columnar.line import (
+    ABSENT_CELL,
+    FALSE_CELL,
+    FIRST_TEXT_CELL,
+    NUMBERS_CELL,
+    TRUE_CELL,
+)
+from sapwood.matching.columnar.ranking import Lines, Ranked
+from sapwood.matching.columnar.rows import Ints, Rows
+from sapwood.matching.keys import number_key, text_bytes
+from sapwood.model.publication import Record, Value
+
+
+class Sample(NamedTuple):
+    """Some records that were matched, and the numbers of attributes."""
+
+    records: Sequence[Record]
+    attributes: Mapping[str, int]
+
+
+class Sampled(NamedTuple):
+    """The cells of some records' values, sorted, one column for all attributes.
+
+    An element is `attribute << 32 | cell`. Absent attributes have none: `present` tells how many
+    there are of each.
+    """
+
+    records: int
+    keys: Ints
+    present: Ints  # [a]
+
+    def accepted(self, rows: Rows, ranked: Ranked) -> Ints:
+        """How many of the records satisfy each constraint of `rows`."""
+        if not len(rows.attribute):
+            return np.zeros(0, np.int64)
+        on = np.repeat(rows.attribute, np.diff(rows.run_start))
+        first = np.searchsorted(self.keys, on << 32 | ranked.low)
+        last = np.searchsorted(self.keys, on << 32 | ranked.high, side="right")
+        absent = np.where(ranked.low == ABSENT_CELL, self.records - self.present[on], 0)
+        return np.add.reduceat(last - first + absent, rows.run_start[:-1])
+
+
+def sampled(sample: Sample, lines: Lines) -> Sampled:
+    """The cells of the records' values on the lines; attributes beyond the lines are left out."""
+    count = len(lines.number_start) - 1
+    keys = [
+        attribute << 32 | _cell(value, attribute, lines)
+        for record in sample.records
+        for name, value in record.items()
+        if (attribute := sample.attributes.get(name, count)) < count
+    ]
+    column = np.sort(np.array(keys, np.int64))
+    return Sampled(len(sample.records), column, np.bincount(column >> 32, minlength=count))
+
+
+def _cell(value: Value, attribute: int, lines: Lines) -> int:
+    if isinstance(value, bool):
+        return TRUE_CELL if value else FALSE_CELL
+    first, last = int(lines.number_start[attribute]), int(lines.number_start[attribute + 1])
+    if not isinstance(value, str):
+        wanted = number_key(value)
+
+        def number(at: int) -> tuple[float, int]:
+            return float(lines.numbers[at]), int(lines.remainders[at])
+
+        place = bisect_left(range(first, last), wanted, key=number)
+        is_there = first + place < last and number(first + place) == wanted
+        return NUMBERS_CELL + 2 * place + is_there
+    text = text_bytes(value)
+    start, stop = int(lines.text_start[attribute]), int(lines.text_start[attribute + 1])
+
+    def constant(at: int) -> bytes:
+        return lines.texts[int(lines.text_refs[at])]
+
+    place = bisect_left(range(start, stop), text, key=constant)
+    is_there = start + place < stop and constant(start + place) == text
+    return FIRST_TEXT_CELL + 2 * (last - first) + 2 * place + is_there

@@ -21,6 +21,9 @@ from sapwood.simulation.swarm import Mixture, draw_scenario
 ADVERTISING_EVERY = 4
 """Under protocols that do not route by advertisements, every so many seeds clients advertise."""
 
+DOCUMENTS_EVERY = 2
+"""Every so many seeds clients speak of documents, too."""
+
 
 def main() -> int:
     """Run the seeds that were asked for, until one goes wrong; return the exit status."""
@@ -42,7 +45,8 @@ def main() -> int:
 def run_seed(seed: int, protocol: str, *, verbose: bool) -> bool:
     """Run the scenario of one seed under one protocol; whether all was right."""
     advertising = PROTOCOLS[protocol].advertised or seed % ADVERTISING_EVERY == 0
-    scenario = draw_scenario(seed, Mixture(advertisements=advertising))
+    mixture = Mixture(advertisements=advertising, documents=seed % DOCUMENTS_EVERY == 0)
+    scenario = draw_scenario(seed, mixture)
     make_router = router_maker(protocol)
     trial = run_with(scenario, make_router, protocol)
     found = faults_found(trial, make_router)

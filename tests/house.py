@@ -30,6 +30,7 @@ ROOMS: Final = (
     ("wire",),
     ("session",),
     ("files",),
+    ("store",),
     ("server", "client"),
     ("pipeline",),
     ("workload",),

@@ -59,11 +59,17 @@ SUCCESSORS_MAX: Final = 16
 """Texts in one range that still count as finitely many (`s`, then `s` and a NUL, ...): keeps one
 range with long ends from being written out as thousands of long texts."""
 
+UPDATE_TRIPLES_MAX: Final = 1_000_000
+"""Triples of one change of subscription counts (XRoute): withdrawing a filter brings back all that
+only it covered, and a router holds about so many distinct filters. A filter each, some hundred
+bytes."""
+
 # Network: frames -------------------------------------------------------------------------------
 
-FRAME_BYTES_MAX: Final = 1_048_576
+FRAME_BYTES_MAX: Final = 2_097_152
 """Bytes of one frame's body on a connection, checked before anything is allocated. All brokers of
-an overlay use the same value. Precedent: NATS `max_payload` and websockets are 1 MiB."""
+an overlay use the same value. The largest document (1 MiB) fits beside a record; precedent: NATS
+`max_payload` and websockets are 1 MiB."""
 
 FRAME_BYTES_FLOOR: Final = 524_288
 """The smallest FRAME_BYTES_MAX that may be configured, bytes: the longest filter text (65,536
@@ -155,9 +161,10 @@ ends with an error rather than with a silent gap. Precedent: nats.py `pending_ms
 
 # Files -----------------------------------------------------------------------------------------
 
-LINE_BYTES_MAX: Final = 1_048_576
+LINE_BYTES_MAX: Final = 4_194_304
 """Bytes of one line of a JSON Lines file, its end not counted. A file without line ends would
-otherwise be read into memory whole. Precedent: Kafka and NATS bound a message by 1 MiB."""
+otherwise be read into memory whole. The largest document (1 MiB) fits, though quotes and line ends
+take two bytes in JSON; precedent: Kafka and NATS bound a message by 1 MiB."""
 
 # Covering: space filling curves ----------------------------------------------------------------
 
@@ -256,6 +263,10 @@ COVER_GROUP_FILTERS_MAX: Final = 100_000
 """Distinct filters of one home router that one task compares at once: some 300 MB of Python's
 memory. A larger home is cut into groups, at the price of a copy of a filter in several of them."""
 
+CANDIDATES_HELD_MAX: Final = 1_048_576
+"""Pairs of filters of which one may cover the other that a task of `compile` holds while it looks
+closer: 16 MB, and some 100 MB in Python."""
+
 GRID_SAMPLE_FILTERS: Final = 20_000
 """Filters by whose numbers the grid is cut that groups are made with: some 300 ends in a cell."""
 
@@ -337,3 +348,44 @@ when there are more of them than patterns, all are dropped together."""
 EXPANSIONS_MAX: Final = 4096
 """Alternatives without `or` into which one expression is multiplied out (XTrie). Sixteen
 conditions reach 324."""
+
+DTD_BYTES_MAX: Final = 1_048_576
+"""Bytes of one DTD, as for a document. NITF 2.5 has 83,290."""
+
+DTD_ELEMENTS_MAX: Final = 1024
+"""Element types of one DTD: where each may hold each, a million edges. NITF 2.5 has 123, DocBook
+some 400."""
+
+COVERING_ALTERNATIVES_MAX: Final = 64
+"""Alternatives without `or` of an expression that are compared for covering, each with each: some
+20 ms for two expressions at most. One with more covers itself only. Precedent: three conditions
+of two alternatives each make 8."""
+
+# Journals --------------------------------------------------------------------------------------
+
+JOURNAL_BYTES_MAX: Final = 17_179_869_184
+"""Bytes of a broker's journal, 16 GiB, unless configured; beyond, its oldest files go. Precedent:
+Kafka bounds a partition by time or bytes, NATS JetStream a stream by `max_bytes`."""
+
+JOURNAL_SEGMENT_BYTES_MAX: Final = 16_777_216
+"""Bytes of one file of a journal, 16 MiB, give or take what is written at once: what goes at a time
+when the journal is full, and what a search for an offset reads at most."""
+
+JOURNAL_LINE_BYTES_MAX: Final = 2_093_056
+"""Bytes of one publication as a line of a journal: FRAME_BYTES_MAX less the overhead of a frame, so
+that it can be sent to a reader as it is. JSON takes more room than what travels, so a publication
+can be too long for a journal and not for a broker without one."""
+
+JOURNAL_IDS_REMEMBERED_MAX: Final = 262_144
+"""Ids of publications that a broker with a journal takes only once: those it accepted last. At some
+120 bytes each 30 MB. Precedent: JetStream remembers message ids for two minutes."""
+
+JOURNAL_PLACES_REMEMBERED_MAX: Final = 256
+"""Places in a journal where readers have stopped, so that going on needs no search."""
+
+REPLAY_LINES_MAX: Final = 1_024
+"""Publications of the journal that a broker looks at for one request: some ten milliseconds, in
+which it does nothing else. A reader asks again from where the answer ends."""
+
+REPLAY_BYTES_MAX: Final = 262_144
+"""Bytes of publications in one answer from the journal, beyond the first."""

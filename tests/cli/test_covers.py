@@ -93,3 +93,39 @@ def test_covers_names_the_filter_that_is_malformed_and_the_position(
     assert which in result.stderr
     assert "at position 4" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("//p", "/nitf/body//p", ("yes", "no", "yes")),
+        ("/a/b", "/c", ("no", "no", "no")),
+        ("/a[b]/c", "/a/c", ("no", "yes", "yes")),
+        ("/*[.//a][.//b]", "//c[.//a][.//b]", ("no (?)", "no (?)", "yes")),
+        ("//a[.='1']", "//a[.='2']", ("no (?)", "no (?)", "yes (?)")),
+    ],
+)
+def test_covers_compares_xpaths(a: str, b: str, expected: tuple[str, ...]) -> None:
+    result = run(a, b, "--xpath")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert tuple(line[12:] for line in lines[3:6]) == expected
+    assert (len(lines) > 6) == any("?" in answer for answer in expected)
+
+
+def test_covers_compares_xpaths_with_namespaces() -> None:
+    result = run("//p:a", "/q:a/b", "--xpath", "--namespace", "p=u", "--namespace", "q=u", "--json")
+    assert json.loads(result.stdout)["a_covers_b"] is True
+    refused = run("a", "b", "--namespace", "p=u")
+    assert refused.exit_code == 2
+    assert "add --xpath" in refused.stderr
+    malformed = run("//a", "//b", "--xpath", "--namespace", "p")
+    assert malformed.exit_code == 2
+    assert "PREFIX=NAMESPACE" in malformed.stderr
+
+
+def test_a_malformed_xpath_names_the_argument_and_the_position() -> None:
+    result = run("//a", "//b[", "--xpath")
+    assert result.exit_code == 2
+    assert "'B'" in result.stderr
+    assert "position" in result.stderr

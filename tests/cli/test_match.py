@@ -34,7 +34,7 @@ BAD_SUBSCRIPTIONS = """\
 {"id": "s2", "filter": 10}
 {"id": "cheap", "filter": "price < 40"}
 this is no JSON
-{"id": "s3", "xpath": "//a"}
+{"id": "s3", "xpath": "//a[1]"}
 """
 BAD_PUBLICATIONS = """\
 {"id": "p1", "attributes": {"price": NaN}}
@@ -159,27 +159,52 @@ def test_match_sets_bad_lines_aside_counts_them_and_ends_with_1(folder: Folder) 
         '"filter" is a number',
         "was on line 1 already",
         "not JSON",
-        "document filters are not supported in this version",
+        "xpath: positions ([1]) are not supported, at position 5",
         "NaN",
         '"attributes" is a number',
     )
     assert all(part in reason for part, reason in zip(expected, reasons, strict=True))
 
 
-def test_match_gives_its_summary_as_json_on_standard_output_if_the_deliveries_are_not_there(
-    folder: Folder,
-) -> None:
-    folder.write("pubs.jsonl", BAD_PUBLICATIONS)
-    out = folder.file("out.jsonl")
-    result = folder.match("--out", out, "--json")
+DOCUMENT_SUBSCRIPTIONS = """\
+{"id": "heads", "xpath": "//body[headline]//p", "home": "r2"}
+{"id": "dear", "filter": "price > 10"}
+{"id": "named", "xpath": "/n:a", "namespaces": {"n": "urn:n"}}
+{"id": "none", "filter": "price is null"}
+"""
+DOCUMENT_PUBLICATIONS = """\
+{"id": "p1", "document": "<news><body><headline/><p>1</p></body></news>"}
+{"id": "p2", "document": "<news><body><p/></body></news>", "attributes": {"price": 11}}
+{"id": "p3", "document": "<a xmlns='urn:n'/>", "attributes": {}}
+{"id": "p4", "document": "<a><b></a>"}
+{"id": "p5", "document": "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"}
+"""
+
+
+@pytest.mark.parametrize("engines", [(), ("counting", "xtrie"), ("reference-xpath",)])
+def test_match_takes_records_and_documents(folder: Folder, engines: tuple[str, ...]) -> None:
+    wanted = folder.write("wanted.jsonl", DOCUMENT_SUBSCRIPTIONS)
+    news = folder.write("news.jsonl", DOCUMENT_PUBLICATIONS)
+    options = [part for name in engines for part in ("--engine", name)]
+    result = folder.match(*options, subscriptions=wanted, publications=news)
     assert result.exit_code == 1
-    assert result.stderr == ""
-    assert json.loads(result.stdout) == {
-        "subscriptions": {"read": 3, "good": 3, "rejected": 0},
-        "publications": {"read": 3, "good": 1, "rejected": 2, "invisible_arrays": 2},
-        "deliveries": 2,
-        "rejected_file": out + ".rejected",
-    }
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(one["publication"], one["subscription"]) for one in found] == [
+        ("p1", "heads"),
+        ("p2", "dear"),
+        ("p3", "named"),
+        ("p3", "none"),
+    ]
+    reasons = [reason for _, _, reason in rejected(news + ".rejected")]
+    assert len(reasons) == 2
+    assert "line 1, column" in reasons[0]
+    assert "DOCTYPE" in reasons[1]
+
+
+def test_match_refuses_two_engines_of_a_kind(folder: Folder) -> None:
+    result = folder.match("--engine", "counting", "--engine", "columnar")
+    assert result.exit_code == 2
+    assert "two engines for records, counting and columnar" in result.stderr
 
 
 def test_match_gives_its_summary_as_json_on_standard_error_beside_deliveries(

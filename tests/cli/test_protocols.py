@@ -15,7 +15,7 @@ def test_protocols_lists_the_catalogue_as_json() -> None:
     assert result.exit_code == 0
     rows = json.loads(result.stdout)
     assert [row["name"] for row in rows] == list(PROTOCOLS)
-    assert {"name": "covering", "kinds": ["records"], "exact": True} in rows
+    assert {"name": "covering", "kinds": ["records", "documents"], "exact": True} in rows
     assert all(set(row) == {"name", "kinds", "exact"} for row in rows)
 
 

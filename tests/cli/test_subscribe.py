@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from sapwood.cli.main import main
 from sapwood.client.blocking import connect
+from sapwood.model.publication import Publication
 from sapwood.server.overlay import BrokerProcesses
 from tests.client.helpers import free_address
 
@@ -42,6 +43,35 @@ def subscribing(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]
             yield process
         finally:
             process.kill()
+
+
+def test_documents_are_printed_as_they_were_published(overlay: BrokerProcesses) -> None:
+    arguments = ("--xpath", "//b[c > 1]", "--json", "--count", "2")
+    with subscribing(overlay.addresses["r1"], *arguments) as process:
+        with connect(overlay.addresses["r2"]) as client:
+            client.publish(b"<a><b><c>1</c></b></a>")
+            client.publish("<a><b><c>2</c>é</b></a>".encode(), "p2")
+            client.publish(Publication("p3", {"x": 1}, b"<b><c>3</c></b>"))
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"id": "p2", "subscriptions": ["s1"], "document": "<a><b><c>2</c>é</b></a>"},
+        {
+            "id": "p3",
+            "subscriptions": ["s1"],
+            "attributes": {"x": 1},
+            "document": "<b><c>3</c></b>",
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("a > 1", "--xpath", "//a"), ("a", "--namespace", "p=u")]
+)
+def test_what_is_asked_for_must_be_one_thing(arguments: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, ["subscribe", *arguments])
+    assert result.exit_code == 2
+    assert "FILTER" in result.stderr
 
 
 def test_publications_are_printed_as_json_until_there_are_enough(overlay: BrokerProcesses) -> None:

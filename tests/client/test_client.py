@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sapwood
-from sapwood import parse_filter
+from sapwood import parse_filter, parse_xpath
 from sapwood.client import Delivery, Published, RefusedPublication, connect
 from sapwood.errors import (
     ConnectionLostError,
@@ -79,6 +79,31 @@ async def test_each_subscription_gets_its_own() -> None:
         ]
         assert (await soon(anext(low))).attributes == {"a": 1}
         assert len(low) == 0
+
+
+async def test_documents_reach_those_who_asked_for_them() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        wanted = await client.subscribe(parse_xpath("//p:b[@k = 1]", {"p": "urn:x"}), "docs")
+        records = await client.subscribe("x is null", "records")
+        document = b"<a xmlns='urn:x'><b k='1'/></a>"
+        await client.publish_many([document, {"y": 1}, b"<a><b k='1'/></a>"])
+        await client.publish(Publication("both", {"y": 2}, document))
+        first, second = await soon(anext(wanted)), await soon(anext(wanted))
+        assert (first.attributes, first.has_record, first.document) == ({}, False, document)
+        assert second.publication() == Publication("both", {"y": 2}, document)
+        assert second.subscriptions == ("docs", "records")
+        assert [(await soon(anext(records))).attributes["y"] for _ in range(2)] == [1, 2]
+
+
+async def test_a_document_that_is_none_is_refused_and_nobody_else_is_disturbed() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        wanted = await client.subscribe(parse_xpath("/*"))
+        done = await client.publish_many([b"<a>", b"<!DOCTYPE a><a/>", b"<a/>"])
+        assert done.accepted == 1
+        assert ["column" in one.reason for one in done.refused] == [True, True]
+        with pytest.raises(InputError, match="DOCTYPE"):
+            await client.publish(b"<!DOCTYPE a><a/>")
+        assert (await soon(anext(wanted))).document == b"<a/>"
 
 
 async def test_one_iterator_for_all_subscriptions_has_each_publication_once() -> None:
@@ -235,7 +260,7 @@ async def test_a_withdrawal_is_done_when_its_connection_is_lost() -> None:
 
 @pytest.mark.parametrize(
     ("attributes", "error"),
-    [({"a": float("nan")}, InvalidValueError), ({"a": "x" * 2_000_000}, LimitError)],
+    [({"a": float("nan")}, InvalidValueError), ({"a": "x" * 3_000_000}, LimitError)],
 )
 async def test_what_cannot_be_published_is_told_at_once(
     attributes: dict[str, Any], error: type[Exception]

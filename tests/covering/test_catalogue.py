@@ -12,6 +12,7 @@ from sapwood.covering.catalogue import (
     RELATION_GRAPHS,
     covering_manager,
 )
+from sapwood.covering.indexes.kinds import BothKinds
 from sapwood.covering.sfc import SpaceFillingIndex
 from sapwood.errors import UnknownNameError
 
@@ -49,7 +50,9 @@ def test_an_unknown_covering_is_refused_with_the_names_there_are() -> None:
 @pytest.mark.parametrize("name", ["sfc-z", "sfc-hilbert", "sfc-z-cubes"])
 def test_what_a_curve_looked_up_can_be_read_from_the_manager(name: str) -> None:
     manager = covering_manager(f"flat-1,{name}")
-    index = manager.index
+    both = manager.index
+    assert isinstance(both, BothKinds)
+    index = both.records
     assert isinstance(index, SpaceFillingIndex)
     for width in range(100):
         manager.subscribe(parse_filter(f"a between {-width} and {width}"))

@@ -19,6 +19,7 @@ from sapwood.files.lines import (
     encode_subscription,
 )
 from sapwood.language import parse_filter
+from sapwood.language.xpath import parse_xpath
 from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
@@ -92,10 +93,6 @@ BAD_EITHER = [
     pytest.param(b'{"id": 7}', '"id" is a number; write it as text', id="number id"),
     pytest.param(b'{"id": ""}', '"id" is empty', id="empty id"),
     pytest.param(b'{"id": "x", "hom": "r1"}', "unknown key 'hom'; did you mean 'home'?", id="typo"),
-    pytest.param(b'{"id": "x", "xpath": "//a"}', "not supported in this version", id="xpath"),
-    pytest.param(
-        b'{"id": "x", "document": "<a/>"}', "not supported in this version", id="document"
-    ),
     pytest.param(b'{"id": "x", "id": "y"}', "the name 'id' stands twice", id="repeated"),
     pytest.param(b'{"id": "x", "id" : "y"}', "the name 'id' stands twice", id="repeated, spaced"),
 ]
@@ -121,6 +118,19 @@ def test_decode_names_what_is_wrong_with_any_line(line: bytes, reason: str) -> N
         pytest.param(subscription_line(home=7), '"home" is a number', id="home is a number"),
         pytest.param(subscription_line(home=""), '"home" is empty', id="home is empty"),
         pytest.param(subscription_line(attributes={}), "unknown key 'attributes'", id="mixed up"),
+        pytest.param(subscription_line(document="<a/>"), "unknown key 'document'", id="a document"),
+        pytest.param(subscription_line(xpath="//a"), "not both; make it two", id="both"),
+        pytest.param(b'{"id": "s1", "xpath": 7}', '"xpath" is a number', id="xpath is a number"),
+        pytest.param(
+            subscription_line(namespaces={}), "leave them out", id="namespaces of records"
+        ),
+        pytest.param(
+            b'{"id": "s1", "xpath": "//a", "namespaces": {"p": 1}}',
+            "prefixes and their namespaces",
+            id="namespaces are numbers",
+        ),
+        pytest.param(b'{"id": "s1", "xpath": "//a["}', "xpath: ", id="malformed xpath"),
+        pytest.param(b'{"id": "s1", "xpath": "a[position()=1]"}', "position", id="beyond"),
     ],
 )
 def test_decode_subscription_names_what_is_wrong(line: bytes, reason: str) -> None:
@@ -236,6 +246,68 @@ def test_encode_publication_refuses_what_json_cannot_say() -> None:
 def test_encode_subscription_keeps_the_text_the_filter_was_read_from() -> None:
     subscription = Subscription("s1", parse_filter("price>10  AND true"))
     assert json.loads(encode_subscription(subscription))["filter"] == "price>10  AND true"
+
+
+@pytest.mark.parametrize("namespaces", [None, {}, {"p": "urn:x", "q": "urn:y"}])
+def test_document_subscription_lines_round_trip(namespaces: dict[str, str] | None) -> None:
+    text = "//p:a[q:b = 1]" if namespaces else "//a[b = 1]"
+    subscription = Subscription("s1", parse_xpath(text, namespaces), "r1")
+    line = encode_subscription(subscription)
+    assert json.loads(line)["xpath"] == text
+    assert json.loads(line).get("namespaces") == namespaces
+    decoded = decode_subscription(line)
+    assert decoded == subscription
+    assert decoded.filter.source == text
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        (b"<a>1</a>", "<a>1</a>"),
+        ("<a>é</a>".encode(), "<a>é</a>"),
+        ('<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>'.encode("latin-1"),
+         '<?xml version="1.0"?><a>é</a>'),
+        ("<a>é</a>".encode("utf-16"), "<a>é</a>"),
+    ],
+)  # fmt: skip
+def test_encode_publication_writes_documents_as_text(document: bytes, text: str) -> None:
+    line = encode_publication(Publication("p1", document=document))
+    assert json.loads(line) == {"id": "p1", "document": text}
+    decoded = decode_publication(line).publication
+    assert decoded.attributes is None
+    assert decoded.document == text.encode()
+    assert encode_publication(decoded) == line
+
+
+def test_decode_publication_reads_a_record_and_a_document() -> None:
+    line = publication_line(document="<a><b/></a>")
+    publication = decode_publication(line).publication
+    assert publication.attributes is not None
+    contents = publication.read_document()
+    assert contents is not None
+    assert contents.names == ("a", "b")
+
+
+def test_decode_publication_takes_text_for_text_whatever_it_says_of_its_encoding() -> None:
+    line = publication_line(document='<?xml version="1.0" encoding="UTF-16"?><a>é</a>')
+    contents = decode_publication(line).publication.read_document()
+    assert contents is not None
+    assert contents.string_value(0) == "é"
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ("<a>", "line 1"),
+        ("<!DOCTYPE a><a/>", "DOCTYPE"),
+        ("", ""),
+        ("<a/>" * 2, "line 1"),
+        (7, "a number"),
+    ],
+)
+def test_decode_publication_refuses_what_is_no_document(document: Any, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        decode_publication(publication_line(document=document))
 
 
 def test_encode_subscription_prints_a_filter_without_a_text() -> None:

@@ -14,6 +14,7 @@ from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import SlotBatch, batch_of
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
 from tests.matching.variants import VARIANTS, loaded
 
@@ -124,7 +125,7 @@ def test_failure_in_the_corpus_tells_the_case() -> None:
 
 def test_failed_duplicate_check_is_told() -> None:
     class Lenient(Index):
-        def add(self, id: str, filter: Filter | str) -> None:  # noqa: A002
+        def add(self, id: str, filter: Interest | str) -> None:  # noqa: A002
             if id in self:
                 self.remove(id)
             super().add(id, filter)

@@ -191,10 +191,12 @@ def header(path: Path) -> dict[str, Any]:
     ("change", "message"),
     [
         ({"format": "something else"}, "does not describe an index"),
-        ({"version": 99}, "version 99, this program reads up to 1"),
+        ({"version": 99}, "version 99, this program reads 2; use a newer one"),
+        ({"version": 1}, "version 1, this program reads 2; build the index again"),
         ({"version": "1"}, "has no version"),
         ({"version": 0}, "has no version"),
-        ({"engine": 5}, "does not say its engine"),
+        ({"records": 5}, "does not say its engines"),
+        ({"documents": None}, "does not say its engines"),
         ({"subscriptions": 7}, "do not belong together"),
     ],
 )
@@ -214,7 +216,7 @@ def test_header_that_is_no_object_is_refused(tmp_path: Path) -> None:
 
 def test_unknown_engine_in_the_header_is_told(tmp_path: Path) -> None:
     filled(VARIANTS[0], a="x = 1").save(tmp_path / "index")
-    content = {**header(tmp_path / "index"), "engine": "quantum"}
+    content = {**header(tmp_path / "index"), "records": "quantum"}
     (tmp_path / "index" / "index.json").write_text(json.dumps(content))
     with pytest.raises(UnknownNameError, match="quantum"):
         Index.load(tmp_path / "index")
@@ -232,7 +234,7 @@ def test_every_missing_file_is_told(tmp_path: Path) -> None:
     index = Index()
     index.add("a", "x = 1 or y like '%z%'")
     index.save(path)
-    for file in sorted(path.rglob("*.npy")) + sorted(path.rglob("engine/*.json")):
+    for file in sorted(path.rglob("*.npy")) + sorted(path.rglob("records/*.json")):
         content = file.read_bytes()
         file.unlink()
         with pytest.raises(FileFormatError, match=file.name):
@@ -242,7 +244,7 @@ def test_every_missing_file_is_told(tmp_path: Path) -> None:
 
 
 def test_validate_finds_tables_that_disagree(info: EngineInfo) -> None:
-    for harm in ("_slots", "_free", "_filters"):
+    for harm in ("_slots", "_free", "_ids"):
         index = filled(info, a="x = 1", b="x = 2")
         index.remove("b")
         index.validate()

@@ -18,6 +18,7 @@ import sapwood
 from sapwood.client.client import Client
 from sapwood.client.subscription import Deliveries
 from sapwood.errors import InputError
+from sapwood.model.interest import Interest
 from sapwood.server.overlay import BrokerProcesses
 from sapwood.session.client_session import Delivery
 from sapwood.simulation.history import ClientName, SubscriptionName
@@ -54,8 +55,8 @@ class Driver:
         #: the publications that were refused, in order
         self.refused: list[str] = []
         #: client -> its wishes and its promises, by its ids: clients outlive their routers
-        self._wishes: dict[ClientName, dict[str, sapwood.Filter]] = {}
-        self._promises: dict[ClientName, dict[str, sapwood.Filter]] = {}
+        self._wishes: dict[ClientName, dict[str, Interest]] = {}
+        self._promises: dict[ClientName, dict[str, Interest]] = {}
         self._received: list[tuple[ClientName, Deliveries]] = []
         self._pending: list[asyncio.Task[Any]] = []
         self._markers = 0

@@ -99,7 +99,10 @@ def test_a_second_run_writes_a_version_only_for_something_new(spark: Any, tmp_pa
     assert (first.report.version, first.report.entries, first.report.covered) == (1, 1, 1)
     assert (first.report.read, first.report.good, first.rejected) == (3, 2, 1)
     assert first.report.reasons == (
-        ('a subscription needs a "filter"; "true" accepts every publication', 1),
+        (
+            'a subscription needs a "filter" or an "xpath"; the filter "true" accepts every record',
+            1,
+        ),
     )
     assert Path(first.aside).is_dir()
     again = job.run(spark)

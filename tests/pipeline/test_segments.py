@@ -52,8 +52,9 @@ def test_segments_are_cut_into_chunks_and_equal_for_equal_filters(
 
 
 def test_texts_are_canonical() -> None:
-    (written,) = write_texts(iter([batch([(0, "r1", "a", "not x <= 1")]).select([1, 2, 3])]))
-    assert written.to_pylist() == [{"home": "r1", "key": "a", "filter": "x > 1"}]
+    named = ["segment", "home", "key", "filter"]
+    (written,) = write_texts(iter([batch([(0, "r1", "a", "not x <= 1")]).rename_columns(named)]))
+    assert written.to_pylist() == [{"segment": 0, "home": "r1", "key": "a", "filter": "x > 1"}]
 
 
 @pytest.mark.spark

@@ -11,6 +11,7 @@ from sapwood.routing.effects import Send, Subscribed
 from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown, LinkUp, Receive
 from sapwood.routing.messages import Confirm, Subscribe, Unsubscribe
 from sapwood.routing.router import Router
+from sapwood.routing.spread import Spread
 from tests.routing.wiring import LINE, Wiring
 
 WIDE, NARROW = parse_filter("price > 10"), parse_filter("price > 20")
@@ -142,6 +143,7 @@ def test_relieved_of_what_does_not_stand_for_it_one_waits_for_its_heir_or_for_no
 def test_confirmation_state_is_checked_by_validate() -> None:
     router = linked_router()
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
+    assert isinstance(router.subscriptions, Spread)
     router.subscriptions.confirmations.sent["r2"]["stranger"] = 1
     with pytest.raises(InvariantError, match="numbers"):
         router.validate()

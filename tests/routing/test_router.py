@@ -7,6 +7,7 @@ import pytest
 from sapwood.errors import InvariantError, UnknownNameError
 from sapwood.language import parse_filter
 from sapwood.limits import HOPS_MAX
+from sapwood.matching.choice import Engines
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import (
     Accepted,
@@ -141,7 +142,7 @@ def test_router_unknown_protocol_or_engine_is_an_error_that_lists_the_known() ->
     with pytest.raises(UnknownNameError, match="did you mean 'covering'"):
         Router("r1", "coverings")
     with pytest.raises(UnknownNameError, match="counting"):
-        Router("r1", engine="abacus")
+        Router("r1", engines=Engines("abacus"))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -9,7 +9,8 @@ from sapwood.language import parse_filter
 from sapwood.routing.effects import Refused, Send, Subscribed, Unsubscribed
 from sapwood.routing.messages import Confirm, Subscribe, Unsubscribe
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.spread import SUBSCRIPTIONS, Spread
+from sapwood.routing.spread import Spread
+from sapwood.routing.statements import SUBSCRIPTIONS
 
 WANTED, OTHER = parse_filter("a > 1"), parse_filter("a > 2")
 

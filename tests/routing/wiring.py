@@ -143,5 +143,5 @@ class Wiring:
 
 LINE = (("r1", "r2"), ("r2", "r3"))
 STAR = (("r1", "r2"), ("r1", "r3"), ("r1", "r4"))
-PROTOCOLS = ("flooding", "simple", "identity", "covering")
+PROTOCOLS = ("flooding", "simple", "identity", "covering", "xroute")
 ADVERTISED = ("advertisement", "advertisement+identity", "advertisement+covering")

@@ -10,7 +10,7 @@ from msgspec import Raw as Bytes
 
 from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError, InvariantError
-from sapwood.limits import FRAME_BYTES_FLOOR
+from sapwood.limits import FRAME_BYTES_FLOOR, FRAME_BYTES_MAX
 from sapwood.model.publication import Publication
 from sapwood.server.broker import Broker
 from sapwood.server.settings import BrokerSettings
@@ -201,7 +201,7 @@ async def test_a_frame_that_is_too_large_ends_the_connection() -> None:
         raw.writer.write(b"\x7f\xff\xff\xff")
         goodbye = await raw.goodbye()
         assert goodbye.code is GoodbyeCode.PROTOCOL
-        assert "at most 1048576 bytes" in goodbye.reason
+        assert f"at most {FRAME_BYTES_MAX} bytes" in goodbye.reason
         await raw.close()
 
 

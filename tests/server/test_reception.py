@@ -13,6 +13,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from sapwood.errors import FrameError
+from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.server.peer import Peer
 from sapwood.server.reception import Reception
 from sapwood.server.roster import Roster, link_of
@@ -69,7 +70,12 @@ async def test_a_broker_that_does_not_fit_is_refused(
 ) -> None:
     async with running() as broker:
         neighbor = await Raw.neighbor(broker, "n")
-        fields = {"name": "x", "session": "s", "routing": "covering", "frame_bytes_max": 1_048_576}
+        fields = {
+            "name": "x",
+            "session": "s",
+            "routing": "covering",
+            "frame_bytes_max": FRAME_BYTES_MAX,
+        }
         hello = Hello(role=Role.BROKER, **{**fields, **change})
         raw, answer = await Raw.greet(broker.address, hello)
         assert isinstance(answer, Refusal)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import InputError, UnknownNameError
+from sapwood.matching.choice import Engines
 from sapwood.server.settings import BrokerSettings
 from sapwood.wire.address import Address
 from tests.server.helpers import settings
@@ -27,7 +28,7 @@ def test_settings_have_defaults() -> None:
         ({"greeting_s": 0.0}, "--greeting-s is 0.0; it takes 0.05 to 86,400.0"),
         ({"keepalive_idle_s": float("nan")}, "--keepalive-s is nan"),
         ({"keepalive_missed_max": 0}, "--keepalive-missed"),
-        ({"outgoing_bytes_max": 1_048_575}, "--outgoing-bytes-max is 1048575; it takes 1,048,576"),
+        ({"outgoing_bytes_max": 2_097_151}, "--outgoing-bytes-max is 2097151; it takes 2,097,152"),
         ({"link_high_water_bytes": 1}, "--link-high-water-bytes"),
         ({"link_outgoing_bytes_max": 8_388_607}, "--link-outgoing-bytes-max"),
         ({"connections_max": 0}, "--connections-max"),
@@ -46,7 +47,10 @@ def test_a_setting_out_of_range_is_refused_by_its_option(given: dict[str, Any], 
     [
         ({"protocol": "coverin"}, "no protocol is called 'coverin'; did you mean 'covering'?"),
         ({"protocol": "covering:flat-1"}, "no covering is called 'flat-1'"),
-        ({"engine": "countin"}, "no engine is called 'countin'; did you mean 'counting'?"),
+        (
+            {"engines": Engines("countin")},
+            "no engine is called 'countin'; did you mean 'counting'?",
+        ),
     ],
 )
 def test_a_name_that_no_catalogue_has_is_refused(given: dict[str, Any], named: str) -> None:

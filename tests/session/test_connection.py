@@ -233,7 +233,7 @@ def test_a_frame_above_the_bound_ends_an_open_connection_after_what_came_before(
     decoder.feed(greeting_frame(welcome()))
     (goodbye,) = said(broker.take_outgoing(), decoder)
     assert isinstance(goodbye, Goodbye)
-    assert "at most 1048576 bytes" in goodbye.reason
+    assert f"at most {FRAME_BYTES_MAX} bytes" in goodbye.reason
 
 
 def test_a_fault_that_others_find_ends_the_connection() -> None:

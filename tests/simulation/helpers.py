@@ -17,7 +17,7 @@ from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, router_maker, simulate
 from sapwood.simulation.world import MakeRouter, World
 
-PROTOCOLS = ("flooding", "simple", "identity", "covering")
+PROTOCOLS = ("flooding", "simple", "identity", "covering", "xroute")
 ADVERTISED = ("advertisement", "advertisement+identity", "advertisement+covering")
 INPUTS_MAX = 200_000
 """Far more than any scenario of these tests needs: a loop ends as an error soon."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sapwood.language import parse_filter
-from sapwood.model.filter import Filter
-from sapwood.model.publication import Publication, Record
+from sapwood.language.xpath import parse_xpath
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.admission import Admission, judge_admission
 from sapwood.simulation.history import (
@@ -37,8 +38,8 @@ def publish(history: History, x: int, *, accepted: bool) -> None:
         history.refused(1.0, BOB, id_)
 
 
-def accepts(promised: Filter, record: Record) -> bool:
-    return promised.accepts(record)
+def accepts(promised: Interest, publication: Publication) -> bool:
+    return promised.matches(publication)
 
 
 def judged(history: History, *, advertised: bool = True) -> Admission:
@@ -47,6 +48,26 @@ def judged(history: History, *, advertised: bool = True) -> Admission:
 
 FINE = Admission((), ())
 ADMITTED, REBUFFED = Admission(("p0",), ()), Admission((), ("p0",))
+
+
+@pytest.mark.parametrize(
+    ("with_document", "accepted"), [(True, False), (True, True), (False, True)]
+)
+def test_record_and_document_need_an_advertisement_each(
+    with_document: bool, accepted: bool
+) -> None:
+    history = History(PAIR)
+    advertise(history)
+    if with_document:
+        history.advertise(0.0, A2, parse_xpath("/a"))
+        history.advertised(0.0, A2)
+    history.publish(1.0, BOB, Publication("p0", {"x": 2}, b"<a/>"))
+    if accepted:
+        history.accepted(1.0, "p0")
+    else:
+        history.refused(1.0, BOB, "p0")
+    expected = FINE if with_document is accepted else REBUFFED if with_document else ADMITTED
+    assert judged(history) == expected
 
 
 @pytest.mark.parametrize("advertised", [True, False])

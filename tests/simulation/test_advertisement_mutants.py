@@ -10,7 +10,7 @@ from itertools import islice
 import pytest
 
 from sapwood.errors import SapwoodError
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.inputs import DetachClient, Input, LinkUp, Receive
@@ -79,7 +79,7 @@ class ForgetfulLink(Advertised):
     def start(self, candidates: object) -> Change:
         return NOTHING_TO_SAY
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         change = super().add(key, filter)
         if key not in self._reasons:
             del self._candidates[key]
@@ -117,7 +117,7 @@ class RefusesWhatAnotherPromiseAllows(AdvertisedMutant):
 
     def _objection(self, client: str, publication: Publication) -> str | None:
         own = self.advertisements.own(client).values()
-        if all(entry.filter.accepts(publication.record) for entry in own):
+        if all(entry.filter.matches(publication) for entry in own):
             return super()._objection(client, publication)
         return "not all of the client's advertisements accept it"
 

@@ -11,7 +11,8 @@ from sapwood.language import parse_filter
 from sapwood.overlay.topology import Topology
 from sapwood.simulation.history import SubscriptionName
 from sapwood.simulation.simulator import router_maker
-from sapwood.simulation.swarm import draw_filter, draw_topology
+from sapwood.simulation.swarm import draw_topology
+from sapwood.simulation.vocabulary import draw_filter
 from sapwood.simulation.world import World
 from tests.simulation.helpers import subscribe
 

@@ -14,6 +14,7 @@ import pytest
 
 from sapwood.errors import SapwoodError
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.effects import Deliver, Effect, Send, Subscribed, Unsubscribed
 from sapwood.routing.inputs import (
     AttachClient,
@@ -45,7 +46,7 @@ class Mutant(Router):
     protocol_used = protocol("covering")
 
     def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, self.protocol_used, "counting", incarnation)
+        super().__init__(name, self.protocol_used, incarnation=incarnation)
         self.handled = 0
 
     def handle(self, event: Input, now: float) -> list[Effect]:
@@ -129,12 +130,17 @@ class WrongCovering(Covering):
         super().__init__()
         self.swallowed: dict[str, str] = {}
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         for other, known in self.propagated.items():
-            if known.attributes == filter.attributes and known.intersects(filter):
+            if self.alike(known, filter) and known.intersects(filter):
                 self.swallowed[key] = other
                 return Change()
         return super().add(key, filter)
+
+    def alike(self, one: Interest, other: Interest) -> bool:
+        if isinstance(one, Filter) and isinstance(other, Filter):
+            return one.attributes == other.attributes
+        return True
 
     def remove(self, key: str) -> Change:
         known = self.swallowed.pop(key, None) is None
@@ -146,7 +152,7 @@ class WrongCovering(Covering):
             return super().representative(key)
         return cover if cover in self.propagated else None
 
-    def validate(self, candidates: Mapping[str, Filter]) -> None:
+    def validate(self, candidates: Mapping[str, Interest]) -> None:
         """Look away."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.language import parse_filter
+from sapwood.language.xpath import parse_xpath
 from sapwood.limits import VERDICT_EXAMPLES_MAX
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
@@ -58,6 +59,19 @@ def test_a_confirmed_subscription_must_receive_what_matches() -> None:
     assert counts(history) == MUST
     assert judgment(history).lost.examples == (Pair("p", S1),)
     assert judgment(history).interested == {"p": frozenset({"c"})}
+
+
+def test_each_part_of_a_publication_is_judged_by_the_filters_of_its_kind() -> None:
+    history = History(LINE)
+    history.subscribe(0.0, S1, parse_xpath("//b"))
+    history.subscribed(0.0, S1)
+    publish(history)
+    assert counts(history) == MUST_NOT
+    for number, document in enumerate((b"<a><b/></a>", b"<a/>")):
+        history.publish(11.0 + number, BOB, Publication(f"d{number}", {"x": 2}, document))
+        history.accepted(11.0 + number, f"d{number}")
+    assert counts(history) == (1, 0, 2)
+    assert judgment(history).lost.examples == (Pair("d0", S1),)
 
 
 def test_nobody_must_receive_what_does_not_match() -> None:

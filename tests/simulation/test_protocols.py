@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 
@@ -12,7 +13,8 @@ from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.shapes import parse_topology
 from sapwood.simulation.scenario import Scenario, subscribe_then_publish
-from sapwood.simulation.swarm import Mixture, draw_filter, draw_record, draw_scenario
+from sapwood.simulation.swarm import Mixture, draw_scenario
+from sapwood.simulation.vocabulary import draw_filter, draw_record
 from tests.simulation.helpers import ADVERTISED, PROTOCOLS, assert_right, run
 from tests.simulation.recipes import NAMED, NARROW, uncover_under_traffic
 
@@ -29,6 +31,7 @@ COVERING_PAIRS = (
     "forest",
 )
 ADVERTISING = Mixture(advertisements=True)
+DOCUMENTS = Mixture(actions_max=15, documents=True)
 
 
 def calm(shape: str, seed: int, subscriptions: int = 30, publications: int = 25) -> Scenario:
@@ -98,6 +101,19 @@ def test_protocols_are_right_under_churn_and_faults(protocol: str) -> None:
         assert_right(draw_scenario(seed), protocol)
 
 
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
+def test_protocols_are_right_for_both_languages_under_churn_and_faults(protocol: str) -> None:
+    for seed in range(SWARM_SEEDS // 5):
+        mixture = Mixture(advertisements=protocol in ADVERTISED, documents=True)
+        assert_right(draw_scenario(seed, mixture), protocol)
+
+
+@pytest.mark.parametrize("pair", ["flat-1,columnar", "dense,reference", "poset", "forest"])
+def test_covering_is_right_for_both_languages_whatever_finds_the_covers(pair: str) -> None:
+    for seed in range(4):
+        assert_right(draw_scenario(seed, DOCUMENTS), f"covering:{pair}", watched=True)
+
+
 @pytest.mark.parametrize("protocol", ADVERTISED)
 def test_protocols_that_route_by_advertisements_are_right_under_churn_and_faults(
     protocol: str,
@@ -153,6 +169,22 @@ def test_the_swarm_reaches_what_it_is_there_to_reach() -> None:
         reached["unsubscribe"] += metrics.messages.get("unsubscribe", 0)
         reached["outages"] += len(trial.outcome.world.history.outages)
     assert all(count >= 50 for count in reached.values()), reached
+
+
+def test_the_swarm_of_both_languages_reaches_what_it_is_there_to_reach() -> None:
+    reached: Counter[str] = Counter()
+    for seed in range(SWARM_SEEDS // 4):
+        trial = run(draw_scenario(seed, Mixture(documents=True)), "covering")
+        history = trial.outcome.world.history
+        for id_, name in trial.pairs:
+            publication = history.publications[id_].publication
+            wanted = history.subscriptions[name][-1].filter
+            both = publication.attributes is not None and publication.document is not None
+            reached[f"{type(wanted).__name__} {both}"] += 1
+        reached["lost"] += trial.metrics.messages_lost
+        reached["unsubscribe"] += trial.metrics.messages.get("unsubscribe", 0)
+    kinds = ("Filter True", "Filter False", "TreePattern True", "TreePattern False")
+    assert all(reached[kind] >= 30 for kind in (*kinds, "lost", "unsubscribe")), reached
 
 
 def test_the_swarm_of_those_who_advertise_reaches_what_it_is_there_to_reach() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.language import parse_filter
+from sapwood.language.xpath import parse_xpath
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
@@ -28,7 +29,7 @@ from sapwood.simulation.scenario import (
     WaitAction,
 )
 from sapwood.simulation.scenario_document import decode_scenario, encode_scenario
-from sapwood.simulation.swarm import draw_scenario
+from sapwood.simulation.swarm import Mixture, draw_scenario
 
 PAIR = Topology(("a", "b"), (Link("a", "b", 0.25),))
 ANN = ClientName("a", "ann")
@@ -63,6 +64,22 @@ def document(*steps: Any, **fields: Any) -> bytes:
 
 def test_encode_scenario_is_read_back_as_an_equal_scenario() -> None:
     assert decode_scenario(encode_scenario(EVERYTHING)) == EVERYTHING
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_drawn_scenarios_of_both_languages_survive_writing_and_reading(seed: int) -> None:
+    scenario = draw_scenario(seed, Mixture(documents=True, advertisements=True))
+    assert decode_scenario(encode_scenario(scenario)) == scenario
+
+
+def test_prefixes_survive_writing_and_reading() -> None:
+    bound = {"do": "subscribe", "home": "a", "client": "c", "id": "s"}
+    text = document({**bound, "xpath": "/n:a", "namespaces": {"n": "urn:n"}})
+    scenario = decode_scenario(text)
+    assert decode_scenario(encode_scenario(scenario)) == scenario
+    action = scenario.steps[0].action
+    assert isinstance(action, SubscribeAction)
+    assert action.filter == parse_xpath("/n:a", {"n": "urn:n"})
 
 
 @pytest.mark.parametrize("seed", range(20))

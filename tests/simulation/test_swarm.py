@@ -19,11 +19,10 @@ from sapwood.simulation.scenario import (
 from sapwood.simulation.scenario_document import encode_scenario
 from sapwood.simulation.swarm import (
     Mixture,
-    draw_filter,
-    draw_record,
     draw_scenario,
     draw_topology,
 )
+from sapwood.simulation.vocabulary import draw_filter, draw_record
 
 SEEDS = range(60)
 

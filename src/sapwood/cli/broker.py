@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from sapwood.cli.output import ExitStatus, give_up_standard_output
+from sapwood.cli.output import ExitStatus, engines_option, give_up_standard_output
 from sapwood.errors import InputError
 from sapwood.limits import (
     CONNECTIONS_MAX,
     FRAME_BYTES_MAX,
     GREETING_S,
+    JOURNAL_BYTES_MAX,
     KEEPALIVE_IDLE_S,
     KEEPALIVE_MISSED_MAX,
     LINK_HIGH_WATER_BYTES,
@@ -49,7 +51,13 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 )
 @click.option("--name", help="Unique in the overlay.  [default: the host's name and the port]")
 @click.option("--protocol", default="covering", show_default=True, help="See `sapwood protocols`.")
-@click.option("--engine", default="counting", show_default=True, help="See `sapwood engines`.")
+@engines_option
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for what the broker keeps: a journal of the publications it accepts.",
+)
+@_bound("--journal-bytes-max", JOURNAL_BYTES_MAX, "Journal at which the oldest files go.")
 @_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")
 @_bound("--outgoing-bytes-max", OUTGOING_BYTES_MAX, "Queue at which a slow client is disconnected.")
 @_bound("--link-high-water-bytes", LINK_HIGH_WATER_BYTES, "Queue at which publishers are held.")
@@ -68,6 +76,7 @@ def command(
     listen: str,
     peers: tuple[str, ...],
     log_level: str,
+    engines: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
@@ -76,6 +85,7 @@ def command(
     output is `listening on HOST:PORT as NAME`; `link up NAME` and `link down NAME` follow. The log
     goes to standard error.
     """
+    from sapwood.matching.choice import Engines, chosen_engines
     from sapwood.server.logs import make_log
     from sapwood.server.running import run_broker
     from sapwood.server.settings import BrokerSettings
@@ -89,6 +99,7 @@ def command(
             raise InputError(f"{option}: {error}") from error
 
     settings = BrokerSettings(
+        engines=chosen_engines(engines, Engines("counting")),
         listen=address("--listen", listen, listening=True),
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),
         connection=ConnectionSettings(

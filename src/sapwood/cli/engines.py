@@ -10,16 +10,19 @@ from sapwood.cli.output import json_option, print_json, print_table
 @click.command
 @json_option
 def command(*, as_json: bool) -> None:
-    """List the matching engines.
+    """List the matching engines, for records and for documents.
 
-    All exact engines find the same subscriptions; they differ in speed and memory.
+    All exact engines of a kind find the same subscriptions; they differ in speed and memory.
     """
+    from sapwood.matching.documents.engines import DOCUMENT_ENGINES
     from sapwood.matching.engines import ENGINES
 
+    engines = [(e.kind, e.name, e.exact, e.summary) for e in ENGINES.values()]
+    engines += [("documents", e.name, e.exact, e.summary) for e in DOCUMENT_ENGINES.values()]
     if as_json:
-        print_json([{"name": e.name, "kind": e.kind, "exact": e.exact} for e in ENGINES.values()])
+        print_json([{"name": n, "kind": kind, "exact": exact} for kind, n, exact, _ in engines])
         return
     print_table(
         ("NAME", "KIND", "EXACT", "SUMMARY"),
-        [(e.name, e.kind, "yes" if e.exact else "no", e.summary) for e in ENGINES.values()],
+        [(name, kind, "yes" if exact else "no", text) for kind, name, exact, text in engines],
     )

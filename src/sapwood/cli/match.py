@@ -15,6 +15,7 @@ import click
 from sapwood.cli.output import (
     ExitStatus,
     amount,
+    engines_option,
     input_file,
     json_option,
     print_json,
@@ -36,12 +37,15 @@ from sapwood.files import (
     read_subscriptions,
     replacing,
 )
+from sapwood.matching.choice import Engines, chosen_engines
 from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
     from sapwood.matching.index import Index
 
 STANDARD_OUTPUT: Final = "-"
+
+DEFAULT_ENGINES: Final = Engines("columnar")
 
 BATCH: Final = 1024
 """Publications matched in one call: enough to pay for the call, few enough to stay in cache."""
@@ -52,7 +56,7 @@ T = TypeVar("T")
 @click.command
 @click.option("--subscriptions", type=input_file, required=True, help="JSON Lines file, or -.")
 @click.option("--publications", type=input_file, required=True, help="JSON Lines file, or -.")
-@click.option("--engine", default="columnar", show_default=True, help="See `sapwood engines`.")
+@engines_option
 @click.option("--out", help="File for the deliveries, or -.  [default: -]")
 @click.option(
     "--rejected",
@@ -67,13 +71,13 @@ def command(
     *,
     subscriptions: str,
     publications: str,
-    engine: str,
+    engines: tuple[str, ...],
     out: str | None,
     rejected: str | None,
     as_json: bool,
     strict: bool,
 ) -> None:
-    """Match a file of publications against a file of subscriptions.
+    """Match publications against subscriptions, records and documents, from files.
 
     Deliveries are JSON Lines, one line per pair, in the order of the publications and then of the
     subscriptions' ids. A bad line does not stop the run: it is counted, and written with its line
@@ -84,6 +88,7 @@ def command(
         raise click.UsageError("only one of the two files can be standard input")
     if out == STANDARD_OUTPUT:
         out = None
+    chosen = chosen_engines(engines, DEFAULT_ENGINES)
     aside = rejected or rejected_path(subscriptions, publications, out)
     with ExitStack() as stack:
         rejected_file = stack.enter_context(RejectedFile(aside))
@@ -92,7 +97,7 @@ def command(
         wanted = read_subscriptions(subscriptions, rejections)
         published = read_publications(publications, rejections)
         deliveries = DeliveryWriter(stream)
-        index = _build(wanted, engine)
+        index = _build(wanted, chosen)
         _match(index, published, deliveries)
         stream.flush()
     summary = Summary(wanted.counts, published.counts, deliveries.count, aside)
@@ -167,10 +172,10 @@ class Summary:
         return "\n".join(lines)
 
 
-def _build(wanted: Reading[Subscription], engine: str) -> Index:
+def _build(wanted: Reading[Subscription], engines: Engines) -> Index:
     from sapwood.matching.index import Index
 
-    index = Index(records=engine)
+    index = Index(*engines)
     with progress("reading", "subscriptions") as advance:
         for batch in _batches(wanted):
             for subscription in batch:

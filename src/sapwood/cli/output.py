@@ -54,6 +54,13 @@ strict_option = click.option(
     "--strict", is_flag=True, help="Fail at the first bad line instead of setting it aside."
 )
 
+engines_option = click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    help="See `sapwood engines`; one for records and one for documents may be given.",
+)
+
 input_file: Final = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
 """The type of an option that names a file to read; `-` is standard input."""
 

@@ -26,6 +26,7 @@ from sapwood.cli.output import (
 if TYPE_CHECKING:
     from sapwood.client import Client, Published
     from sapwood.files import Counts, PublicationLine, Reading
+    from sapwood.model.interest import Interest
     from sapwood.model.publication import Publication
 
 REJECTED_SUFFIX: Final = ".rejected"
@@ -51,6 +52,13 @@ REFUSALS_SHOWN: Final = 10
     help="Advertise what will be published, and wait until that is in force; can be repeated.",
 )
 @click.option(
+    "--advertise-xpath",
+    "advertised_xpaths",
+    multiple=True,
+    metavar="XPATH",
+    help="The same for documents.",
+)
+@click.option(
     "--rejected",
     help="File for lines that cannot be used.  [default: the name of FILE with .rejected added]",
 )
@@ -71,6 +79,7 @@ def command(
     broker: str,
     name: str | None,
     advertised: tuple[str, ...],
+    advertised_xpaths: tuple[str, ...],
     rejected: str | None,
     reconnect_s: float,
     as_json: bool,
@@ -90,7 +99,13 @@ def command(
 
     from sapwood.client import connect
     from sapwood.files import RejectedFile, Rejections, StrictRejections
+    from sapwood.language import parse_filter
+    from sapwood.language.xpath import parse_xpath
 
+    promises: tuple[Interest, ...] = (
+        *map(parse_filter, advertised),
+        *map(parse_xpath, advertised_xpaths),
+    )
     aside = rejected or (STANDARD_INPUT_NAME if file == "-" else file) + REJECTED_SUFFIX
     with ExitStack() as stack:
         rejections: Rejections = StrictRejections()
@@ -99,7 +114,7 @@ def command(
         lines = _read(file, rejections)
         advance = stack.enter_context(progress("publishing", "publications"))
         client = connect(broker, name, reconnect_s=reconnect_s)
-        published = asyncio.run(_publish(client, advertised, lines, advance))
+        published = asyncio.run(_publish(client, promises, lines, advance))
     summary = Summary(lines.counts, published, aside)
     if as_json:
         print_json(summary.members())
@@ -188,7 +203,7 @@ def _live(file: str) -> str:
 
 async def _publish(
     client: Client,
-    advertised: tuple[str, ...],
+    promises: tuple[Interest, ...],
     lines: Reading[PublicationLine],
     advance: Advance,
 ) -> Published:
@@ -201,6 +216,6 @@ async def _publish(
             advance(len(some))
 
     async with client:
-        for promised in advertised:
+        for promised in promises:
             await client.advertise(promised)
         return await client.publish_many(publications())

@@ -352,8 +352,8 @@ def run(scenario: Scenario, protocol: str, *, with_probes: bool) -> Result:
     diverged: tuple[str, ...] = ()
     if with_probes:
         published = islice(world.history.publications.values(), PROBES)
-        records = [one.publication.attributes for one in published]
-        diverged = divergences(world, make_router, records)
+        probes = [one.publication for one in published]
+        diverged = divergences(world, make_router, probes)
         figures = figures.with_diverged(len(diverged))
     return Result(figures, judgment, pairs, diverged)
 

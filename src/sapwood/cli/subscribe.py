@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -11,13 +11,22 @@ from sapwood.cli.output import ExitStatus, json_option, say
 
 if TYPE_CHECKING:
     from sapwood.client import ClientSubscription, Delivery
+    from sapwood.model.interest import Interest
 
 TAKE: Final = 1024
 """Deliveries that are written in one go, if so many wait."""
 
 
 @click.command
-@click.argument("filter_text", metavar="FILTER")
+@click.argument("filter_text", metavar="[FILTER]", required=False)
+@click.option("--xpath", help="Subscribe to documents with this XPath, in the place of FILTER.")
+@click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="PREFIX=NAMESPACE",
+    help="A prefix of the XPath; with one, names compare expanded. May be given several times.",
+)
 @click.option(
     "--broker", default="127.0.0.1:7411", show_default=True, metavar="HOST:PORT", help="Where from."
 )
@@ -37,7 +46,9 @@ TAKE: Final = 1024
 def command(
     ctx: click.Context,
     *,
-    filter_text: str,
+    filter_text: str | None,
+    xpath: str | None,
+    namespaces: tuple[str, ...],
     broker: str,
     count: int | None,
     subscription_id: str,
@@ -45,17 +56,18 @@ def command(
     reconnect: bool,
     as_json: bool,
 ) -> None:
-    """Print publications that match FILTER, as they are published.
+    """Print publications that match FILTER, or documents that match an XPath, as they come.
 
     Ends after --count publications, or when it is interrupted. With --json each line is an object
-    with `id`, `attributes` (an infinite number, which JSON cannot say, is null) and
-    `subscriptions`. Standard error says when the subscription is in force.
+    with `id`, `attributes` (an infinite number, which JSON cannot say, is null), `document` and
+    `subscriptions`; what a publication does not carry is left out. Standard error says when the
+    subscription is in force.
     """
     import asyncio
 
     asyncio.run(
         _follow(
-            filter_text,
+            wanted_interest(filter_text, xpath, namespaces),
             broker=broker,
             count=count,
             subscription_id=subscription_id,
@@ -67,8 +79,35 @@ def command(
     ctx.exit(ExitStatus.DONE)
 
 
+def wanted_interest(
+    filter_text: str | None, xpath: str | None, namespaces: tuple[str, ...]
+) -> Interest:
+    """What is asked for on the command line, in either language."""
+    from sapwood.language.written import Written, read_interest
+
+    if (filter_text is None) == (xpath is None):
+        raise click.UsageError("give a FILTER for records or an --xpath for documents")
+    if filter_text is not None:
+        if namespaces:
+            raise click.UsageError("a FILTER has no namespaces; leave --namespace out")
+        return read_interest(Written("filter", filter_text))
+    assert xpath is not None, "one of the two is there"
+    return read_interest(Written("xpath", xpath, read_bindings(namespaces)))
+
+
+def read_bindings(namespaces: tuple[str, ...]) -> tuple[tuple[str, str], ...] | None:
+    """Prefixes and their namespaces, from `prefix=namespace`; `None` where none is given."""
+    found: dict[str, str] = {}
+    for given in namespaces:
+        prefix, equals, namespace = given.partition("=")
+        if not (prefix and equals and namespace):
+            raise click.UsageError(f"--namespace {given}: write PREFIX=NAMESPACE")
+        found[prefix] = namespace
+    return tuple(sorted(found.items())) or None
+
+
 async def _follow(
-    filter_text: str,
+    wanted: Interest,
     *,
     broker: str,
     count: int | None,
@@ -95,7 +134,7 @@ async def _follow(
         loop.add_signal_handler(number, interrupt)
     try:
         async with connect(broker, name, reconnect=reconnect) as client:
-            subscription = await client.subscribe(filter_text, subscription_id)
+            subscription = await client.subscribe(wanted, subscription_id)
             say(f"subscribed to {subscription.filter} as {subscription.id} at {broker}")
             await _print(subscription, count, as_json=as_json)
     except asyncio.CancelledError:
@@ -119,17 +158,26 @@ async def _print(subscription: ClientSubscription, count: int | None, *, as_json
 def _json_line(delivery: Delivery) -> bytes:
     import msgspec
 
-    members = {
-        "id": delivery.id,
-        "attributes": delivery.attributes,
-        "subscriptions": delivery.subscriptions,
-    }
+    from sapwood.xml.encodings import decode_text
+
+    members: dict[str, Any] = {"id": delivery.id, "subscriptions": delivery.subscriptions}
+    if delivery.has_record:
+        members["attributes"] = delivery.attributes
+    if delivery.document is not None:
+        members["document"] = decode_text(delivery.document)
     return msgspec.json.encode(members) + b"\n"
 
 
 def _text_line(delivery: Delivery) -> bytes:
-    """The id and the attributes; both come from others, so control characters are escaped."""
+    """The id and what it carries; all come from others, so control characters are escaped."""
     import msgspec
 
+    from sapwood.xml.encodings import decode_text
+
     id_ = delivery.id if delivery.id.isprintable() else repr(delivery.id)
-    return id_.encode() + b" " + msgspec.json.encode(delivery.attributes) + b"\n"
+    parts = [id_.encode()]
+    if delivery.has_record:
+        parts.append(msgspec.json.encode(delivery.attributes))
+    if delivery.document is not None:
+        parts.append(msgspec.json.encode(decode_text(delivery.document)))
+    return b" ".join(parts) + b"\n"

@@ -9,18 +9,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator
 from itertools import islice
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from sapwood.client import client as asynchronous
-from sapwood.client.publishing import Published
+from sapwood.client.publishing import Content, Published
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import DELIVERIES_WAITING_MAX
-from sapwood.model.filter import Filter
-from sapwood.model.publication import Publication
+from sapwood.model.interest import Interest
 from sapwood.session.client_session import Delivery
 from sapwood.session.settings import ConnectionSettings
 
@@ -139,7 +138,7 @@ class BlockingClient:
 
     def subscribe(
         self,
-        filter: str | Filter,  # noqa: A002 - the field's word
+        filter: str | Interest,  # noqa: A002 - the field's word
         id: str | None = None,  # noqa: A002 - the contract's word
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
@@ -155,7 +154,7 @@ class BlockingClient:
 
     def advertise(
         self,
-        filter: str | Filter,  # noqa: A002 - the field's word
+        filter: str | Interest,  # noqa: A002 - the field's word
         id: str | None = None,  # noqa: A002 - the contract's word
     ) -> str:
         """Say what this client will publish; returns the id when the advertisement is in force."""
@@ -175,13 +174,13 @@ class BlockingClient:
 
     def publish(
         self,
-        attributes: Mapping[str, Any] | Publication,
+        content: Content,
         id: str | None = None,  # noqa: A002 - the contract's word
     ) -> str:
         """Publish; returns the publication's id when the broker has accepted it."""
-        return self.wait(self._client.publish(attributes, id))
+        return self.wait(self._client.publish(content, id))
 
-    def publish_many(self, publications: Iterable[Mapping[str, Any] | Publication]) -> Published:
+    def publish_many(self, publications: Iterable[Content]) -> Published:
         """Publish one after the other without waiting for each; returns when all are answered."""
         batch = self._client.batch()
         iterator = iter(publications)

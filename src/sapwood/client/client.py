@@ -6,33 +6,33 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterable, Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
 from sapwood.client.connecting import Connector
-from sapwood.client.publishing import Answers, Attributes, PublishBatch, Published, Sink
+from sapwood.client.publishing import Answers, Content, PublishBatch, Published, Sink
 from sapwood.client.statements import Statements
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import (
     ConnectionLostError,
     DuplicateIdError,
     InputError,
-    LimitError,
     UnknownIdError,
 )
 from sapwood.language import parse_filter
 from sapwood.limits import (
     DELIVERIES_WAITING_MAX,
-    FILTER_TEXT_CHARS_MAX,
     FRAME_BYTES_MAX,
     GOODBYE_S,
 )
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.session.client_session import ClientEvent, ClientSession, Delivery
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Welcome
+from sapwood.wire.interests import to_text
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -104,7 +104,7 @@ class Client:
         self._connector = Connector(address, self._session, self._heard, reconnect_s)
         self._answers = Answers()
         self._subscriptions: dict[str, ClientSubscription] = {}
-        self._advertisements: dict[str, Filter] = {}
+        self._advertisements: dict[str, Interest] = {}
         self._subscribing = Statements("subscription")
         self._advertising = Statements("advertisement")
         self._merged: Deliveries | None = None
@@ -162,13 +162,15 @@ class Client:
 
     async def subscribe(
         self,
-        filter: str | Filter,  # noqa: A002 - the field's word
+        filter: str | Interest,  # noqa: A002 - the field's word
         id: str | None = None,  # noqa: A002 - the contract's word
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
     ) -> ClientSubscription:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
+        `filter` is the text of a record filter, or what `sapwood.parse_filter` and
+        `sapwood.parse_xpath` return.
         The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
         in it; one more, and the subscription is withdrawn and its iterator ends with a
         `LimitError`. `id` must be new to this client; without one, `s1`, `s2`, ... are used.
@@ -177,7 +179,8 @@ class Client:
         `InputError` with the broker's reason where it refuses.
         """
         self._check_usable()
-        wanted, text = _readable(filter)
+        wanted = parse_filter(filter) if isinstance(filter, str) else filter
+        text = to_text(wanted)
         name = (
             self._new_id("s", self._subscriptions) if id is None else check_id("subscription", id)
         )
@@ -223,7 +226,7 @@ class Client:
 
     async def advertise(
         self,
-        filter: str | Filter,  # noqa: A002 - the field's word
+        filter: str | Interest,  # noqa: A002 - the field's word
         id: str | None = None,  # noqa: A002 - the contract's word
     ) -> str:
         """Say what this client will publish; returns the advertisement's id when it is in force.
@@ -236,7 +239,8 @@ class Client:
         Raises as `subscribe`.
         """
         self._check_usable()
-        promised, text = _readable(filter)
+        promised = parse_filter(filter) if isinstance(filter, str) else filter
+        text = to_text(promised)
         taken = self._advertisements
         name = self._new_id("a", taken) if id is None else check_id("advertisement", id)
         if name in taken:
@@ -269,23 +273,24 @@ class Client:
 
     async def publish(
         self,
-        attributes: Attributes | Publication,
+        content: Content,
         id: str | None = None,  # noqa: A002 - the contract's word
     ) -> str:
-        """Publish; returns the publication's id when the broker has accepted it.
+        """Publish a record or a document; returns the id when the broker has accepted it.
 
-        Raises `InvalidValueError` or `LimitError` for attributes that cannot be published, and
-        `InputError` with the broker's reason where it refuses.
+        A publication with both is published as a `Publication`. Raises `InvalidValueError` or
+        `LimitError` for attributes that cannot be published, and `InputError` with the broker's
+        reason where it refuses, for instance a document that is not well-formed.
         """
         self._check_usable()
         answer: asyncio.Future[None] = self._loop.create_future()
-        publication_id = await self._put(attributes, id, answer)
+        publication_id = await self._put(content, id, answer)
         await answer
         return publication_id
 
     async def publish_many(
         self,
-        publications: Iterable[Attributes | Publication] | AsyncIterable[Attributes | Publication],
+        publications: Iterable[Content] | AsyncIterable[Content],
     ) -> Published:
         """Publish one after the other without waiting for each; returns when all are answered.
 
@@ -314,15 +319,17 @@ class Client:
 
     # Inside: sending ---------------------------------------------------------------------------
 
-    def _publication(self, given: Attributes | Publication, id_: str | None) -> Publication:
+    def _publication(self, given: Content, id_: str | None) -> Publication:
         if isinstance(given, Publication):
-            return given if id_ is None else Publication(id_, given.attributes)
+            return given if id_ is None else replace(given, id=id_)
         if id_ is None:
             self._serial += 1
             id_ = f"{self.name}.{self._session.session}.{self._serial}"
+        if isinstance(given, bytes):
+            return Publication(id_, document=given)
         return Publication(id_, given)
 
-    async def _put(self, given: Attributes | Publication, id_: str | None, sink: Sink) -> str:
+    async def _put(self, given: Content, id_: str | None, sink: Sink) -> str:
         """Send a publication as soon as there is room for it; returns its id."""
         self._check_usable()
         publication = self._publication(given, id_)
@@ -438,13 +445,3 @@ class Client:
         for queue in (*self._subscriptions.values(), self._merged):
             if queue is not None:
                 queue.end(iterators)
-
-
-def _readable(given: str | Filter) -> tuple[Filter, str]:
-    """A filter and the text it travels as, which must not be too long to be read again."""
-    wanted = parse_filter(given) if isinstance(given, str) else given
-    text = str(wanted)
-    if len(text) > FILTER_TEXT_CHARS_MAX:
-        subject = "the length of the filter's normal form"
-        raise LimitError("FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX, len(text), subject)
-    return wanted, text

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 from sapwood.errors import InputError
 from sapwood.model.publication import Publication
 
-Attributes: TypeAlias = Mapping[str, Any]
-"""A record as it is published, possibly nested."""
+Content: TypeAlias = Mapping[str, Any] | bytes | Publication
+"""What is published: a record, possibly nested; a document; or both, as a publication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class PublishBatch:
 
     def __init__(
         self,
-        put: Callable[[Attributes | Publication, str | None, Sink], Awaitable[str]],
+        put: Callable[[Content, str | None, Sink], Awaitable[str]],
         flush: Callable[[], Awaitable[None]],
     ) -> None:
         self._put = put
         self._flush = flush
         self._batch = Batch()
 
-    async def publish(self, publications: Iterable[Attributes | Publication]) -> None:
+    async def publish(self, publications: Iterable[Content]) -> None:
         """Send some more, without waiting for answers beyond what the window asks for."""
         for one in publications:
             await self._put(one, None, self._batch)

@@ -8,7 +8,7 @@ from typing import Self
 
 from sapwood.errors import LimitError
 from sapwood.limits import DELIVERIES_WAITING_MAX
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.session.client_session import Delivery
 
 
@@ -105,7 +105,7 @@ class Deliveries:
 class ClientSubscription(Deliveries):
     """A subscription in force, and the iterator over what it brings."""
 
-    def __init__(self, id: str, filter: Filter, waiting_max: int) -> None:  # noqa: A002 - the contract's words
+    def __init__(self, id: str, filter: Interest, waiting_max: int) -> None:  # noqa: A002 - the contract's words
         super().__init__(f"for subscription {id!r}", waiting_max)
         self.id = id
         self.filter = filter

@@ -2,6 +2,10 @@
 
 A combination is written `graph,index`: `flat-1,columnar`. Graphs that search in themselves stand
 alone: `poset`.
+
+The indexes of the catalogue are those of record filters. Tree patterns lie beside them in an index
+of their own (XSearch), below the same graph; nothing covers across kinds. Another graph and index
+for them is written behind a plus: `flat-1,columnar+subscription-tree` (`documents/catalogue.py`).
 """
 
 from __future__ import annotations
@@ -12,22 +16,36 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
+from sapwood.covering.documents.catalogue import (
+    DEFAULT_DOCUMENT_COVERING,
+    DOCUMENT_COVERINGS,
+    DocumentCoveringInfo,
+    document_covering_named,
+)
 from sapwood.covering.graphs.dense import DenseGraph
 from sapwood.covering.graphs.flat import FlatGraph
+from sapwood.covering.graphs.kinds import GraphsOfKinds
 from sapwood.covering.graphs.poset import PosetForest, SienaPoset
+from sapwood.covering.indexes.kinds import BothKinds
+from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.manager import CoveringManager
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.errors import UnknownNameError
+from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """A covering index by name; `exact` means that it finds whatever `Filter.covers` finds."""
+    """A covering index of record filters by name.
+
+    `exact` means that it finds whatever `Filter.covers` finds.
+    """
 
     name: str
     exact: bool
     summary: str
-    make: Callable[[], CoveringIndex]
+    make: Callable[[], CoveringIndex[Filter]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +65,29 @@ class CoveringInfo:
     name: str
     exact: bool
     summary: str
-    make: Callable[[], CoveringManager]
+    make: Callable[[], CoveringManager[Interest]]
 
 
-def _columnar() -> CoveringIndex:
+def _columnar() -> CoveringIndex[Filter]:
     from sapwood.covering.indexes.columnar import ColumnarCovering
 
     return ColumnarCovering()
 
 
-def _counting() -> CoveringIndex:
+def _counting() -> CoveringIndex[Filter]:
     from sapwood.covering.indexes.counting import CountingCovering
 
     return CountingCovering()
 
 
-def _kdtree() -> CoveringIndex:
+def _kdtree() -> CoveringIndex[Filter]:
     from sapwood.covering.indexes.kdtree import KdTreeCovering
 
     return KdTreeCovering()
 
 
-def _space_filling(curve: str) -> Callable[[], CoveringIndex]:
-    def make() -> CoveringIndex:
+def _space_filling(curve: str) -> Callable[[], CoveringIndex[Filter]]:
+    def make() -> CoveringIndex[Filter]:
         from sapwood.covering.sfc import SpaceFillingIndex
 
         return SpaceFillingIndex(curve)
@@ -77,16 +95,10 @@ def _space_filling(curve: str) -> Callable[[], CoveringIndex]:
     return make
 
 
-def _space_filling_cubes() -> CoveringIndex:
+def _space_filling_cubes() -> CoveringIndex[Filter]:
     from sapwood.covering.sfc import SpaceFillingIndex
 
     return SpaceFillingIndex("z", CUBES_EPSILON, CUBES_BUDGET)
-
-
-def _reference() -> CoveringIndex:
-    from sapwood.covering.indexes.reference import ReferenceCovering
-
-    return ReferenceCovering()
 
 
 CUBES_EPSILON: Final = Fraction(1, 20)
@@ -141,7 +153,7 @@ COVERING_INDEXES: Final[Mapping[str, IndexInfo]] = MappingProxyType(
                 "reference",
                 exact=True,
                 summary="every filter is asked; to check the others",
-                make=_reference,
+                make=ReferenceCovering,
             ),
         )
     }
@@ -186,7 +198,7 @@ def _combined(graph: GraphInfo, index: IndexInfo) -> CoveringInfo:
         f"{graph.name},{index.name}",
         exact=index.exact,
         summary=f"{graph.summary}; {index.summary}",
-        make=lambda: CoveringManager(graph.make(), index.make()),
+        make=lambda: CoveringManager(graph.make(), interest_index(index)),
     )
 
 
@@ -212,14 +224,37 @@ COVERINGS: Final[Mapping[str, CoveringInfo]] = MappingProxyType(
 )
 
 
+def interest_index(index: IndexInfo) -> CoveringIndex[Interest]:
+    """An empty index of both kinds: `index` for records, the default one for tree patterns."""
+    return BothKinds(index.make(), DOCUMENT_COVERINGS[DEFAULT_DOCUMENT_COVERING].make_index())
+
+
 def covering_named(name: str) -> CoveringInfo:
     """The combination of that name; raises `UnknownNameError` with the names there are."""
-    info = COVERINGS.get(name)
+    records, plus, documents = name.partition("+")
+    info = COVERINGS.get(records)
     if info is None:
-        raise UnknownNameError("covering", name, COVERINGS)
-    return info
+        raise UnknownNameError("covering", records, COVERINGS)
+    return _with_documents(info, document_covering_named(documents)) if plus else info
 
 
-def covering_manager(name: str) -> CoveringManager:
+def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> CoveringInfo:
+    """A combination for records with another one for tree patterns beside it."""
+    graph, _, index = records.name.partition(",")
+    make_graph = RELATION_GRAPHS[graph].make
+    # A graph that searches itself asks nothing, but what is beside it may: so all are held.
+    make_index = COVERING_INDEXES[index].make if index else ReferenceCovering
+    return CoveringInfo(
+        f"{records.name}+{documents.name}",
+        exact=records.exact,
+        summary=f"{records.summary}; documents: {documents.summary}",
+        make=lambda: CoveringManager(
+            GraphsOfKinds(make_graph(), documents.make_graph()),
+            BothKinds(make_index(), documents.make_index()),
+        ),
+    )
+
+
+def covering_manager(name: str) -> CoveringManager[Interest]:
     """An empty manager of that name; raises `UnknownNameError` with the names there are."""
     return covering_named(name).make()

@@ -14,24 +14,27 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.errors import InputError, InvariantError
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+
+W = TypeVar("W", bound=Interest)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Generic[W]):
     """What is to be said on the link: first all of `propagate`, then all of `withdraw`.
 
     In that order, and on a link that keeps it, nothing is without a cover at any moment.
     """
 
-    propagate: tuple[Filter, ...] = ()
-    withdraw: tuple[Filter, ...] = ()
+    propagate: tuple[W, ...] = ()
+    withdraw: tuple[W, ...] = ()
 
 
-NOTHING_TO_SAY = Change()
+NOTHING_TO_SAY: Final[Change[Any]] = Change()
 
 
 @dataclass(slots=True)
@@ -54,14 +57,14 @@ class Work:
         return self.subscribe_queries + self.unsubscribe_queries
 
 
-class CoveringManager:
+class CoveringManager(Generic[W]):
     """Covering detection for one outgoing link: a relation graph over a covering index.
 
     Both must be empty. A graph that searches in itself takes no index. Raises `InputError` for a
     combination that cannot work.
     """
 
-    def __init__(self, graph: RelationGraph, index: CoveringIndex | None = None) -> None:
+    def __init__(self, graph: RelationGraph, index: CoveringIndex[W] | None = None) -> None:
         if graph.searches_itself != (index is None):
             remedy = (
                 "needs an index" if index is None else "finds covers itself: leave the index out"
@@ -70,12 +73,12 @@ class CoveringManager:
         if len(graph) or (index is not None and len(index)):
             raise InputError("a covering manager starts with an empty graph and an empty index")
         self._graph = graph
-        self._index: CoveringIndex = _NoIndex() if index is None else index
+        self._index: CoveringIndex[W] = _NoIndex() if index is None else index
         self._asked = _CountedIndex(self._index)
         #: filter -> its key; exactly the subscribed filters, the nodes and the index's filters
-        self._keys: dict[Filter, int] = {}
+        self._keys: dict[W, int] = {}
         #: key -> its filter; the inverse
-        self._filters: dict[int, Filter] = {}
+        self._filters: dict[int, W] = {}
         #: key -> how many subscriptions have the filter beside the first; at least one
         self._repeats: dict[int, int] = {}
         #: the keys of what the neighbor knows; every node without parents is one
@@ -92,7 +95,7 @@ class CoveringManager:
         """Whether a filter is subscribed."""
         return filter in self._keys
 
-    def subscribe(self, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def subscribe(self, filter: W) -> Change[W]:  # noqa: A002 - the field's word
         """Take in a subscription; propagates its filter unless it is known or covered."""
         fresh = self._free[0] if self._free else len(self._filters)
         key = self._keys.setdefault(filter, fresh)  # looking up and storing hash a filter once
@@ -112,7 +115,7 @@ class CoveringManager:
         self._propagated[key] = None
         return Change(propagate=(filter,))
 
-    def unsubscribe(self, filter: Filter) -> Change:  # noqa: A002
+    def unsubscribe(self, filter: W) -> Change[W]:  # noqa: A002
         """Give up a subscription; what loses its cover is propagated before the withdrawal.
 
         A filter that nobody subscribed is ignored.
@@ -133,7 +136,7 @@ class CoveringManager:
         work.unsubscribe_queries += self._asked.queries - asked
         del self._filters[key]
         heapq.heappush(self._free, key)
-        withdraw: tuple[Filter, ...] = ()
+        withdraw: tuple[W, ...] = ()
         if key in self._propagated:
             del self._propagated[key]
             withdraw = (filter,)
@@ -142,37 +145,37 @@ class CoveringManager:
         return Change(tuple(self._filters[node] for node in fresh), withdraw)
 
     @property
-    def index(self) -> CoveringIndex | None:
+    def index(self) -> CoveringIndex[W] | None:
         """The index below the graph, for what it counts; `None` where the graph searches itself."""
         return None if self._graph.searches_itself else self._index
 
     @property
-    def filters(self) -> Collection[Filter]:
+    def filters(self) -> Collection[W]:
         """The distinct subscribed filters."""
         return self._keys.keys()
 
     @property
-    def propagated(self) -> tuple[Filter, ...]:
+    def propagated(self) -> tuple[W, ...]:
         """What the neighbor knows of, in the order in which it was told."""
         return tuple(self._filters[key] for key in self._propagated)
 
-    def count(self, filter: Filter) -> int:  # noqa: A002
+    def count(self, filter: W) -> int:  # noqa: A002
         """How many subscriptions have this filter."""
         key = self._keys.get(filter)
         return 0 if key is None else 1 + self._repeats.get(key, 0)
 
-    def representative(self, filter: Filter) -> Filter:  # noqa: A002
+    def representative(self, filter: W) -> W:  # noqa: A002
         """The propagated filter that stands for a subscribed one: itself, or a cover of it."""
         key = self._keys[filter]
         while key not in self._propagated:
             key = next(iter(self._graph.parents(key)))
         return self._filters[key]
 
-    def covers(self, filter: Filter) -> tuple[Filter, ...]:  # noqa: A002
+    def covers(self, filter: W) -> tuple[W, ...]:  # noqa: A002
         """The covers of a subscribed filter that the graph remembers."""
         return tuple(self._filters[key] for key in self._graph.parents(self._keys[filter]))
 
-    def dependents(self, filter: Filter) -> tuple[Filter, ...]:  # noqa: A002
+    def dependents(self, filter: W) -> tuple[W, ...]:  # noqa: A002
         """The filters below a subscribed one in the graph."""
         return tuple(self._filters[key] for key in self._graph.children(self._keys[filter]))
 
@@ -205,24 +208,24 @@ class _CountedIndex:
 
     __slots__ = ("_index", "queries")
 
-    def __init__(self, index: CoveringIndex) -> None:
+    def __init__(self, index: CoveringIndex[Any]) -> None:
         self._index = index
         self.queries = 0
 
     def __len__(self) -> int:
         return len(self._index)
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002
+    def add(self, key: int, filter: Interest) -> None:  # noqa: A002
         self._index.add(key, filter)
 
     def remove(self, key: int) -> None:
         self._index.remove(key)
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
         self.queries += 1
         return self._index.cov(filter, limit)
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+    def covered(self, filter: Interest) -> list[int]:  # noqa: A002
         return self._index.covered(filter)
 
     def validate(self) -> None:
@@ -237,16 +240,16 @@ class _NoIndex:
     def __len__(self) -> int:
         return 0
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002
+    def add(self, key: int, filter: Interest) -> None:  # noqa: A002
         pass
 
     def remove(self, key: int) -> None:
         pass
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002, ARG002
+    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002, ARG002
         raise InvariantError("a graph without an index asked for covers")
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002, ARG002
+    def covered(self, filter: Interest) -> list[int]:  # noqa: A002, ARG002
         raise InvariantError("a graph without an index asked for covered filters")
 
     def validate(self) -> None:

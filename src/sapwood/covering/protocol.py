@@ -7,12 +7,15 @@ after a removal. No two keys have equal filters at the same time; the manager co
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+
+W_contra = TypeVar("W_contra", bound=Interest, contravariant=True)
+"""The kind of filters that an index holds: of records, of documents, or both."""
 
 
-class CoveringIndex(Protocol):
+class CoveringIndex(Protocol[W_contra]):
     """The lower layer: distinct filters by key that tells which of them cover a filter.
 
     What it reports holds (`Filter.covers` is true). An *exact* index reports whatever
@@ -23,13 +26,13 @@ class CoveringIndex(Protocol):
     def __len__(self) -> int:
         """The number of filters."""
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: W_contra) -> None:  # noqa: A002 - the field's word
         """Hold a filter that no key has, under a free key."""
 
     def remove(self, key: int) -> None:
         """Give up the filter of a taken key."""
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: W_contra, limit: int) -> list[int]:  # noqa: A002
         """Keys of up to `limit` (at least 1) filters that cover `filter`, each once.
 
         Never the key of `filter` itself: an equal filter is not reported (`cov_l(S, s)`, L870).
@@ -37,7 +40,7 @@ class CoveringIndex(Protocol):
         are more depends on the history of the index alone.
         """
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+    def covered(self, filter: W_contra) -> list[int]:  # noqa: A002
         """Keys of all filters that `filter` covers, each once; an equal one is not reported."""
 
     def validate(self) -> None:
@@ -58,13 +61,13 @@ class RelationGraph(Protocol):
     def __len__(self) -> int:
         """The number of nodes."""
 
-    def add(self, key: int, filter: Filter, index: CoveringIndex) -> bool:  # noqa: A002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
         """Insert a filter that no node has and the index does not hold yet.
 
         Returns whether some node covers it.
         """
 
-    def remove(self, key: int, index: CoveringIndex) -> tuple[int, ...]:
+    def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
         """Drop a node that the index does not hold any more.
 
         Returns its children that have no parent now and for which no other was found.

@@ -3,12 +3,15 @@
 ::
 
     subscription:  {"id": "s1", "filter": "price > 10", "home": "r7"}
+                   {"id": "s2", "xpath": "//body[headline]//p", "home": "r2"}
     publication:   {"id": "p1", "attributes": {"price": 12}, "home": "r1"}
+                   {"id": "p2", "document": "<nitf>...</nitf>", "home": "r1"}
 
-`home` may be left out, and a key whose value is `null` counts as left out. Further keys are the
-user's own and ignored, but for those that would be a wrong delivery later: a misspelled key
-(`hom`), a key of the other kind of line, and a name that stands twice in one object (JSON readers
-keep one of the two, and which one is chance).
+A subscription has a filter or an XPath (with `namespaces`, prefix to namespace, where names compare
+expanded), a publication a record, a document or both. `home` may be left out, and a key whose value
+is `null` counts as left out. Further keys are the user's own and ignored, but for those that would
+be a wrong delivery later: a misspelled key (`hom`), a key of the other kind of line, and a name
+that stands twice in one object (JSON readers keep one of the two, and which one is chance).
 """
 
 from __future__ import annotations
@@ -24,23 +27,18 @@ from typing import Any, Final, NamedTuple, NoReturn
 import msgspec
 
 from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
-from sapwood.language import parse_filter
+from sapwood.language.written import Language, Written, as_given, read_interest
 from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
+from sapwood.xml.encodings import decode_text, encode_text
 
-SUBSCRIPTION_KEYS: Final = ("id", "filter", "home")
-PUBLICATION_KEYS: Final = ("id", "attributes", "home")
+SUBSCRIPTION_KEYS: Final = ("id", "filter", "xpath", "namespaces", "home")
+PUBLICATION_KEYS: Final = ("id", "attributes", "document", "home")
 
 _MISSPELLED: Final = 0.8
 """How alike a key must be to one that is missing to be taken for it (`difflib`'s ratio)."""
-
-_DOCUMENT_KEYS: Final = ("xpath", "document")
-_DOCUMENTS: Final = (
-    "document filters are not supported in this version; keep records and documents in files "
-    "of their own"
-)
 
 _MEMBER: Final = re.compile(rb'"[ \t\r\n]*:')
 """The end of a member's name. Found inside a text as well, hence an upper bound on the members."""
@@ -66,10 +64,10 @@ class PublicationLine:
 
 
 class SubscriptionText(NamedTuple):
-    """What a line says about a subscription; nobody has read the text of the filter yet."""
+    """What a line says about a subscription; nobody has read the text of the interest yet."""
 
     id: str
-    filter: str
+    interest: Written
     home: str | None
 
 
@@ -79,52 +77,54 @@ def decode_subscription(line: bytes) -> Subscription:
     Raises `InputError` (`FilterSyntaxError` with the position for a malformed filter,
     `LimitError` for one that is too large) with what is wrong and what to do about it.
     """
-    id_, text, home = split_subscription(line)
-    return Subscription(id_, read_filter(text), home)
+    id_, written, home = split_subscription(line)
+    return Subscription(id_, read_member(written), home)
 
 
 def split_subscription(line: bytes) -> SubscriptionText:
     """As `decode_subscription`, without reading the filter, which costs the most by far."""
     members = _members(line, "subscription", SUBSCRIPTION_KEYS)
-    id_ = _id(members, "subscription")
-    text = members.get("filter")
-    if text is None:
-        raise InputError('a subscription needs a "filter"; "true" accepts every publication')
-    if not isinstance(text, str):
-        raise InputError(f'"filter" is {_kind(text)}; write it as text, like "price > 10"')
-    return SubscriptionText(id_, text, _home(members))
+    return SubscriptionText(_id(members, "subscription"), _written(members), _home(members))
 
 
-def read_filter(text: str) -> Filter:
-    """The filter of a subscription; errors as `decode_subscription`, naming the member."""
+def read_member(written: Written) -> Interest:
+    """The interest of a subscription; errors as `decode_subscription`, naming the member."""
     try:
-        return parse_filter(text)
+        return read_interest(written)
     except FilterSyntaxError as error:
-        raise FilterSyntaxError(error.text, error.position, f"filter: {error.reason}") from None
+        reason = f"{written.language}: {error.reason}"
+        raise FilterSyntaxError(error.text, error.position, reason) from None
 
 
 def decode_publication(line: bytes) -> PublicationLine:
-    """The publication on one line, and its home.
+    """The publication on one line, and its home; a document has been read.
 
     Raises `InputError` (`InvalidValueError` with the attribute's name for a value no record may
-    hold) with what is wrong and what to do about it.
+    hold, `DocumentError` for a document that is none) with what is wrong and what to do about it.
     """
     members = _members(line, "publication", PUBLICATION_KEYS)
     id_ = _id(members, "publication")
-    attributes = members.get("attributes")
-    if attributes is None:
-        raise InputError('a publication needs "attributes": an object of named values')
-    if not isinstance(attributes, dict):
+    attributes, text = members.get("attributes"), members.get("document")
+    if attributes is None and text is None:
+        raise InputError(
+            'a publication needs "attributes", an object of named values, or a "document"'
+        )
+    if attributes is not None and not isinstance(attributes, dict):
         raise InputError(f'"attributes" is {_kind(attributes)}; it must be an object')
-    return PublicationLine(Publication(id_, attributes), _home(members))
+    if text is not None and not isinstance(text, str):
+        raise InputError(f'"document" is {_kind(text)}; write the XML as text')
+    document = None if text is None else encode_text(text)
+    publication = Publication(id_, attributes, document)
+    publication.read_document()
+    return PublicationLine(publication, _home(members))
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
     """The line, without its end, that `decode_subscription` reads back as an equal value."""
-    members: dict[str, Any] = {
-        "id": subscription.id,
-        "filter": subscription.filter.source or str(subscription.filter),
-    }
+    written = as_given(subscription.filter)
+    members: dict[str, Any] = {"id": subscription.id, written.language: written.text}
+    if written.namespaces is not None:
+        members["namespaces"] = written.namespaces
     if subscription.home is not None:
         members["home"] = subscription.home
     return msgspec.json.encode(members)
@@ -133,9 +133,14 @@ def encode_subscription(subscription: Subscription) -> bytes:
 def encode_publication(publication: Publication, home: str | None = None) -> bytes:
     """The line, without its end, that `decode_publication` reads back as an equal value.
 
+    A document that is not UTF-8 is turned into it, and its declaration names no encoding any more.
     Raises `InvalidValueError` for an infinite number, which a record may hold and JSON may not.
     """
-    members: dict[str, Any] = {"id": publication.id, "attributes": publication.attributes}
+    members: dict[str, Any] = {"id": publication.id}
+    if publication.attributes is not None:
+        members["attributes"] = publication.attributes
+    if publication.document is not None:
+        members["document"] = decode_text(publication.document)
     if home is not None:
         members["home"] = home
     line = msgspec.json.encode(members, enc_hook=_plain)
@@ -163,6 +168,32 @@ def _members(line: bytes, what: str, known: tuple[str, ...]) -> dict[str, Any]:
     if len(_MEMBER.findall(line)) != _count_members(members):
         _refuse_repeated(line)
     return members
+
+
+def _written(members: dict[str, Any]) -> Written:
+    """The interest in a subscription's members, unread."""
+    languages: tuple[Language, ...] = ("filter", "xpath")
+    given = [language for language in languages if members.get(language) is not None]
+    if not given:
+        raise InputError(
+            'a subscription needs a "filter" or an "xpath"; the filter "true" accepts every record'
+        )
+    if len(given) > 1:
+        raise InputError('a subscription has a "filter" or an "xpath", not both; make it two')
+    language = given[0]
+    text, namespaces = members[language], members.get("namespaces")
+    if not isinstance(text, str):
+        like = "price > 10" if language == "filter" else "//body[headline]//p"
+        raise InputError(f'"{language}" is {_kind(text)}; write it as text, like "{like}"')
+    if namespaces is None:
+        return Written(language, text)
+    if language == "filter":
+        raise InputError('"namespaces" belong to an "xpath"; leave them out')
+    if not isinstance(namespaces, dict) or not all(
+        isinstance(namespace, str) for namespace in namespaces.values()
+    ):
+        raise InputError('"namespaces" must be an object of prefixes and their namespaces, as text')
+    return Written(language, text, tuple(sorted(namespaces.items())))
 
 
 def _id(members: dict[str, Any], what: str) -> str:
@@ -196,8 +227,6 @@ def _refuse_unknown(members: dict[str, Any], what: str, known: tuple[str, ...]) 
     for key, value in members.items():
         if key in known or value is None:
             continue
-        if key in _DOCUMENT_KEYS:
-            raise InputError(f"{_DOCUMENTS} (key {key!r})")
         if key in SUBSCRIPTION_KEYS or key in PUBLICATION_KEYS:
             raise InputError(f"unknown key {key!r}; a {what} has {', '.join(known)}")
         near = get_close_matches(key, known, n=1, cutoff=_MISSPELLED)

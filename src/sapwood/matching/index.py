@@ -1,10 +1,16 @@
-"""`Index`: a set of filters by id, and which of them accept a publication."""
+"""`Index`: a set of filters by id, and which of them accept a publication.
+
+Filters of records and tree patterns of documents live side by side: one set of ids and slots, two
+engines (`sapwood.matching.sides`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
 
 from sapwood.errors import (
     DuplicateIdError,
@@ -14,40 +20,57 @@ from sapwood.errors import (
     UnknownIdError,
 )
 from sapwood.language import parse_filter
+from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
 from sapwood.matching.engines import EngineInfo, engine_info
-from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.protocol import Engine, SlotBatch
+from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.storage import Folder, PathName, opened, replaced
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication, Record, flatten
 
-Matchable: TypeAlias = Publication | Mapping[str, Any]
-"""A publication, or the possibly nested record of one."""
+if TYPE_CHECKING:
+    from sapwood.matching.documents.protocol import DocumentEngine, Readable
+    from sapwood.model.documents.pattern import TreePattern
+    from sapwood.xml import Document
+
+Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
+"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _FORMAT: Final = "sapwood index"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _HEADER: Final = "index"
 
 
 class Index:
     """A set of filters by id that tells which of them accept a publication.
 
-    `records` names the engine (`sapwood.matching.engines.ENGINES`), or is an `EngineInfo` of your
-    own; `sapwood.matching.checks.check_index` checks one.
+    `records` and `documents` name the engines for the two kinds of filters
+    (`sapwood.matching.engines.ENGINES` and `sapwood.matching.documents.DOCUMENT_ENGINES`), or are
+    infos of your own; `check_index` and `check_document_engine` check one.
 
     Threads: any number may match at the same time. Whoever adds, removes or saves must be alone;
     the index does not check that.
 
     Raises `UnknownNameError` for an engine that does not exist.
+
+    #: a slot is taken on one side, and has an id, or on none, and is in _free
     """
 
-    def __init__(self, records: str | EngineInfo = "columnar") -> None:
+    def __init__(
+        self,
+        records: str | EngineInfo = "columnar",
+        documents: str | DocumentEngineInfo = "path-automaton",
+    ) -> None:
         self._info = engine_info(records) if isinstance(records, str) else records
-        self._engine = self._info.make()
+        self._document_info = (
+            document_engine_info(documents) if isinstance(documents, str) else documents
+        )
+        self._records = record_side(self._info)
+        self._documents = document_side(self._document_info)
         #: slot -> id; "" where the slot is free
         self._ids = TextColumn()
-        #: slot -> text of the filter, "" where the slot is free
-        self._filters = TextColumn()
         #: id -> slot, the inverse of `_ids`; `None` until somebody asks by id
         self._slots: dict[str, int] | None = {}
         #: the free slots below `len(_ids)`; the last one is taken first
@@ -55,8 +78,13 @@ class Index:
 
     @property
     def engine(self) -> EngineInfo:
-        """The engine in use."""
+        """The engine in use for records."""
         return self._info
+
+    @property
+    def document_engine(self) -> DocumentEngineInfo:
+        """The engine in use for documents."""
+        return self._document_info
 
     @property
     def ids(self) -> Sequence[str]:
@@ -65,7 +93,7 @@ class Index:
 
     def __len__(self) -> int:
         """The number of filters."""
-        return len(self._engine)
+        return len(self._records) + len(self._documents)
 
     def __contains__(self, id: object) -> bool:  # noqa: A002 - the contract's word
         """Whether a filter has this id."""
@@ -75,8 +103,8 @@ class Index:
         """The ids, sorted."""
         return iter(sorted(self._by_id()))
 
-    def add(self, id: str, filter: Filter | str) -> None:  # noqa: A002 - the contract's words
-        """Add a filter, or the text of one.
+    def add(self, id: str, filter: Interest | str) -> None:  # noqa: A002 - the contract's words
+        """Add a filter of either language, or the text of a record filter.
 
         Raises `DuplicateIdError` for an id that is taken, `FilterSyntaxError` or `LimitError` for a
         text that is no filter, `InvalidValueError` for an id that is no text or is empty. The index
@@ -87,58 +115,88 @@ class Index:
         slots = self._by_id()
         if id in slots:
             raise DuplicateIdError("subscription", id)
-        parsed = parse_filter(filter) if isinstance(filter, str) else filter
+        wanted = parse_filter(filter) if isinstance(filter, str) else filter
         slot = self._free[-1] if self._free else len(self._ids)
-        self._engine.add(slot, parsed)
+        if isinstance(wanted, Filter):
+            self._records.add(slot, wanted)
+        else:
+            self._documents.add(slot, wanted)
         if self._free:
             self._free.pop()
         self._ids[slot] = id
-        self._filters[slot] = str(parsed) if parsed.source is None else parsed.source
         slots[id] = slot
 
     def remove(self, id: str) -> None:  # noqa: A002 - the contract's word
         """Remove a filter; raises `UnknownIdError` if there is none with this id."""
         slot = self._slot(id)
-        self._engine.remove(slot)
+        self._side_of(slot).remove(slot)
         del self._by_id()[id]
-        self._ids[slot] = self._filters[slot] = ""
+        self._ids[slot] = ""
         self._free.append(slot)
 
-    def filter(self, id: str) -> Filter:  # noqa: A002 - the contract's word
+    def filter(self, id: str) -> Interest:  # noqa: A002 - the contract's word
         """The filter with this id, read again from its text; raises `UnknownIdError`."""
-        return parse_filter(self._filters[self._slot(id)])
+        slot = self._slot(id)
+        return self._side_of(slot).filter(slot)
 
     def match(self, publication: Matchable) -> list[str]:
         """The ids whose filters accept the publication, sorted.
 
-        Raises `InvalidValueError` or `LimitError` for a record that no publication may hold.
+        Raises `InvalidValueError` or `LimitError` for a record that no publication may hold,
+        `DocumentError` or `LimitError` for a document that is none.
         """
-        return sorted(self._ids.decode(self._engine.match(_record(publication))))
+        record, document = _parts(publication)
+        records, documents = self._records.engine, self._documents.engine
+        found = [] if record is None or records is None else records.match(record)
+        if document is not None and documents is not None:
+            found = [*found, *documents.match(document)]
+        return sorted(self._ids.decode(found))
 
     def match_any(self, publication: Matchable) -> bool:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
-        return self._engine.match_any(_record(publication))
+        record, document = _parts(publication)
+        records, documents = self._records.engine, self._documents.engine
+        if record is not None and records is not None and records.match_any(record):
+            return True
+        return document is not None and documents is not None and documents.match_any(document)
 
     def match_count(self, publication: Matchable) -> int:
         """How many filters accept the publication; looks up no id. Errors as `match`."""
-        return self._engine.match_count(_record(publication))
+        record, document = _parts(publication)
+        records, documents = self._records.engine, self._documents.engine
+        count = 0 if record is None or records is None else records.match_count(record)
+        if document is not None and documents is not None:
+            count += len(documents.match(document))
+        return count
 
     def match_many(self, publications: Iterable[Matchable]) -> list[list[str]]:
         """`match` for each publication; faster for many at once."""
-        records = [_record(publication) for publication in publications]
-        offsets, slots = self._engine.match_slots(records)
+        parts = [_parts(publication) for publication in publications]
+        offsets, slots = self.match_slots(
+            [record for record, _ in parts], [document for _, document in parts]
+        )
         ids = self._ids.decode(slots.tolist())
         bounds = offsets.tolist()
         return [sorted(ids[a:b]) for a, b in pairwise(bounds)]
 
-    def match_slots(self, records: Sequence[Record]) -> SlotBatch:
-        """The matches of flat records as arrays, without looking up ids.
+    def match_slots(
+        self,
+        records: Sequence[Record | None],
+        documents: Sequence[Readable | None] | None = None,
+    ) -> SlotBatch:
+        """The matches of flat records, and of the documents beside them, without looking up ids.
 
-        Record `i` matches the slots `slots[offsets[i]:offsets[i + 1]]` (int64, int32), ascending;
-        `ids` decodes them. Records are taken as they are: use `model.publication.flatten` where
-        they may be nested or hold what no record may.
+        Publication `i`, which has `records[i]` and `documents[i]` (`None` for what it does not
+        have), matches the slots `slots[offsets[i]:offsets[i + 1]]` (int64, int32), ascending; `ids`
+        decodes them. Records are taken as they are: use `model.publication.flatten` where they may
+        be nested or hold what no record may. Raises `DocumentError` or `LimitError` for a document
+        that is none.
         """
-        return self._engine.match_slots(records)
+        flat, trees = self._records.engine, self._documents.engine
+        found = _match_present(records, _no_match if flat is None else flat.match_slots)
+        if documents is None or trees is None:
+            return found
+        return _united(found, _match_present(documents, trees.match_slots))
 
     def fold(self) -> None:
         """Do what the engine has put off so that matching is as fast as it can be.
@@ -147,7 +205,8 @@ class Index:
         many additions, or from time to time; it takes some microseconds for each filter, and may
         run in one thread of its own beside any other use of the index.
         """
-        self._engine.fold()
+        if self._records.engine is not None:
+            self._records.engine.fold()
 
     def save(self, path: PathName) -> None:
         """Write the index into a folder of `.npy` and JSON files that takes the place of `path`.
@@ -155,46 +214,57 @@ class Index:
         Raises `FileFormatError` if `path` holds something that is no index.
         """
         with replaced(path, _HEADER) as folder:
-            self._engine.save(folder.make_folder("engine").path)
-            for name, column in (("ids", self._ids), ("filters", self._filters)):
-                offsets, joined = column.packed()
-                folder.write_arrays({f"{name}_offsets": offsets, f"{name}_bytes": joined})
-            header = {"format": _FORMAT, "version": _VERSION, "engine": self._info.name}
+            self._records.save(folder)
+            self._documents.save(folder)
+            offsets, joined = self._ids.packed()
+            folder.write_arrays({"ids_offsets": offsets, "ids_bytes": joined})
+            header = {
+                "format": _FORMAT,
+                "version": _VERSION,
+                "records": self._info.name,
+                "documents": self._document_info.name,
+            }
             folder.write_json(_HEADER, {**header, "subscriptions": len(self)})
 
     @classmethod
-    def load(cls, path: PathName, records: EngineInfo | None = None) -> Index:
+    def load(
+        cls,
+        path: PathName,
+        records: EngineInfo | None = None,
+        documents: DocumentEngineInfo | None = None,
+    ) -> Index:
         """The index that `save` wrote, its arrays mapped into memory and shared with other readers.
 
-        `records` is needed for an engine that is not in the catalogue. Raises `FileFormatError` if
-        `path` is no index, was written by a newer version, or is damaged; `UnknownNameError` if
-        its engine does not exist here.
+        `records` and `documents` are needed for engines that are not in the catalogues. Raises
+        `FileFormatError` if `path` is no index, was written by another version, or is damaged;
+        `UnknownNameError` if one of its engines does not exist here.
         """
         folder = opened(path)
         header = _read_header(folder)
-        index = cls(header["engine"] if records is None else records)
-        arrays = ("ids_offsets", "ids_bytes", "filters_offsets", "filters_bytes")
-        columns = folder.read_arrays(arrays)
+        index = cls(records or header["records"], documents or header["documents"])
+        columns = folder.read_arrays(("ids_offsets", "ids_bytes"))
         index._ids = TextColumn(columns["ids_offsets"], columns["ids_bytes"])
-        index._filters = TextColumn(columns["filters_offsets"], columns["filters_bytes"])
         index._slots = None
         index._free = index._ids.empty_places()
-        index._engine.load(folder.folder("engine").path, index._stored())
+        index._records.load(folder)
+        index._documents.load(folder)
         taken = len(index._ids) - len(index._free)
         if not len(index) == taken == header["subscriptions"]:
             raise FileFormatError(str(folder), "its files do not belong together; save it again")
         return index
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless ids, slots and engine agree."""
-        self._engine.validate()
+        """Raise `InvariantError` unless ids, slots and engines agree."""
+        for engine in (self._records.engine, self._documents.engine):
+            if engine is not None:
+                engine.validate()
         taken = {taken: slot for slot, taken in enumerate(self._ids) if taken}
-        if taken != self._by_id() or len(taken) != len(self._engine):
+        if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
         if sorted(self._free) != self._ids.empty_places():
             raise InvariantError("the free slots are not those without an id")
-        if len(self._filters) != len(self._ids):
-            raise InvariantError("there are not as many filters as slots")
+        if sorted((*self._records.taken(), *self._documents.taken())) != sorted(taken.values()):
+            raise InvariantError("the slots with an id are not those with a filter")
 
     def _by_id(self) -> dict[str, int]:
         if self._slots is None:
@@ -207,17 +277,44 @@ class Index:
             raise UnknownIdError("subscription", id)
         return slot
 
-    def _stored(self) -> Iterator[tuple[int, Filter]]:
-        free = set(self._free)
-        for slot in range(len(self._ids)):
-            if slot not in free:
-                yield slot, parse_filter(self._filters[slot])
+    def _side_of(self, slot: int) -> Side[Engine, Filter] | Side[DocumentEngine, TreePattern]:
+        return self._documents if self._documents.holds(slot) else self._records
 
 
-def _record(publication: Matchable) -> Record:
+def _parts(publication: Matchable) -> tuple[Record | None, Readable | None]:
+    """The record and the document of what is to be matched; `None` for what it does not have."""
     if isinstance(publication, Publication):
-        return publication.record
-    return flatten(publication).record
+        record = None if publication.attributes is None else publication.record
+        return record, publication.readable_document
+    if isinstance(publication, Mapping):
+        return flatten(publication).record, None
+    return None, publication
+
+
+def _no_match(given: Sequence[object]) -> SlotBatch:
+    return SlotBatch(np.zeros(len(given) + 1, np.int64), np.zeros(0, np.int32))
+
+
+def _match_present(
+    given: Sequence[Any | None], match: Callable[[Sequence[Any]], SlotBatch]
+) -> SlotBatch:
+    """The matches of what is there; nothing for each `None`."""
+    present = [item for item in given if item is not None]
+    found = match(present)
+    if len(present) == len(given):
+        return found
+    counts = np.zeros(len(given), np.int64)
+    counts[[at for at, item in enumerate(given) if item is not None]] = np.diff(found.offsets)
+    return SlotBatch(np.concatenate(([0], counts.cumsum())), found.slots)
+
+
+def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
+    """Both matches of each publication, ascending; no slot is in both."""
+    rows = np.arange(len(first.offsets) - 1)
+    owners = np.concatenate([np.repeat(rows, np.diff(batch.offsets)) for batch in (first, second)])
+    slots = np.concatenate((first.slots, second.slots))
+    order = np.lexsort((slots, owners))
+    return SlotBatch(first.offsets + second.offsets, slots[order])
 
 
 def _read_header(folder: Folder) -> dict[str, Any]:
@@ -232,13 +329,15 @@ def _read_header(folder: Folder) -> dict[str, Any]:
     version = header.get("version")
     if not isinstance(version, int) or version < 1:
         raise FileFormatError(path, f"has no version but {version!r}")
-    if version > _VERSION:
+    if version != _VERSION:
+        remedy = "use a newer one" if version > _VERSION else "build the index again"
         raise FileFormatError(
-            path,
-            f"has version {version}, this program reads up to {_VERSION}; use a newer one",
+            path, f"has version {version}, this program reads {_VERSION}; {remedy}"
         )
-    if not isinstance(header.get("engine"), str) or not isinstance(
-        header.get("subscriptions"), int
+    if not (
+        isinstance(header.get("records"), str)
+        and isinstance(header.get("documents"), str)
+        and isinstance(header.get("subscriptions"), int)
     ):
-        raise FileFormatError(path, "does not say its engine and its size")
+        raise FileFormatError(path, "does not say its engines and its size")
     return header

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,20 @@ class Engine(Protocol):
 
     def validate(self) -> None:
         """Raise `InvariantError` unless the engine's own state is consistent."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """An engine that gives filters back, so that nobody else need keep them."""
+
+    def filter(self, slot: int) -> Filter:
+        """The filter in a taken slot: one that is equal to what was added, without its source."""
+
+    def holds(self, slot: int) -> bool:
+        """Whether a slot, which may be any number from 0, is taken."""
+
+    def taken(self) -> Iterable[int]:
+        """The taken slots, ascending."""
 
 
 def batch_of(matches: Iterable[Sequence[int]]) -> SlotBatch:

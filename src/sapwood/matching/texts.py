@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
+
+from sapwood.matching.sizes import held_bytes
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -82,6 +84,13 @@ class TextColumn(Sequence[str]):
     def packed(self) -> tuple[Offsets, Bytes]:
         """All texts as arrays."""
         return packed(text.encode("utf-8", "surrogatepass") for text in self)
+
+    def memory(self) -> Mapping[str, int]:
+        """Bytes: of the texts and of the list of them, and of the arrays."""
+        return {
+            "texts": held_bytes(self._texts),
+            "arrays": self._offsets.nbytes + self._joined.nbytes,
+        }
 
     def _taken(self, at: int) -> str:
         encoded = self._joined[self._offsets[at] : self._offsets[at + 1]].tobytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
 from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX
@@ -14,6 +14,9 @@ from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
 from sapwood.model.constraint import ANYTHING
 from sapwood.model.publication import Publication, Record, flatten
 from sapwood.model.reduction import Allowance
+
+if TYPE_CHECKING:
+    from sapwood.model.documents.pattern import TreePattern
 
 
 class Merge(NamedTuple):
@@ -89,22 +92,26 @@ class Filter:
     def matches(self, publication: Publication | Mapping[str, Any]) -> bool:
         """Whether a publication, or a possibly nested record, is accepted.
 
+        One without a record is not, whatever the filter asks.
+
         Raises `InvalidValueError` for a record that no publication may hold.
         """
         if isinstance(publication, Publication):
-            return self.accepts(publication.record)
+            return publication.attributes is not None and self.accepts(publication.record)
         return self.accepts(flatten(publication).record)
 
     def accepts(self, record: Record) -> bool:
         """Whether a flat record is accepted."""
         return any(conjunction.accepts(record) for conjunction in self.conjunctions)
 
-    def covers(self, other: Filter) -> bool:
-        """Whether every record that `other` accepts is accepted here.
+    def covers(self, other: Filter | TreePattern) -> bool:
+        """Whether every record that `other` accepts is accepted here; no tree pattern is covered.
 
         Never true where a record refutes it. Complete without general `like` patterns, for
         disjunctions within `limits.COVERING_STEPS_MAX`; where it cannot tell it says `False`.
         """
+        if not isinstance(other, Filter):
+            return False
         allowance = Allowance(COVERING_STEPS_MAX)
         return all(
             any(own.covers(wanted) for own in self.conjunctions)
@@ -115,12 +122,14 @@ class Filter:
             for wanted in other.conjunctions
         )
 
-    def intersects(self, other: Filter) -> bool:
-        """Whether some record may be accepted by both.
+    def intersects(self, other: Filter | TreePattern) -> bool:
+        """Whether some record may be accepted by both; none is accepted by a tree pattern.
 
         Never `False` where a record refutes it; complete without general `like` patterns, with
         them `True` where it cannot tell.
         """
+        if not isinstance(other, Filter):
+            return False
         return any(a.intersects(b) for a in self.conjunctions for b in other.conjunctions)
 
     def merge(self, other: Filter) -> Merge:

@@ -1,4 +1,4 @@
-"""Publications: an identity and a record of typed attributes.
+"""Publications: an identity, and a record of typed attributes or an XML document, or both.
 
 A record may be nested, as JSON is. Filters see its *flat view*: nested objects become dotted
 names, `null` is the same as absent, and arrays are carried but not visible (they are counted).
@@ -9,10 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sapwood.errors import InvalidValueError, LimitError
 from sapwood.limits import ATTRIBUTES_MAX, INTEGER_MAX, INTEGER_MIN, RECORD_DEPTH_MAX
+
+if TYPE_CHECKING:
+    from sapwood.xml import Document
 
 Value: TypeAlias = bool | int | float | str
 """What an attribute may hold. `bool` is a type of its own here, never a number."""
@@ -36,26 +40,61 @@ class FlatView:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What a publisher sends.
+    """What a publisher sends: a record, a document, or both.
 
     `attributes` is the record as it was given: nested objects and arrays included, so that a
-    subscriber receives what was published. `record` is its flat view.
+    subscriber receives what was published. `record` is its flat view. `document` is XML as it
+    came; `read_document` looks into it. What is `None` is not there: no record filter accepts a
+    publication without a record (not even `price is null`), no XPath one without a document.
 
     Raises `InvalidValueError` for a value that no record may hold and `LimitError` for a record
     that is too deep or too wide.
     """
 
     id: str
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, Any] | None = None
+    document: bytes | None = field(default=None, repr=False)
     record: Record = field(init=False, compare=False, repr=False)
     invisible: int = field(init=False, compare=False, repr=False)
+    #: the document once it was read; depends on its bytes, which never change
+    _contents: Document | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise InvalidValueError("id", "a publication needs a non-empty text as its id")
-        view = flatten(self.attributes)
+        if self.attributes is None and self.document is None:
+            raise InvalidValueError("attributes", "a publication has a record or a document")
+        if self.document is not None and not isinstance(self.document, bytes):
+            kind = type(self.document).__name__
+            raise InvalidValueError("document", f"a document is bytes, not {kind}; encode it")
+        view = _NO_RECORD if self.attributes is None else flatten(self.attributes)
         object.__setattr__(self, "record", view.record)
         object.__setattr__(self, "invisible", view.invisible)
+
+    def read_document(self) -> Document | None:
+        """The document with its content, read at the first call; `None` if there is none.
+
+        Raises `DocumentError` for bytes that are no document, `LimitError` beyond the bounds.
+        """
+        if self._contents is None and self.document is not None:
+            from sapwood.xml import read_document  # late: records need no XML parser
+
+            object.__setattr__(self, "_contents", read_document(self.document))
+        return self._contents
+
+    def parts(self) -> tuple[Publication, ...]:
+        """Its record and its document, each as a publication of its own; itself if it has one."""
+        if self.attributes is None or self.document is None:
+            return (self,)
+        return Publication(self.id, self.attributes), Publication(self.id, document=self.document)
+
+    @property
+    def readable_document(self) -> bytes | Document | None:
+        """What an engine needs: the document as it was read, or its bytes if nobody has yet."""
+        return self.document if self._contents is None else self._contents
+
+
+_NO_RECORD: Final = FlatView(MappingProxyType({}), 0)
 
 
 def flatten(attributes: Mapping[str, Any]) -> FlatView:

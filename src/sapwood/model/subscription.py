@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sapwood.errors import InvalidValueError
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,21 @@ class Subscription:
     """
 
     id: str
-    filter: Filter
+    filter: Interest
     home: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
+
+    @property
+    def record_filter(self) -> Filter:
+        """The filter, where only records are dealt with.
+
+        Raises `InvalidValueError` for a subscription to documents.
+        """
+        if not isinstance(self.filter, Filter):
+            raise InvalidValueError(
+                "xpath", f"{self.id!r} asks for documents; only records go here"
+            )
+        return self.filter

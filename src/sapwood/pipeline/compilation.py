@@ -151,9 +151,8 @@ class CompileJob:
         folder = version_path(self.out, report.version)
         kept = entries(filters, covered).persist()
         try:
-            texts = kept.select("home", "key", "form").mapInArrow(write_texts, WRITTEN)
-            counts = kept.select("home", "key", "subscriptions", "stands_for")
-            table = texts.join(counts, ["home", "key"])
+            named = kept.withColumnRenamed("form", "filter")
+            table = named.mapInArrow(write_texts, WRITTEN)
             agree("entries", report.entries, write_table(table, f"{folder}/entries"))
             followed = write_table(members(wanted, covered), f"{folder}/members")
             agree("members", report.good, followed)

@@ -22,8 +22,9 @@ from sapwood.errors import InputError
 from sapwood.limits import COVER_GROUP_FILTERS_MAX, COVER_ROUNDS_MAX, GRID_SAMPLE_FILTERS
 from sapwood.model.filter import NOTHING
 from sapwood.pipeline.blocking import Grid
+from sapwood.pipeline.boxes import hull_of
 from sapwood.pipeline.covers import COVERED, PLACED, FindCovers, PlaceFilters, Role
-from sapwood.pipeline.normalforms import decode_form, encode_form
+from sapwood.pipeline.normalforms import encode_form
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,7 +80,7 @@ def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> I
     plain = filters.select("home", "key", "form")
     if slots:
         some = plain.orderBy("key").limit(GRID_SAMPLE_FILTERS).select("form").toArrow()
-        grid = Grid.of(decode_form(form) for form in some.column(0).to_pylist())
+        grid = Grid.of(hull_of(form) for form in some.column(0).to_pylist())
         placed = plain.mapInArrow(PlaceFilters(tuple(sorted(slots.items())), grid), PLACED)
     else:
         both = F.lit(int(Role.COVER | Role.ASKS)).alias("role")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntFlag
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sapwood.covering.catalogue import COVERING_INDEXES
-from sapwood.covering.protocol import CoveringIndex
+import numpy as np
+
+from sapwood.limits import CANDIDATES_HELD_MAX
 from sapwood.model.filter import Filter
 from sapwood.pipeline.blocking import Grid, asked_blocks, cover_blocks
+from sapwood.pipeline.boxes import Boxes, Hull, boxes_of, hull_of
+from sapwood.pipeline.buckets import NOBODY, buckets
+from sapwood.pipeline.collecting import uncollected
+from sapwood.pipeline.kernels import plain
 from sapwood.pipeline.normalforms import decode_form
 
 if TYPE_CHECKING:
@@ -21,15 +26,9 @@ if TYPE_CHECKING:
 PLACED: Final = "home STRING, slot INT, role INT, key STRING, form BINARY"
 COVERED: Final = "home STRING, key STRING, cover STRING"
 
-_FIRST_COVERS: Final = 4
-"""Covers that are asked for first; more only where none of these will do."""
-
-
-_SMALL: Final = "counting"
-_LARGE: Final = "columnar"
-_LARGE_FROM: Final = 1_000
-"""Filters from which on the compiled index is the faster one, measured; below, a worker need not
-even load the compiler. Both are exact."""
+_LARGE_FROM: Final = 300
+"""Filters from which on the compiled kernels are the faster ones, measured; below, a worker need
+not even load the compiler."""
 
 
 class Role(IntFlag):
@@ -44,7 +43,7 @@ class Member(NamedTuple):
 
     key: str
     role: Role
-    filter: Filter
+    form: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class PlaceFilters:
                 found = (
                     {0: Role.COVER | Role.ASKS}
                     if count == 1
-                    else place(key, decode_form(form), self.grid, count)
+                    else place(key, hull_of(form), self.grid, count)
                 )
                 rows += [row] * len(found)
                 places += found
@@ -95,9 +94,9 @@ class FindCovers:
 
         rows = (row for batch in batches for row in _rows(batch))
         for (home, _), group in groupby(rows, key=itemgetter(0, 1)):
-            members = [Member(key, Role(role), decode_form(f)) for _, _, role, key, f in group]
-            index = COVERING_INDEXES[_SMALL if len(members) < _LARGE_FROM else _LARGE]
-            pairs = covered(members, index.make())
+            with uncollected():
+                members = [Member(key, Role(role), form) for _, _, role, key, form in group]
+                pairs = covered(members)
             keys, covers = zip(*pairs, strict=True) if pairs else ((), ())
             yield pa.RecordBatch.from_arrays(
                 [
@@ -109,12 +108,12 @@ class FindCovers:
             )
 
 
-def place(key: str, filter: Filter, grid: Grid, slots: int) -> dict[int, Role]:  # noqa: A002
+def place(key: str, hull: Hull, grid: Grid, slots: int) -> dict[int, Role]:
     """The groups, of so many, that a filter belongs to, and what it does in each."""
-    blocks = cover_blocks(filter, grid)
+    blocks = cover_blocks(hull, grid)
     stored = range(slots) if blocks is None else {block % slots for block in blocks}
     # General covers are everywhere, and must be met somewhere.
-    asked = {block % slots for block in asked_blocks(filter, grid)} or {int(key[:8], 16) % slots}
+    asked = {block % slots for block in asked_blocks(hull, grid)} or {int(key[:8], 16) % slots}
     roles = dict.fromkeys(sorted({*stored, *asked}), Role(0))
     for slot in stored:
         roles[slot] |= Role.COVER
@@ -123,48 +122,82 @@ def place(key: str, filter: Filter, grid: Grid, slots: int) -> dict[int, Role]: 
     return roles
 
 
-def covered(members: Sequence[Member], index: CoveringIndex) -> list[tuple[str, str]]:
+def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     """Pairs (key, key of a cover) for the members that need not be kept, for they are covered.
 
-    The index is empty. Of filters that accept the same in different forms one is kept, and nobody
-    is covered by way of itself. Where a cover is covered as well, the pair names the last one.
+    Members are distinct and accept something. Of filters that accept the same in different forms
+    one is kept, and nobody is covered by way of itself. Where a cover is covered as well, the pair
+    names the last one.
     """
-    for number, member in enumerate(members):
-        if member.role & Role.COVER:
-            index.add(number, member.filter)
-    cover: dict[int, int] = {}
-    for number, member in enumerate(members):
-        if member.role & Role.ASKS:
-            found = _cover(member, members, index)
-            if found is not None:
-                cover[number] = found
+    group = _Group(members, boxes_of([member.form for member in members]))
+    kernels = _kernels(len(members))
+    roles = np.array([member.role for member in members], np.int64)
+    asks, stores = (roles & Role.ASKS) > 0, (roles & Role.COVER) > 0
+    sides, convex = group.boxes.sides, group.boxes.convex
+    # Among boxes holding is covering.
+    held = kernels.sweep(
+        sides,
+        group.boxes.order,
+        stores & convex,
+        asks,
+        *buckets(group.boxes, stores & convex),
+    )
+    found = (held != NOBODY).nonzero()[0].tolist()
+    cover = {
+        number: int(held[number]) for number in found if group.goes_before(held[number], number)
+    }
+    # Of other filters the hulls only tell which may cover.
+    is_open = asks.copy()
+    is_open[list(cover)] = False
+    questions, others = is_open.nonzero()[0], buckets(group.boxes, stores & ~convex)
+    while len(questions) and len(others.boxes):
+        answered, pairs = kernels.candidates(sides, questions, *others, CANDIDATES_HELD_MAX)
+        for number, other in pairs.tolist():
+            if number not in cover and group.covers(other, number):
+                cover[number] = other
+        questions = questions[answered:]
     return [(members[number].key, members[last].key) for number, last in _last(cover, members)]
 
 
-def _cover(member: Member, members: Sequence[Member], index: CoveringIndex) -> int | None:
-    """A member that covers this one, and for which this one may be given up."""
-    for limit in (_FIRST_COVERS, max(len(index), 1)):
-        found = index.cov(member.filter, limit)
-        for number in found:
-            if _goes_before(members[number], member):
-                return number
-        if len(found) < limit:
-            break
-    return None
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Members with their boxes, and with their filters as far as somebody asked for them."""
+
+    members: Sequence[Member]
+    boxes: Boxes
+    _filters: dict[int, Filter] = field(default_factory=dict)
+
+    def covers(self, cover: int, number: int) -> bool:
+        """Whether one member covers another, and is the one of both to be kept."""
+        if not self._filter(cover).covers(self._filter(number)):
+            return False
+        return self.goes_before(cover, number)
+
+    def goes_before(self, cover: int, number: int) -> bool:
+        """Whether of a cover and what it covers the cover is to be kept.
+
+        Only if each covers the other is there a choice, and never between boxes.
+        """
+        if self.boxes.convex[number]:
+            return True
+        if self.members[cover].key < self.members[number].key:
+            return True
+        return not self._filter(number).covers(self._filter(cover))
+
+    def _filter(self, number: int) -> Filter:
+        found = self._filters.get(number)
+        if found is None:
+            found = self._filters[number] = decode_form(self.members[number].form)
+        return found
 
 
-def _goes_before(cover: Member, member: Member) -> bool:
-    """Whether of a cover and what it covers the cover is to be kept.
+def _kernels(size: int) -> Any:
+    """The kernels for a group of so many filters."""
+    if size < _LARGE_FROM:
+        return plain
+    from sapwood.pipeline.kernels import compiled
 
-    Only if each covers the other is there a choice; plain conjunctions would be equal then.
-    """
-    if _is_plain(cover.filter) and _is_plain(member.filter):
-        return True
-    return cover.key < member.key or not member.filter.covers(cover.filter)
-
-
-def _is_plain(filter: Filter) -> bool:  # noqa: A002
-    return len(filter.conjunctions) == 1 and not filter.conjunctions[0].patterns
+    return compiled
 
 
 def _last(cover: dict[int, int], members: Sequence[Member]) -> Iterator[tuple[int, int]]:

@@ -17,8 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, LimitError
-from sapwood.files.lines import decode_publication, read_filter, split_subscription
+from sapwood.files.lines import decode_publication, read_member, split_subscription
+from sapwood.language.written import Written
 from sapwood.limits import FORMS_REMEMBERED_MAX, LINE_BYTES_MAX
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
 from sapwood.pipeline.attributes import Object, leaves
 from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.fitting import fit_cells, fit_record
@@ -84,6 +87,7 @@ class JSONDecoder:
         for row, line in enumerate(lines):
             try:
                 found = decode_publication(line)
+                attributes = _attributes(found.publication)
             except InputError as error:
                 faults[row] = one_line(error)
                 ids.append(None)
@@ -94,13 +98,13 @@ class JSONDecoder:
                 ids.append(found.publication.id)
                 homes.append(found.home)
                 invisible.append(found.publication.invisible)
-                records.append(found.publication.attributes)
+                records.append(attributes)
         if self.record is None:
             texts = [None if r is None else msgspec.json.encode(r).decode() for r in records]
-            attributes = pa.array(texts, pa.string())
+            column = pa.array(texts, pa.string())
         else:
-            attributes = fit_record(self.record, records, faults, undeclared)
-        return _decoded(ids, attributes, homes, invisible, faults=faults, undeclared=undeclared)
+            column = fit_record(self.record, records, faults, undeclared)
+        return _decoded(ids, column, homes, invisible, faults=faults, undeclared=undeclared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +190,7 @@ class SubscriptionDecoder:
         for row, line in enumerate(lines):
             try:
                 told = split_subscription(line)
-                form = form_of(told.filter)
+                form = form_of(told.interest)
             except InputError as error:
                 faults[row] = one_line(error)
                 ids.append(None)
@@ -198,6 +202,12 @@ class SubscriptionDecoder:
                 forms.append(form)
         column = pa.array(forms, pa.binary())
         return _decoded(ids, column, homes, [0] * len(lines), faults=faults, undeclared={})
+
+
+def _attributes(publication: Publication) -> Mapping[str, Any]:
+    if publication.attributes is None or publication.document is not None:
+        raise InputError("document: the pipeline matches records only; give it records")
+    return publication.attributes
 
 
 class LineDecoder(Protocol):
@@ -212,12 +222,15 @@ class LineDecoder(Protocol):
 
 
 @lru_cache(maxsize=FORMS_REMEMBERED_MAX)
-def form_of(text: str) -> bytes:
+def form_of(written: Written) -> bytes:
     """The normal form of a filter's text: people repeat each other, and reading is what costs.
 
     Depends on the text alone. Raises `InputError` for a text that is no filter.
     """
-    return encode_form(read_filter(text))
+    wanted = read_member(written)
+    if not isinstance(wanted, Filter):
+        raise InputError("xpath: the pipeline matches records only; match documents on one machine")
+    return encode_form(wanted)
 
 
 @dataclass(frozen=True, slots=True)

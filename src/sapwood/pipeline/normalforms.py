@@ -8,8 +8,9 @@ within one job, between its stages; files hold texts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -20,7 +21,11 @@ from sapwood.model.filter import Filter
 from sapwood.model.numbers import Interval, Number
 from sapwood.model.strings import Strings
 
-_FALSE, _TRUE, _ABSENT, _LOW_OPEN, _HIGH_OPEN = 1, 2, 4, 1, 2
+FALSE: Final = 1
+TRUE: Final = 2
+ABSENT: Final = 4
+LOW_OPEN: Final = 1
+HIGH_OPEN: Final = 2
 
 _Interval: TypeAlias = tuple[Number, Number, int]
 _Range: TypeAlias = tuple[str, str | None]
@@ -47,6 +52,20 @@ def decode_form(form: bytes) -> Filter:
     return Filter(tuple(Conjunction(tuple(map(_constraint, part))) for part in found))
 
 
+def read_form(form: bytes) -> tuple[Sequence[Any], bool]:
+    """The conjunctions of a normal form, unmade, and whether they say all that the filter says.
+
+    Each is a sequence of (attribute, flags, intervals as (low, high, flags of open ends), ranges of
+    texts). They do not say all of a filter with general `like` patterns, but never too little:
+    whatever it accepts they accept.
+    """
+    found = _decoder().decode(form)
+    if isinstance(found, str):
+        filter_ = parse_filter(found)
+        return _form(filter_), not any(part.patterns for part in filter_.conjunctions)
+    return found, True
+
+
 @lru_cache(maxsize=1)
 def _decoder() -> msgspec.msgpack.Decoder[Any]:
     # Untyped: the bytes are our own, and the checks of a typed one cost more than the reading.
@@ -61,22 +80,21 @@ def _form(filter: Filter) -> _Form:  # noqa: A002
 
 
 def _written(name: str, constraint: Constraint) -> _Constraint:
-    flags = _ABSENT if constraint.absent else 0
+    flags = ABSENT if constraint.absent else 0
     if constraint.booleans:
-        flags |= (False in constraint.booleans) * _FALSE | (True in constraint.booleans) * _TRUE
+        flags |= (False in constraint.booleans) * FALSE | (True in constraint.booleans) * TRUE
     intervals = [
-        (i.low, i.high, i.low_open * _LOW_OPEN | i.high_open * _HIGH_OPEN)
-        for i in constraint.numbers
+        (i.low, i.high, i.low_open * LOW_OPEN | i.high_open * HIGH_OPEN) for i in constraint.numbers
     ]
     return name, flags, intervals, list(constraint.strings.ranges)
 
 
 def _constraint(written: Any) -> tuple[str, Constraint]:
     name, flags, intervals, ranges = written
-    booleans = frozenset(value for value, flag in ((False, _FALSE), (True, _TRUE)) if flags & flag)
+    booleans = frozenset(value for value, flag in ((False, FALSE), (True, TRUE)) if flags & flag)
     numbers = tuple(
-        Interval(low, high, bool(ends & _LOW_OPEN), bool(ends & _HIGH_OPEN))
+        Interval(low, high, bool(ends & LOW_OPEN), bool(ends & HIGH_OPEN))
         for low, high, ends in intervals
     )
     strings = Strings(tuple((low, high) for low, high in ranges))
-    return name, Constraint(bool(flags & _ABSENT), booleans, numbers, strings)
+    return name, Constraint(bool(flags & ABSENT), booleans, numbers, strings)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
+from sapwood.pipeline.collecting import uncollected
 from sapwood.pipeline.normalforms import decode_form
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, pack
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-WRITTEN: Final = "home STRING, key STRING, filter STRING"
+WRITTEN: Final = "home STRING, key STRING, filter STRING, subscriptions BIGINT, stands_for BIGINT"
 SEGMENTS: Final = "segment INT, chunk INT, filters BIGINT, bytes BINARY"
 
 _AT: Final = "@"
@@ -43,14 +44,14 @@ def segment_home(id: str) -> str:  # noqa: A002 - the contract's word
 
 
 def write_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function for `mapInArrow` that writes filters down: (home, key, form) to `WRITTEN`."""
+    """The function for `mapInArrow` that writes filters down: normal forms in `filter` to texts."""
     import pyarrow as pa
 
     for batch in batches:
-        homes, keys, forms = batch.columns
-        texts = [str(decode_form(form)) for form in forms.to_pylist()]
-        columns = [homes, keys, pa.array(texts, pa.string())]
-        yield pa.RecordBatch.from_arrays(columns, names=["home", "key", "filter"])
+        forms = batch.column("filter").to_pylist()
+        texts = pa.array([str(decode_form(form)) for form in forms], pa.string())
+        columns = [texts if n == "filter" else batch.column(n) for n in batch.schema.names]
+        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,10 @@ class BuildSegments:
         rows = chain.from_iterable(zip(*column, strict=True) for column in columns)
         for segment, members in groupby(rows, key=itemgetter(0)):
             index = Index(records=self.engine)
-            for _, home, key, form in members:
-                filter_ = decode_form(form)
-                index.add(segment_id(key, home), replace(filter_, source=str(filter_)))
+            with uncollected():
+                for _, home, key, form in members:
+                    filter_ = decode_form(form)
+                    index.add(segment_id(key, home), replace(filter_, source=str(filter_)))
             yield from _packed(index, segment)
 
 

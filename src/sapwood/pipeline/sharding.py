@@ -30,9 +30,9 @@ from sapwood.limits import (
 from sapwood.matching.index import Index
 from sapwood.pipeline.evaluation import Output, loaded_of, publications_of, teller_of
 from sapwood.pipeline.matching import OUTPUTS, gathered
-from sapwood.pipeline.normalforms import decode_form
+from sapwood.pipeline.normalforms import decode_form, read_form
 from sapwood.pipeline.publications import Shape, select_read
-from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, attributes_read
+from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,7 +117,8 @@ def tell_attributes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     told: set[str] = set()
     for batch in batches:
         for form in batch.column(0).to_pylist():
-            told |= attributes_read(decode_form(form))
+            parts, _ = read_form(form)
+            told.update(written[0] for part in parts for written in part)
     yield pa.RecordBatch.from_pydict({"name": pa.array(sorted(told), pa.string())})
 
 

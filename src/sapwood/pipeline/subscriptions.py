@@ -108,13 +108,13 @@ def compile_candidates(
             if subscription.id in first:
                 where = describe_place(*first[subscription.id], beside=file)
                 raise InputError(f"id {subscription.id!r} was {where} already; give it its own id")
-            index.add(subscription.id, subscription.filter)
+            index.add(subscription.id, subscription.record_filter)
         except InputError as error:
             text = raw.decode(errors="backslashreplace")
             rejected.append(Rejected(file, line, one_line(error), text))
         else:
             first[subscription.id] = (file, line)
-            attributes |= attributes_read(subscription.filter)
+            attributes |= attributes_read(subscription.record_filter)
     with working_folder() as work:
         index.save(work / "index")
         return packed_set(work / "index", size=len(index), attributes=attributes, rejected=rejected)

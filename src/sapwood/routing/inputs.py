@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.messages import Message
 
@@ -34,7 +34,7 @@ class ClientSubscribe:
 
     client: str
     subscription: str
-    filter: Filter
+    filter: Interest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ClientAdvertise:
 
     client: str
     advertisement: str
-    filter: Filter
+    filter: Interest
 
 
 @dataclass(frozen=True, slots=True)

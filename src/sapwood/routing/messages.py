@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.routing.propagation.xroute.triples import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Subscribe:
     """
 
     key: str
-    filter: Filter
+    filter: Interest
     sending: int
 
 
@@ -63,7 +64,7 @@ class Advertise:
     """
 
     key: str
-    filter: Filter
+    filter: Interest
     sending: int
 
 
@@ -86,6 +87,29 @@ class ConfirmAdvertisement:
     sending: int
 
 
-Message: TypeAlias = (
-    Subscribe | Unsubscribe | Confirm | Publish | Advertise | Unadvertise | ConfirmAdvertisement
-)
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What the sender wants has changed, under protocols that count subscriptions.
+
+    The change is `number` of those that began at the router with the identity `origin`;
+    `operations`, at least one, say what it comes to here, and are carried out in order and at once.
+    `sending` counts what the sender has sent of these on any link.
+    """
+
+    origin: str
+    number: int
+    sending: int
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmUpdate:
+    """The update that came over this link under `sending` is counted from here on outwards."""
+
+    sending: int
+
+
+SubscriptionMessage: TypeAlias = Subscribe | Unsubscribe | Confirm | Update | ConfirmUpdate
+"""What is said of subscriptions: one by one, or as counts."""
+
+Message: TypeAlias = SubscriptionMessage | Publish | Advertise | Unadvertise | ConfirmAdvertisement

@@ -8,8 +8,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.covering.catalogue import CoveringInfo, covering_named
+from sapwood.covering.catalogue import (
+    COVERING_INDEXES,
+    CoveringInfo,
+    covering_named,
+    interest_index,
+)
 from sapwood.errors import UnknownNameError
+from sapwood.routing.counted import Counted
 from sapwood.routing.forwarding.content import match_links
 from sapwood.routing.forwarding.flood import flood
 from sapwood.routing.forwarding.protocol import Forwarding
@@ -19,6 +25,9 @@ from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.simple import Simple
+from sapwood.routing.propagation.xroute.search import MakeIndex
+from sapwood.routing.spread import Spread
+from sapwood.routing.statements import SUBSCRIPTIONS
 from sapwood.routing.upkeep.hard_state import HardState
 from sapwood.routing.upkeep.protocol import Upkeep
 
@@ -30,7 +39,8 @@ class Protocol:
     `kinds` are the filter languages it routes; `exact` means that it delivers exactly the pairs a
     brute-force matcher finds. `propagation` makes the state of one link, `upkeep` that of one
     router. `advertised` means that subscriptions travel only towards advertisements, so that
-    clients have to advertise what they publish.
+    clients have to advertise what they publish. With `counting` subscriptions travel as counts,
+    and this makes the covering indexes for it; nothing is propagated one by one then.
     """
 
     name: str
@@ -41,6 +51,13 @@ class Protocol:
     forwarding: Forwarding
     upkeep: Callable[[], Upkeep]
     advertised: bool = False
+    counting: MakeIndex | None = None
+
+    def spread(self, identity: str) -> Spread | Counted:
+        """The subscriptions of one router, whose identity is unique for all time."""
+        if self.counting is not None:
+            return Counted(identity, self.counting)
+        return Spread(SUBSCRIPTIONS, identity, self.propagation)
 
 
 def _record_protocol(
@@ -49,7 +66,7 @@ def _record_protocol(
     return Protocol(
         name=name,
         summary=summary,
-        kinds=("records",),
+        kinds=("records", "documents"),
         exact=True,
         propagation=propagation,
         forwarding=forwarding,
@@ -86,6 +103,16 @@ _FLOODING: Final = _record_protocol(
     flood,
 )
 
+_XROUTE: Final = replace(
+    _record_protocol(
+        "xroute",
+        "covered subscriptions travel as counts, in one message each",
+        Flooding,
+        match_links,
+    ),
+    counting=lambda: interest_index(COVERING_INDEXES["columnar"]),
+)
+
 _ADVERTISEMENT: Final = "advertisement"
 
 PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
@@ -96,6 +123,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             _IDENTITY,
             _SIMPLE,
             _FLOODING,
+            _XROUTE,
             _advertised(f"{_ADVERTISEMENT}+covering", _COVERING.summary, _COVERING),
             _advertised(f"{_ADVERTISEMENT}+identity", _IDENTITY.summary, _IDENTITY),
             _advertised(_ADVERTISEMENT, "every subscription travels", _SIMPLE),

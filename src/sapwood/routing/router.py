@@ -32,11 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from sapwood.errors import InvariantError
 from sapwood.limits import HOPS_MAX
+from sapwood.matching.choice import Engines
 from sapwood.matching.index import Index
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
 from sapwood.routing.inputs import (
@@ -54,21 +56,23 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import (
     Advertise,
-    Confirm,
     ConfirmAdvertisement,
     Publish,
-    Subscribe,
+    SubscriptionMessage,
     Unadvertise,
-    Unsubscribe,
 )
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.protocols import Protocol
 from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.routing.spread import ADVERTISEMENTS, SUBSCRIPTIONS, Spread
+from sapwood.routing.spread import Spread
+from sapwood.routing.statements import ADVERTISEMENTS, cycle
 from sapwood.routing.tables import Tables
 from sapwood.routing.upkeep.protocol import Action
+
+DEFAULT_ENGINES: Final = Engines("counting")
+"""Engines that are cheap to change."""
 
 
 @dataclass(slots=True)
@@ -83,12 +87,13 @@ class Router:
     """A router of an overlay that is a tree.
 
     `name` is unique in the overlay. `incarnation` is a number that no earlier router of that name
-    has had; it keeps the keys of subscriptions unique across restarts. `protocol` and `engine` are
+    has had; it keeps the keys of subscriptions unique across restarts. `protocol` and `engines` are
     names from their catalogues, or the protocol itself.
 
-    A client that has advertised may publish only what one of its advertisements in force accepts.
-    One that has not may publish nothing under a protocol that routes by advertisements, and
-    everything under any other; there, an advertisement is in force at once and travels nowhere.
+    A client that has advertised may publish only what its advertisements in force accept: one the
+    record, one (the same or another) the document. One that has not may publish nothing under a
+    protocol that routes by advertisements, and everything under any other; there, an advertisement
+    is in force at once and travels nowhere.
 
     #: the indexes of tables hold exactly the entries of subscriptions, side by side
     #: where the protocol routes by advertisements, each link knows those that came over it
@@ -98,18 +103,18 @@ class Router:
         self,
         name: str,
         protocol: str | Protocol = "covering",
-        engine: str = "counting",
+        engines: Engines = DEFAULT_ENGINES,
         incarnation: int = 0,
     ) -> None:
         self.name = name
         self.protocol = protocol_named(protocol) if isinstance(protocol, str) else protocol
         self.counters = Counters()
-        self.tables = Tables(Index(records=engine))
+        self.tables = Tables(Index(*engines))
         identity = f"{name}.{incarnation}"
-        self.subscriptions = Spread(SUBSCRIPTIONS, identity, self.protocol.propagation)
+        self.subscriptions = self.protocol.spread(identity)
         flooded = Simple if self.protocol.advertised else Flooding
         self.advertisements = Spread(ADVERTISEMENTS, identity, flooded)
-        self._engine = engine
+        self._engines = engines
         self._upkeep = self.protocol.upkeep()
 
     def handle(self, input: Input, now: float) -> list[Effect]:  # noqa: A002 - the contract's word
@@ -161,11 +166,10 @@ class Router:
             "propagated": sum(len(link.propagated) for link in self.subscriptions.links.values()),
             "advertisements": len(advertised.by_key)
             + sum(len(received) for received in advertised.received.values()),
-            "unconfirmed": len(self.subscriptions.confirmations.awaited)
-            + len(self.advertisements.confirmations.awaited),
+            "unconfirmed": self.subscriptions.unconfirmed + self.advertisements.unconfirmed,
         }
 
-    def received(self) -> Iterator[tuple[str, str, Filter]]:
+    def received(self) -> Iterator[tuple[str, str, Interest]]:
         """The subscriptions that came over links, for checks: neighbor, key, filter."""
         for neighbor, received in self.subscriptions.entries.received.items():
             for key, entry in received.items():
@@ -195,7 +199,7 @@ class Router:
             return spread.repeated(present, wanted)
         entry = spread.register(request.client, request.subscription, wanted)
         self.tables.local.add(entry.key, wanted)
-        return spread.propagate(entry.key, wanted, source=None)
+        return spread.tell(entry)
 
     def _client_unsubscribe(self, request: ClientUnsubscribe) -> list[Effect]:
         entry = self.subscriptions.own(request.client).get(request.subscription)
@@ -210,7 +214,7 @@ class Router:
         if present is not None:
             return spread.repeated(present, request.filter)
         entry = spread.register(request.client, request.advertisement, request.filter)
-        return spread.propagate(entry.key, entry.filter, source=None)
+        return spread.tell(entry)
 
     def _client_unadvertise(self, request: ClientUnadvertise) -> list[Effect]:
         entry = self.advertisements.own(request.client).get(request.advertisement)
@@ -235,18 +239,19 @@ class Router:
                 f"under protocol {self.protocol.name!r} clients advertise what they will publish: "
                 "advertise a filter that accepts the publication first"
             )
-        accepting = [entry for entry in own if entry.filter.accepts(publication.record)]
-        if not accepting:
-            return (
-                "none of the client's advertisements accepts the publication: advertise a filter "
-                "that does first"
-            )
-        if any(self.advertisements.confirmations.in_force(entry.key) for entry in accepting):
-            return None
-        return (
-            f"advertisement {accepting[0].id!r} is not in force yet: publish when the broker has "
-            "answered it"
-        )
+        for part in publication.parts():
+            accepting = [entry for entry in own if entry.filter.matches(part)]
+            if not accepting:
+                return (
+                    "none of the client's advertisements accepts the publication: advertise a "
+                    "filter that does first"
+                )
+            if not any(map(self.advertisements.confirmations.in_force, (e.key for e in accepting))):
+                return (
+                    f"advertisement {accepting[0].id!r} is not in force yet: publish when the "
+                    "broker has answered it"
+                )
+        return None
 
     def _detach(self, client: str) -> list[Effect]:
         for entry in self.subscriptions.own(client).values():
@@ -258,7 +263,7 @@ class Router:
     def _link_up(self, neighbor: str, now: float) -> list[Effect]:
         if neighbor in self.tables.received:
             raise InvariantError(f"the link to {neighbor!r} is up already")
-        self.tables.received[neighbor] = Index(records=self._engine)
+        self.tables.received[neighbor] = Index(*self._engines)
         spreads = (self.subscriptions, self.advertisements)
         for spread in spreads:
             spread.link_up(neighbor)
@@ -290,42 +295,39 @@ class Router:
 
     def _receive(self, arrived: Receive) -> list[Effect]:
         neighbor = arrived.neighbor
-        index = self.tables.received.get(neighbor)
-        if index is None:
+        if neighbor not in self.tables.received:
             return []
         match arrived.message:
             case Publish() as message:
                 return self._receive_publication(neighbor, message)
-            case Subscribe(key, wanted, sending):
-                known = self.subscriptions.known(key)
-                if known is not None:
-                    return self._close(neighbor, _cycle(f"subscription {key}", known, neighbor))
-                index.add(key, wanted)
-                return self.subscriptions.receive(neighbor, key, wanted, sending)
-            case Unsubscribe(key):
-                if key not in index:
-                    return []
-                index.remove(key)
-                return self.subscriptions.retract(neighbor, key)
-            case Confirm(key, sending):
-                return self.subscriptions.confirmed(neighbor, key, sending)
             case Advertise() as message:
                 return self._receive_advertisement(neighbor, message)
             case Unadvertise(key):
                 return self._receive_unadvertisement(neighbor, key)
             case ConfirmAdvertisement(key, sending):
                 return self.advertisements.confirmed(neighbor, key, sending)
+            case message:
+                return self._hear(neighbor, message)
+
+    def _hear(self, neighbor: str, message: SubscriptionMessage) -> list[Effect]:
+        """Let the subscriptions, and the index of the link, follow what a neighbor says of them."""
+        heard = self.subscriptions.hear(neighbor, message)
+        index = self.tables.received[neighbor]
+        for key in heard.left:
+            index.remove(key)
+        for key, wanted in heard.entered:
+            index.add(key, wanted)
+        if heard.objection is None:
+            return heard.effects
+        return [*heard.effects, *self._close(neighbor, heard.objection)]
 
     def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
         key, wanted = message.key, message.filter
         known = self.advertisements.known(key)
         if known is not None:
-            return self._close(neighbor, _cycle(f"advertisement {key}", known, neighbor))
-        link = self.subscriptions.links[neighbor]
-        effects: list[Effect] = []
-        if isinstance(link, Advertised):
-            # Before the confirmation, which may follow at once: see the module.
-            effects = self.subscriptions.say(neighbor, link.advertised(key, wanted))
+            return self._close(neighbor, cycle(f"advertisement {key}", known, neighbor))
+        # Before the confirmation, which may follow at once: see the module.
+        effects = self.subscriptions.advertised(neighbor, key, wanted)
         spread = self.advertisements.receive(neighbor, key, wanted, message.sending)
         return [*effects, *spread]
 
@@ -333,16 +335,12 @@ class Router:
         if key not in self.advertisements.entries.received[neighbor]:
             return []
         effects = self.advertisements.retract(neighbor, key)
-        link = self.subscriptions.links[neighbor]
-        if isinstance(link, Advertised):
-            effects.extend(self.subscriptions.say(neighbor, link.unadvertised(key)))
-            effects.extend(self.subscriptions.relieve(neighbor))
-        return effects
+        return [*effects, *self.subscriptions.unadvertised(neighbor, key)]
 
     def _receive_publication(self, neighbor: str, message: Publish) -> list[Effect]:
         if message.origin == self.name or message.hops > HOPS_MAX:
             what = f"publication {message.publication.id!r} of router {message.origin}"
-            return self._close(neighbor, _cycle(what, "here", neighbor))
+            return self._close(neighbor, cycle(what, "here", neighbor))
         return self._route(message.publication, message.origin, message.hops, neighbor)
 
     def _route(
@@ -366,10 +364,3 @@ class Router:
             entry = self.subscriptions.entries.by_key[key]
             found.setdefault(entry.client, []).append(entry.id)
         return [(client, tuple(sorted(ids))) for client, ids in sorted(found.items())]
-
-
-def _cycle(what: str, known: str, neighbor: str) -> str:
-    return (
-        f"{what} was known {known} before it came over the link to {neighbor}: the overlay has a "
-        "cycle, and in this version it must be a tree; remove one link"
-    )

@@ -9,64 +9,19 @@ propagation strategy).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
 
 from sapwood.errors import InvariantError
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.confirmation import Confirmations
-from sapwood.routing.effects import (
-    Advertised,
-    Effect,
-    Refused,
-    Send,
-    Subscribed,
-    Unadvertised,
-    Unsubscribed,
-)
-from sapwood.routing.messages import (
-    Advertise,
-    Confirm,
-    ConfirmAdvertisement,
-    Message,
-    Subscribe,
-    Unadvertise,
-    Unsubscribe,
-)
+from sapwood.routing.effects import Effect, Send
+from sapwood.routing.messages import Confirm, Subscribe, SubscriptionMessage, Unsubscribe
+from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.protocol import Change, Propagation
-from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry
+from sapwood.routing.statements import Heard, Kind, Statements, cycle, stranger
+from sapwood.routing.tables import LocalEntry, ReceivedEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """The words by which one kind of entry travels: messages to neighbors, effects for clients."""
-
-    noun: str
-    #: what a client does to be rid of one
-    undo: str
-    state: Callable[[str, Filter, int], Message]
-    withdraw: Callable[[str], Message]
-    confirm: Callable[[str, int], Message]
-    in_force: Callable[[str, str], Effect]
-    withdrawn: Callable[[str, str], Effect]
-
-
-SUBSCRIPTIONS: Final = Kind(
-    "subscription", "unsubscribe", Subscribe, Unsubscribe, Confirm, Subscribed, Unsubscribed
-)
-
-ADVERTISEMENTS: Final = Kind(
-    "advertisement",
-    "unadvertise",
-    Advertise,
-    Unadvertise,
-    ConfirmAdvertisement,
-    Advertised,
-    Unadvertised,
-)
-
-
-class Spread:
+class Spread(Statements):
     """All entries of one kind at one router: known, told to neighbors, confirmed.
 
     `identity` is unique among all routers and all their lives; it begins every key made here.
@@ -76,78 +31,33 @@ class Spread:
     #: the candidates of links[n] are all entries that did not come from n
     """
 
-    __slots__ = (
-        "_identity",
-        "_propagation",
-        "_sendings",
-        "_serial",
-        "confirmations",
-        "entries",
-        "kind",
-        "links",
-    )
+    __slots__ = ("_propagation", "_sendings", "confirmations", "links")
 
     def __init__(self, kind: Kind, identity: str, propagation: Callable[[], Propagation]) -> None:
-        self.kind = kind
-        self.entries = Entries()
+        super().__init__(kind, identity)
         self.links: dict[str, Propagation] = {}
         self.confirmations = Confirmations()
-        self._identity = identity
         self._propagation = propagation
-        self._serial = 0
         self._sendings = 0
 
     # Clients -----------------------------------------------------------------------------------
 
-    def attach(self, client: str) -> None:
-        """A client has come, with nothing."""
-        if client in self.entries.by_client:
-            raise InvariantError(f"client {client!r} is attached already")
-        self.entries.by_client[client] = {}
+    def tell(self, entry: LocalEntry) -> list[Effect]:
+        """Propagate what a client stated."""
+        return self.propagate(entry.key, entry.filter, source=None)
 
-    def own(self, client: str) -> dict[str, LocalEntry]:
-        """What an attached client stated, by its ids."""
-        own = self.entries.by_client.get(client)
-        if own is None:
-            raise InvariantError(f"client {client!r} is not attached")
-        return own
+    def untell(self, entry: LocalEntry) -> list[Effect]:
+        """Withdraw it."""
+        return self.withdraw(entry.key, source=None)
 
-    def register(self, client: str, id_: str, wanted: Filter) -> LocalEntry:
-        """Take in what a client states under a free id; it has to be propagated next."""
-        self._serial += 1
-        entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, wanted)
-        self.entries.add(entry)
-        return entry
+    def in_force(self, key: str) -> bool:
+        """Whether every router that it must reach has confirmed it."""
+        return self.confirmations.in_force(key)
 
-    def repeated(self, present: LocalEntry, wanted: Filter) -> list[Effect]:
-        """What a client hears that states something under an id again."""
-        if present.filter != wanted:
-            reason = (
-                f"{self.kind.noun} id {present.id!r} is taken by another filter of this "
-                f"client; {self.kind.undo} it first or choose another id"
-            )
-            return [Refused(present.client, present.id, reason)]
-        if self.confirmations.in_force(present.key):
-            return [self.kind.in_force(present.client, present.id)]
-        return []  # the answer is on its way
-
-    def unknown(self, client: str, id_: str) -> list[Effect]:
-        """What a client hears that withdraws what it never stated."""
-        return [Refused(client, id_, f"this client has no {self.kind.noun} with id {id_!r}")]
-
-    def release(self, entry: LocalEntry) -> list[Effect]:
-        """A client withdraws what it stated."""
-        self.entries.remove(entry)
-        effects = self.withdraw(entry.key, source=None)
-        return [*effects, self.kind.withdrawn(entry.client, entry.id)]
-
-    def detach(self, client: str) -> list[Effect]:
-        """A client has left; what it stated goes with it."""
-        entries = list(self.own(client).values())
-        for entry in entries:  # all of them first, so that nothing is announced to the client
-            self.entries.remove(entry)
-        del self.entries.by_client[client]
-        return [effect for entry in entries for effect in self.withdraw(entry.key, source=None)]
+    @property
+    def unconfirmed(self) -> int:
+        """What is not yet in force, of clients and of neighbors."""
+        return len(self.confirmations.awaited)
 
     # Links -------------------------------------------------------------------------------------
 
@@ -170,7 +80,39 @@ class Spread:
             effects.extend(self.withdraw(key, source=neighbor))
         return effects
 
+    def advertised(self, neighbor: str, key: str, wanted: Interest) -> list[Effect]:
+        """An advertisement came over a link: what it makes wanted is said there."""
+        link = self.links[neighbor]
+        if not isinstance(link, Advertised):
+            return []
+        return self.say(neighbor, link.advertised(key, wanted))
+
+    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
+        """An advertisement of a link is gone, and with it what only it made wanted there."""
+        link = self.links[neighbor]
+        if not isinstance(link, Advertised):
+            return []
+        return [*self.say(neighbor, link.unadvertised(key)), *self.relieve(neighbor)]
+
     # Messages ----------------------------------------------------------------------------------
+
+    def hear(self, neighbor: str, message: SubscriptionMessage) -> Heard:
+        """A neighbor says something of subscriptions."""
+        match message:
+            case Subscribe(key, wanted, sending):
+                known = self.known(key)
+                if known is not None:
+                    return Heard([], objection=cycle(f"subscription {key}", known, neighbor))
+                effects = self.receive(neighbor, key, wanted, sending)
+                return Heard(effects, entered=((key, wanted),))
+            case Unsubscribe(key):
+                if key not in self.entries.received[neighbor]:
+                    return Heard([])
+                return Heard(self.retract(neighbor, key), left=(key,))
+            case Confirm(key, sending):
+                return Heard(self.confirmed(neighbor, key, sending))
+            case _:
+                return Heard([], objection=stranger(message))
 
     def known(self, key: str) -> str | None:
         """In words, from where an entry is known already; `None` if it is new."""
@@ -179,7 +121,7 @@ class Spread:
         source = self.entries.source_of(key)
         return None if source is None else f"over the link to {source}"
 
-    def receive(self, neighbor: str, key: str, wanted: Filter, sending: int) -> list[Effect]:
+    def receive(self, neighbor: str, key: str, wanted: Interest, sending: int) -> list[Effect]:
         """A neighbor states something new."""
         self.entries.received[neighbor][key] = ReceivedEntry(wanted, sending)
         return self.propagate(key, wanted, source=neighbor)
@@ -195,7 +137,7 @@ class Spread:
 
     # What all have in common -------------------------------------------------------------------
 
-    def propagate(self, key: str, wanted: Filter, source: str | None) -> list[Effect]:
+    def propagate(self, key: str, wanted: Interest, source: str | None) -> list[Effect]:
         """Tell all links but `source` of a new entry, as far as they need to know."""
         effects: list[Effect] = []
         for neighbor, link in self.links.items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sapwood.errors import InvariantError
 from sapwood.matching.index import Index
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class LocalEntry:
     key: str
     client: str
     id: str
-    filter: Filter
+    filter: Interest
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEntry:
     """What came over a link; `sending` is the number it came with."""
 
-    filter: Filter
+    filter: Interest
     sending: int
 
 
@@ -63,7 +63,7 @@ class Entries:
                 return neighbor
         return None
 
-    def candidates(self, neighbor: str) -> Iterator[tuple[str, Filter]]:
+    def candidates(self, neighbor: str) -> Iterator[tuple[str, Interest]]:
         """All that `neighbor` could be told of: what it did not bring itself."""
         for entry in self.by_key.values():
             yield entry.key, entry.filter
@@ -102,7 +102,7 @@ class Tables:
             _validate_index(f"the index of link {neighbor}", index, filters)
 
 
-def _validate_index(name: str, index: Index, filters: Mapping[str, Filter]) -> None:
+def _validate_index(name: str, index: Index, filters: Mapping[str, Interest]) -> None:
     if len(index) != len(filters):
         raise InvariantError(f"{name} holds {len(index)} subscriptions, not {len(filters)}")
     for key, wanted in filters.items():

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from sapwood.errors import EnvironmentMissingError, InvariantError
-from sapwood.limits import GOODBYE_S, TRANSPORT_BYTES_MAX
+from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
+from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, TRANSPORT_BYTES_MAX
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -33,6 +33,7 @@ from sapwood.routing.effects import (
 from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
 from sapwood.routing.router import Router
 from sapwood.server.dialing import Dialer
+from sapwood.server.keeping import Keeping
 from sapwood.server.logs import Log, make_log
 from sapwood.server.peer import Peer
 from sapwood.server.reception import Reception
@@ -41,13 +42,17 @@ from sapwood.server.settings import BrokerSettings
 from sapwood.session.admission import Identity
 from sapwood.session.congestion import Congestion
 from sapwood.session.ledger import SessionMemory
+from sapwood.store.journal import Journal
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
 from sapwood.wire.publications import EncodedPublications
 
 LOW_WATER_PART: Final = 4
 """Publishers go on when a queue has drained to this part of the high-water mark."""
+
+JOURNAL: Final = "journal"
+"""The folder of the journal in a broker's folder."""
 
 _FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, RefusalCode.VERSION))
 
@@ -92,6 +97,7 @@ class Broker:
         self._announce = announce
         self._encoded = EncodedPublications(settings.connection.frame_bytes_max)
         self._memory = SessionMemory(settings.sessions_remembered_max)
+        self._keeping = Keeping(None, time.time)
         self._touched: dict[Peer, None] = {}
         self._dialers: list[asyncio.Task[None]] = []
         #: what the router is working on, for the effects that refer to it
@@ -134,12 +140,17 @@ class Broker:
         self.name = self.settings.name or f"{socket.gethostname()}-{port}"
         settings = self.settings
         self.router = Router(
-            self.name, settings.protocol, settings.engine, incarnation=time.time_ns()
+            self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
         me = Identity(
             self.name, secrets.token_hex(8), settings.protocol, settings.connection.frame_bytes_max
         )
         self.reception = Reception(me, self.roster, self._memory, self._encoded, self._log)
+        try:
+            self._open_journal()
+        except SapwoodError:
+            self._server.close()
+            raise
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")
         for peer in settings.peers:
@@ -167,6 +178,7 @@ class Broker:
                 peer.abort()
             await asyncio.wait([peer.finished for peer in leaving])
         await self._server.wait_closed()
+        self._keeping.close()
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.reception.refusals)
 
@@ -211,7 +223,12 @@ class Broker:
     def said(self, peer: Peer, message: Greeting | Message, now: float) -> None:
         """A peer says something."""
         if peer.client is not None:
+            if isinstance(message, ReplayRequest):
+                peer.connection.send(self._keeping.replay(message))
+                return
             request = peer.client.interpret(message)
+            if isinstance(request, ClientPublish) and not self._keeping.take(peer.client, request):
+                return
             if request is not None:
                 self._handle(request, now)
                 if isinstance(request, ClientPublish) and self.congestion.hold_publishers:
@@ -223,7 +240,7 @@ class Broker:
             elif isinstance(news, LinkCongestion):
                 self.congestion.told(peer.link.name, congested=news.congested)
                 self._spread_congestion()
-            else:
+            elif news is not None:
                 self._newcomer(self.reception.established(peer), now)
         else:
             self._newcomer(self.reception.greeted(peer, message), now)
@@ -231,6 +248,11 @@ class Broker:
     def settle(self, peer: Peer) -> None:
         """Send everybody what has come of the last arrival."""
         self._touched[peer] = None
+        try:
+            self._keeping.sync()
+        except OSError as error:
+            self._lose(error)
+            return
         while self._touched:
             touched, self._touched = self._touched, {}
             for one in touched:
@@ -311,6 +333,28 @@ class Broker:
         self._log.error("defect", error=repr(error))
         self._failure.set_exception(error)
 
+    def _open_journal(self) -> None:
+        """Begin to write down what is accepted. Raises `EnvironmentMissingError`."""
+        folder = self.settings.data
+        if folder is not None:
+            journal = Journal(
+                folder / JOURNAL,
+                home=self.name,
+                bytes_max=self.settings.journal_bytes_max,
+                # A reader gets the line as it is, in a frame.
+                line_bytes_max=self.settings.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES,
+            )
+            self._keeping = Keeping(journal, time.time)
+
+    def _lose(self, error: OSError) -> None:
+        """End the broker without a word to anybody: what they would hear of is not durable."""
+        self._touched.clear()
+        for peer in self.roster.peers:
+            peer.abort()
+        if not self._failure.done():
+            reason = f"the journal cannot be made durable: {error.strerror}"
+            self._failed(EnvironmentMissingError(reason))
+
     def _deliver(self, effect: Deliver) -> None:
         peer = self._open_client(effect.client)
         if peer is not None:
@@ -350,6 +394,7 @@ class Broker:
             client_of(peer).unadvertised(effect.advertisement)
 
     def _refused(self, effect: Refused) -> None:
+        self._keeping.refused(self._request)
         peer = self._open_client(effect.client)
         if peer is not None:
             if self._request is None:

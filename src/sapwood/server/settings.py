@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
-from sapwood.errors import InputError, UnknownNameError
+from sapwood.errors import InputError
 from sapwood.limits import (
     CONNECTIONS_MAX,
     FRAME_BYTES_CEILING,
     FRAME_BYTES_FLOOR,
+    JOURNAL_BYTES_MAX,
+    JOURNAL_SEGMENT_BYTES_MAX,
     LINK_HIGH_WATER_BYTES,
     LINK_OUTGOING_BYTES_MAX,
     OUTGOING_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
-from sapwood.matching.engines import ENGINES
+from sapwood.matching.choice import Engines
+from sapwood.matching.documents.engines import document_engine_info
+from sapwood.matching.engines import engine_info
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import PORT_DEFAULT, Address
@@ -30,14 +35,15 @@ class BrokerSettings:
     """Everything a broker is started with.
 
     `name` is made from the host's name and the port where it is `None`. `peers` are the brokers
-    to link with. Queue bounds are in bytes. Raises `InputError` (or one of its kinds) that names
+    to link with. Queue bounds are in bytes. `data` is the folder of what the broker keeps, `None`
+    for nothing. Raises `InputError` (or one of its kinds) that names
     the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
     peers: tuple[Address, ...] = ()
     protocol: str = "covering"
-    engine: str = "counting"
+    engines: Engines = Engines("counting")  # noqa: RUF009 - a value
     name: str | None = None
     connection: ConnectionSettings = field(default_factory=ConnectionSettings)
     outgoing_bytes_max: int = OUTGOING_BYTES_MAX
@@ -45,11 +51,13 @@ class BrokerSettings:
     link_outgoing_bytes_max: int = LINK_OUTGOING_BYTES_MAX
     connections_max: int = CONNECTIONS_MAX
     sessions_remembered_max: int = SESSIONS_REMEMBERED_MAX
+    data: Path | None = None
+    journal_bytes_max: int = JOURNAL_BYTES_MAX
 
     def __post_init__(self) -> None:
         protocol_named(self.protocol)
-        if self.engine not in ENGINES:
-            raise UnknownNameError("engine", self.engine, ENGINES)
+        engine_info(self.engines.records)
+        document_engine_info(self.engines.documents)
         if self.name is not None:
             try:
                 check_name("broker", self.name)
@@ -66,6 +74,7 @@ class BrokerSettings:
         link_bytes_min = self.link_high_water_bytes
         _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, link_bytes_min, 2**44)
         _within("--connections-max", self.connections_max, 1, 2**20)
+        _within("--journal-bytes-max", self.journal_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
 
 

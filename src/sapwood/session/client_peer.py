@@ -5,9 +5,8 @@ from __future__ import annotations
 from msgspec import Raw
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
-from sapwood.language import parse_filter
 from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
@@ -19,6 +18,7 @@ from sapwood.routing.inputs import (
 from sapwood.session.connection import Connection, shortened
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.greetings import Greeting
+from sapwood.wire.interests import from_text
 from sapwood.wire.links import remembered
 from sapwood.wire.messages import (
     AcceptedReply,
@@ -113,10 +113,10 @@ class ClientPeer:
         self,
         request: SubscribeRequest | AdvertiseRequest,
         refusal: type[SubscriptionRefused | AdvertisementRefused],
-    ) -> Filter | None:
+    ) -> Interest | None:
         """The filter in a request; one that cannot be read is refused from here."""
         try:
-            return parse_filter(request.filter)
+            return from_text(request.filter)
         except InputError as error:
             self.connection.send(refusal(request.id, shortened(str(error))))
             return None

@@ -26,6 +26,7 @@ from sapwood.session.ledger import Unacknowledged
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
+from sapwood.wire.interests import InterestText
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -35,6 +36,8 @@ from sapwood.wire.messages import (
     Message,
     PublicationRefused,
     PublishRequest,
+    ReplayRefused,
+    ReplayReply,
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
@@ -53,16 +56,20 @@ from sapwood.wire.publications import decode_body
 class Delivery:
     """A publication that matched, as it was published.
 
-    `subscriptions` are the ids of the client's subscriptions that match, sorted.
+    `attributes` is empty and `has_record` false where it carries a document alone, `document` is
+    `None` where it carries none. `subscriptions` are the ids of the client's subscriptions that
+    match, sorted.
     """
 
     id: str
     attributes: Mapping[str, Any]
     subscriptions: tuple[str, ...]
+    document: bytes | None = None
+    has_record: bool = True
 
     def publication(self) -> Publication:
         """The publication as a value of the model, which has the flat view that filters see."""
-        return Publication(self.id, self.attributes)
+        return Publication(self.id, self.attributes if self.has_record else None, self.document)
 
 
 ClientEvent: TypeAlias = (
@@ -87,7 +94,7 @@ class _Wanted:
     `text` is the filter's; `leaving` once it was withdrawn and the broker has not said so yet.
     """
 
-    text: str
+    text: InterestText
     leaving: bool = False
 
 
@@ -192,7 +199,7 @@ class ClientSession:
 
     # Commands ----------------------------------------------------------------------------------
 
-    def subscribe(self, id: str, text: str) -> None:  # noqa: A002 - the contract's word
+    def subscribe(self, id: str, text: InterestText) -> None:  # noqa: A002 - the contract's word
         """Ask for a subscription, now and on every later connection."""
         if id in self._wanted:
             raise InvariantError(f"subscription {id!r} is there already")
@@ -212,7 +219,7 @@ class ClientSession:
         self._connection().send(UnsubscribeRequest(id))
         return True
 
-    def advertise(self, id: str, text: str) -> None:  # noqa: A002 - the contract's word
+    def advertise(self, id: str, text: InterestText) -> None:  # noqa: A002 - the contract's word
         """Ask for an advertisement, now and on every later connection."""
         if id in self._promised:
             raise InvariantError(f"advertisement {id!r} is there already")
@@ -265,6 +272,8 @@ class ClientSession:
             return message
         if isinstance(message, SubscribedReply):
             return message
+        if isinstance(message, ReplayReply | ReplayRefused):
+            raise FrameError("the broker answers from its journal, which nobody has asked")
         raise InvariantError(f"a {type(message).__name__} is nothing a broker says to a client")
 
     def _welcomed(self, welcome: Welcome, connection: Connection) -> None:
@@ -307,7 +316,9 @@ class ClientSession:
             body = decode_body(message.publication)
         except InputError as error:
             raise FrameError(f"a delivery holds no publication: {error}") from error
-        return Delivery(body.id, body.attributes, ids)
+        if body.attributes is None:
+            return Delivery(body.id, {}, ids, body.document, has_record=False)
+        return Delivery(body.id, body.attributes, ids, body.document)
 
     def _connection(self) -> Connection:
         if self.connection is None:

@@ -15,15 +15,18 @@ from sapwood.wire.messages import (
     LinkAdvertise,
     LinkConfirm,
     LinkConfirmAdvertisement,
+    LinkConfirmUpdate,
     LinkCongestion,
     LinkEstablished,
     LinkPublish,
     LinkSubscribe,
     LinkUnadvertise,
     LinkUnsubscribe,
+    LinkUpdate,
     Message,
 )
 from sapwood.wire.publications import EncodedPublications
+from sapwood.wire.updates import Parts, to_parts
 
 _ROUTING: Final = (
     LinkPublish,
@@ -33,6 +36,7 @@ _ROUTING: Final = (
     LinkAdvertise,
     LinkUnadvertise,
     LinkConfirmAdvertisement,
+    LinkConfirmUpdate,
 )
 
 
@@ -44,7 +48,7 @@ class LinkPeer:
     `session` is the neighbor's, and tells one run of it from the next.
     """
 
-    __slots__ = ("_encoded", "connection", "name", "session")
+    __slots__ = ("_encoded", "_parts", "connection", "name", "session")
 
     def __init__(
         self, name: str, session: str, connection: Connection, encoded: EncodedPublications
@@ -53,15 +57,18 @@ class LinkPeer:
         self.session = session
         self.connection = connection
         self._encoded = encoded
+        self._parts = Parts()
 
     def establish(self) -> None:
         """Take a link into use that the neighbor welcomed."""
         self.connection.send(LinkEstablished())
 
-    def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
+    def interpret(
+        self, message: Greeting | Message
+    ) -> Receive | LinkCongestion | LinkEstablished | None:
         """The router's input in a message, or what the neighbor says about the link itself.
 
-        Raises `FrameError` for what a neighbor must not say (now).
+        `None` for a part of an update that is not its last. Raises `FrameError` for what a neighbor must not say (now).
         """
         if isinstance(message, LinkEstablished):
             if self.connection.phase is not Phase.AGREEING:
@@ -71,13 +78,20 @@ class LinkPeer:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, _ROUTING):
             return Receive(self.name, from_link(message, self._encoded))
+        if isinstance(message, LinkUpdate):
+            update = self._parts.take(message)
+            return None if update is None else Receive(self.name, update)
         if isinstance(message, LinkCongestion):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""
-        self.connection.send(to_link(message, self._encoded))
+        if isinstance(message, routing.Update):
+            for part in to_parts(message):
+                self.connection.send(part)
+        else:
+            self.connection.send(to_link(message, self._encoded))
 
     def congested(self, *, congested: bool) -> None:
         """Tell the neighbor whether publications pile up on this side."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import IntEnum, auto
 
-from sapwood.model.filter import Filter
-from sapwood.model.publication import Record
-from sapwood.simulation.history import ClientName, Epoch, History, Published
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.simulation.history import ClientName, Epoch, History, Moment, Published
 
 
-class Answer(Enum):
-    """What a client must hear that publishes."""
+class Answer(IntEnum):
+    """What a client must hear that publishes; the smaller, the stricter."""
 
     REFUSE = auto()
     EITHER = auto()
@@ -36,7 +36,7 @@ class Admission:
 
 
 def judge_admission(
-    history: History, accepts: Callable[[Filter, Record], bool], *, advertised: bool
+    history: History, accepts: Callable[[Interest, Publication], bool], *, advertised: bool
 ) -> Admission:
     """Look at every answer; `advertised` says that the protocol routes by advertisements."""
     lives: dict[ClientName, list[Epoch]] = {}
@@ -56,20 +56,36 @@ def judge_admission(
 def right_answer(
     published: Published,
     lives: Iterable[Epoch],
-    accepts: Callable[[Filter, Record], bool],
+    accepts: Callable[[Interest, Publication], bool],
     advertised: bool,  # noqa: FBT001 - the protocol's word
 ) -> Answer:
-    """What a publication must hear, given all lives of its publisher's advertisements."""
-    asked, record = published.asked, published.publication.record
+    """What a publication must hear, given all lives of its publisher's advertisements.
+
+    One with a record and a document needs an advertisement for each; the stricter answer counts.
+    """
+    lives = list(lives)
+    return min(
+        _answer_to_part(published.asked, part, lives, accepts, advertised)
+        for part in published.publication.parts()
+    )
+
+
+def _answer_to_part(
+    asked: Moment,
+    part: Publication,
+    lives: Iterable[Epoch],
+    accepts: Callable[[Interest, Publication], bool],
+    advertised: bool,  # noqa: FBT001 - the protocol's word
+) -> Answer:
     present = [
         life for life in lives if life.asked < asked and (life.left is None or life.left > asked)
     ]
     held = [life for life in present if life.leaving is None or life.leaving > asked]
     for life in held:
         is_in_force = life.confirmed is not None and life.confirmed < asked
-        if is_in_force and accepts(life.filter, record):
+        if is_in_force and accepts(life.filter, part):
             return Answer.ACCEPT
-    if any(accepts(life.filter, record) for life in present):
+    if any(accepts(life.filter, part) for life in present):
         return Answer.EITHER
     if held or advertised:
         return Answer.REFUSE

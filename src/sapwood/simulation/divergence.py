@@ -11,12 +11,13 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
+from sapwood.simulation.scenario import everything_of
 from sapwood.simulation.world import MakeRouter, World
 
 _PROBER = "prober"
@@ -26,14 +27,15 @@ _Behavior = tuple[tuple[Hop, ...], tuple[SubscriptionName, ...]]
 def divergences(
     world: World,
     make_router: MakeRouter,
-    records: Iterable[Mapping[str, Any]],
+    probes: Iterable[Mapping[str, Any] | Publication],
     origins: Iterable[str] | None = None,
 ) -> tuple[str, ...]:
     """Where `world` does not do what a fresh one with the same live subscriptions does, in words.
 
-    Every record is published at every origin (all routers, if none are given) of both worlds; the
-    world must be at rest, without faults, and its history goes on with these publications. The
-    publisher is a client whose advertisements allow it, else one that comes, advertises and leaves.
+    Every probe, a record or a publication, is published at every origin (all routers, if none are
+    given) of both worlds; the world must be at rest, without faults, and its history goes on with
+    these publications. The publisher is a client whose advertisements allow it, else one that
+    comes, advertises and leaves.
     """
     fresh = World(world.topology, make_router, validate=False)
     for name, wanted in world.history.live():
@@ -46,9 +48,14 @@ def divergences(
     while any(id_.startswith(word) for id_ in world.history.publications):
         word += "'"  # ids are taken once, also by probes
     differences: list[str] = []
-    for number, record in enumerate(records):
+    for number, content in enumerate(probes):
         for origin in places:
-            probe = Publication(f"{word} {number} at {origin}", dict(record))
+            id_ = f"{word} {number} at {origin}"
+            probe = (
+                replace(content, id=id_)
+                if isinstance(content, Publication)
+                else Publication(id_, dict(content))
+            )
             publisher = _publisher(world, origin, probe)
             was, should_be = _probe(world, publisher, probe), _probe(fresh, publisher, probe)
             if was != should_be:
@@ -100,8 +107,8 @@ def _publisher(world: World, origin: str, probe: Publication) -> ClientName:
 def _probe(world: World, publisher: ClientName, probe: Publication) -> _Behavior:
     known = len(world.history.deliveries)
     if publisher.client == _PROBER:
-        promise = AdvertisementName(*publisher, "all")
-        world.advertise(promise, parse_filter("true"))
+        for name, promised in everything_of((probe,)):
+            world.advertise(AdvertisementName(*publisher, name), promised)
         world.drain()
     world.publish(publisher, probe)
     world.drain()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop, Topology
 
@@ -69,7 +69,7 @@ class Epoch:
     #: left is set and equal to leaving where nobody answers: the client or its router went
     """
 
-    filter: Filter
+    filter: Interest
     asked: Moment
     confirmed: Moment | None = None
     leaving: Moment | None = None
@@ -131,7 +131,7 @@ class History:
     _noted: int = 0
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
 
-    def subscribe(self, now: float, name: SubscriptionName, wanted: Filter) -> None:
+    def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:
         """A client asks its home router for a subscription."""
         self._ask(self.subscriptions, now, name, wanted)
 
@@ -147,7 +147,7 @@ class History:
         """The home router says that the subscription is withdrawn."""
         self._end(self.subscriptions, now, name)
 
-    def advertise(self, now: float, name: AdvertisementName, promised: Filter) -> None:
+    def advertise(self, now: float, name: AdvertisementName, promised: Interest) -> None:
         """A client asks its home router for an advertisement."""
         self._ask(self.advertisements, now, name, promised)
 
@@ -223,11 +223,11 @@ class History:
                 outage.settled = self._moment(now)
         self._unsettled = waiting
 
-    def live(self) -> list[tuple[SubscriptionName, Filter]]:
+    def live(self) -> list[tuple[SubscriptionName, Interest]]:
         """The subscriptions that nobody has asked to end, in the order of their first request."""
         return _live(self.subscriptions)
 
-    def live_advertisements(self) -> list[tuple[AdvertisementName, Filter]]:
+    def live_advertisements(self) -> list[tuple[AdvertisementName, Interest]]:
         """The advertisements that nobody has asked to end, in the order of their first request."""
         return _live(self.advertisements)
 
@@ -245,7 +245,7 @@ class History:
 
     # One life of a statement -------------------------------------------------------------------
 
-    def _ask(self, lives: dict[N, list[Epoch]], now: float, name: N, stated: Filter) -> None:
+    def _ask(self, lives: dict[N, list[Epoch]], now: float, name: N, stated: Interest) -> None:
         epochs = lives.setdefault(name, [])
         if epochs and epochs[-1].leaving is None:
             return  # asked again: either the same, which changes nothing, or to be refused
@@ -289,5 +289,5 @@ def _current(lives: dict[N, list[Epoch]], name: N) -> Epoch | None:
     return epochs[-1] if epochs else None
 
 
-def _live(lives: dict[N, list[Epoch]]) -> list[tuple[N, Filter]]:
+def _live(lives: dict[N, list[Epoch]]) -> list[tuple[N, Interest]]:
     return [(name, e[-1].filter) for name, e in lives.items() if e[-1].leaving is None]

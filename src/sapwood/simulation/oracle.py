@@ -29,10 +29,14 @@ from typing import Final, NamedTuple, TypeAlias
 
 from sapwood.language.parser import parse
 from sapwood.language.syntax import Node
+from sapwood.language.written import Written, as_given
+from sapwood.language.xpath.parser import parse as parse_path
+from sapwood.language.xpath.syntax import Path
 from sapwood.limits import ORACLE_PAIRS_MAX, VERDICT_EXAMPLES_MAX
+from sapwood.matching.documents.reference import holds as path_holds
 from sapwood.matching.reference import holds
-from sapwood.model.filter import Filter
-from sapwood.model.publication import Record
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link
 from sapwood.simulation.admission import judge_admission
 from sapwood.simulation.history import (
@@ -128,20 +132,20 @@ class _Evidence:
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
         self._longest = longest
-        #: text of a filter -> its syntax tree
-        self._trees: dict[str, Node] = {}
+        #: a filter as it is written -> its syntax tree
+        self._trees: dict[Written, Node | Path] = {}
         #: (home, home) -> the longest that a message may take, and the outages on the way
         self._ways: dict[tuple[str, str], tuple[float, tuple[Outage, ...]]] = {}
 
-    def tree(self, wanted: Filter) -> Node:
-        text = _text(wanted)
-        tree = self._trees.get(text)
-        if tree is None:
-            tree = self._trees[text] = parse(text)
-        return tree
-
-    def accepts(self, wanted: Filter, record: Record) -> bool:
-        return holds(self.tree(wanted), record)
+    def accepts(self, wanted: Interest, publication: Publication) -> bool:
+        written = as_given(wanted)
+        if written not in self._trees:
+            self._trees[written] = _parse(written)
+        tree = self._trees[written]
+        if isinstance(tree, Path):
+            document = publication.read_document()
+            return document is not None and path_holds(tree, document)
+        return publication.attributes is not None and holds(tree, publication.record)
 
     def way(self, start: str, end: str) -> tuple[float, tuple[Outage, ...]]:
         way = self._ways.get((start, end))
@@ -175,7 +179,7 @@ def judge(
     received: dict[str, set[SubscriptionName]] = {}
     for delivery in history.deliveries:
         received.setdefault(delivery.publication, set()).add(delivery.subscription)
-    groups = _by_text(history)
+    groups = _by_writing(history)
     checked = _checked(list(history.publications), len(groups), pairs_max, seed)
     lost = _Finder()
     must = may = 0
@@ -212,15 +216,15 @@ def judge(
     )
 
 
-_Groups: TypeAlias = Mapping[str, list[tuple[SubscriptionName, Epoch]]]
-"""Text of a filter -> every life of a subscription with that filter."""
+_Groups: TypeAlias = Mapping[Written, list[tuple[SubscriptionName, Epoch]]]
+"""A filter as it is written -> every life of a subscription with that filter."""
 
 
-def _by_text(history: History) -> _Groups:
-    groups: dict[str, list[tuple[SubscriptionName, Epoch]]] = {}
+def _by_writing(history: History) -> _Groups:
+    groups: dict[Written, list[tuple[SubscriptionName, Epoch]]] = {}
     for name, epochs in history.subscriptions.items():
         for epoch in epochs:
-            groups.setdefault(_text(epoch.filter), []).append((name, epoch))
+            groups.setdefault(as_given(epoch.filter), []).append((name, epoch))
     return groups
 
 
@@ -240,9 +244,8 @@ def _obligations(
     duties: dict[SubscriptionName, Obligation] = {}
     if published.refused is not None:
         return duties
-    record = published.publication.record
     for lives in groups.values():
-        if not evidence.accepts(lives[0][1].filter, record):
+        if not evidence.accepts(lives[0][1].filter, published.publication):
             continue
         for name, epoch in lives:
             delay, outages = evidence.way(published.publisher.home, name.home)
@@ -317,10 +320,12 @@ def _is_wanted(
     return any(
         epoch.asked <= moment
         and (epoch.left is None or moment <= epoch.left)
-        and evidence.accepts(epoch.filter, published.publication.record)
+        and evidence.accepts(epoch.filter, published.publication)
         for epoch in lives
     )
 
 
-def _text(wanted: Filter) -> str:
-    return str(wanted) if wanted.source is None else wanted.source
+def _parse(written: Written) -> Node | Path:
+    if written.language == "filter":
+        return parse(written.text)
+    return parse_path(written.text, written.namespaces)

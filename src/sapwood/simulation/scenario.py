@@ -15,7 +15,8 @@ from typing import Final, TypeAlias, TypeVar
 
 from sapwood.errors import InputError
 from sapwood.language import parse_filter
-from sapwood.model.filter import Filter
+from sapwood.language.xpath import parse_xpath
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.topology import Topology
@@ -37,7 +38,7 @@ class SubscribeAction:
     """A client subscribes."""
 
     name: SubscriptionName
-    filter: Filter
+    filter: Interest
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class AdvertiseAction:
     """A client says what it will publish."""
 
     name: AdvertisementName
-    filter: Filter
+    filter: Interest
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def subscribe_then_publish(
     subscriptions: Iterable[Subscription],
     publications: Iterable[tuple[Publication, str | None]],
     *,
-    advertisements: Iterable[tuple[str, Filter, str | None]] | None = (),
+    advertisements: Iterable[tuple[str, Interest, str | None]] | None = (),
     faults: Iterable[tuple[float, Action]] = (),
     seed: int = 0,
     interval_s: float = PUBLICATION_INTERVAL_DEFAULT_S,
@@ -206,9 +207,15 @@ def subscribe_then_publish(
         )
     ]
     if advertisements is None:
-        published = (action for _, action in timed if isinstance(action, PublishAction))
-        homes = dict.fromkeys(action.publisher.home for action in published)
-        advertisements = [("everything", parse_filter("true"), home) for home in homes]
+        published: dict[str, list[Publication]] = {}
+        for _, action in timed:
+            if isinstance(action, PublishAction):
+                published.setdefault(action.publisher.home, []).append(action.publication)
+        advertisements = [
+            (name, promised, home)
+            for home, some in published.items()
+            for name, promised in everything_of(some)
+        ]
     steps = [
         Step(AdvertiseAction(AdvertisementName(home, PUBLISHER, id_), promised))
         for (id_, promised), home in _with_homes(
@@ -229,6 +236,17 @@ def subscribe_then_publish(
     steps.extend(timed_steps([*faults, *timed]))
     steps.append(Step(WaitAction(Until.QUIET)))
     return Scenario(name, topology, tuple(steps), seed)
+
+
+def everything_of(publications: Iterable[Publication]) -> list[tuple[str, Interest]]:
+    """Advertisements, by their ids, that allow all records, or all documents, if there are any."""
+    publications = list(publications)
+    found: list[tuple[str, Interest]] = []
+    if any(publication.attributes is not None for publication in publications):
+        found.append(("everything", parse_filter("true")))
+    if any(publication.document is not None for publication in publications):
+        found.append(("every document", parse_xpath("/*")))
+    return found
 
 
 def timed_steps(actions: Iterable[tuple[float, Action]]) -> list[Step]:

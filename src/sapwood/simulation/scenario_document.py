@@ -11,9 +11,11 @@
        {"do": "fail-link", "between": ["r1", "r2"], "after": 0.5},
        {"do": "wait", "until": "quiet"}]}
 
-The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
-`detach`, `return-link`, `crash-router` and `return-router`. `after` is how many seconds to let pass
-before a step, 0 where it is left out.
+A subscription or an advertisement of documents has an `xpath` (and `namespaces`) in the place of
+`filter`; a publication has `attributes`, a `document` or both. The other things to do are
+`unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`, `detach`, `return-link`,
+`crash-router` and `return-router`. `after` is how many seconds to let pass before a step, 0 where
+it is left out.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.language import parse_filter
-from sapwood.model.filter import Filter
+from sapwood.language.written import Written, as_given, read_interest
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
@@ -50,11 +52,13 @@ from sapwood.simulation.scenario import (
     Until,
     WaitAction,
 )
+from sapwood.xml.encodings import decode_text, encode_text
 
 VERSION: Final = 1
 
 _HEAD: Final = ("scenario", "name", "seed", "jitter", "notice", "topology", "steps")
 _CLIENT: Final = ("home", "client")
+_INTEREST: Final = ("filter", "xpath", "namespaces")
 
 
 def decode_scenario(text: bytes | str) -> Scenario:
@@ -117,16 +121,15 @@ def _encode_step(step: Step) -> dict[str, Any]:
 def _encode_action(action: Action) -> dict[str, Any]:
     match action:
         case SubscribeAction(name, wanted):
-            return {"do": "subscribe", **name._asdict(), "filter": _text(wanted)}
+            return {"do": "subscribe", **name._asdict(), **_written(wanted)}
         case UnsubscribeAction(name):
             return {"do": "unsubscribe", **name._asdict()}
         case AdvertiseAction(advertisement, promised):
-            return {"do": "advertise", **asdict(advertisement), "filter": _text(promised)}
+            return {"do": "advertise", **asdict(advertisement), **_written(promised)}
         case UnadvertiseAction(advertisement):
             return {"do": "unadvertise", **asdict(advertisement)}
         case PublishAction(publisher, publication):
-            content = {"id": publication.id, "attributes": publication.attributes}
-            return {"do": "publish", **publisher._asdict(), **content}
+            return {"do": "publish", **publisher._asdict(), **_content(publication)}
         case DetachAction(client):
             return {"do": "detach", **client._asdict()}
         case FailLink(a, b):
@@ -143,8 +146,21 @@ def _encode_action(action: Action) -> dict[str, Any]:
             assert_never(action)
 
 
-def _text(wanted: Filter) -> str:
-    return str(wanted) if wanted.source is None else wanted.source
+def _written(wanted: Interest) -> dict[str, Any]:
+    written = as_given(wanted)
+    members: dict[str, Any] = {written.language: written.text}
+    if written.namespaces is not None:
+        members["namespaces"] = written.namespaces
+    return members
+
+
+def _content(publication: Publication) -> dict[str, Any]:
+    content: dict[str, Any] = {"id": publication.id}
+    if publication.attributes is not None:
+        content["attributes"] = publication.attributes
+    if publication.document is not None:
+        content["document"] = decode_text(publication.document)
+    return content
 
 
 def _client(fields: Fields) -> ClientName:
@@ -159,16 +175,27 @@ def _advertisement(fields: Fields) -> AdvertisementName:
     return AdvertisementName(*_client(fields), fields.text("id"))
 
 
-def _filter(fields: Fields) -> Filter:
+def _interest(fields: Fields) -> Interest:
     try:
-        return parse_filter(fields.text("filter"))
+        if "xpath" not in fields:
+            return read_interest(Written("filter", fields.text("filter")))
+        bindings: tuple[tuple[str, str], ...] | None = None
+        if "namespaces" in fields:
+            bindings = tuple(sorted(fields.mapping("namespaces").items()))
+        return read_interest(Written("xpath", fields.text("xpath"), bindings))
     except InputError as error:
         raise InputError(f"{fields.place}: {error}") from error
 
 
 def _publish(fields: Fields) -> Action:
     try:
-        publication = Publication(fields.text("id"), dict(fields.mapping("attributes")))
+        record, text = "attributes" in fields, "document" in fields
+        publication = Publication(
+            fields.text("id"),
+            dict(fields.mapping("attributes")) if record or not text else None,
+            encode_text(fields.text("document")) if text else None,
+        )
+        publication.read_document()
     except InputError as error:
         raise InputError(f"{fields.place}: {error}") from error
     return PublishAction(_client(fields), publication)
@@ -186,16 +213,16 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
     MappingProxyType(
         {
             "subscribe": (
-                (*_CLIENT, "id", "filter"),
-                lambda f: SubscribeAction(_subscription(f), _filter(f)),
+                (*_CLIENT, "id", *_INTEREST),
+                lambda f: SubscribeAction(_subscription(f), _interest(f)),
             ),
             "unsubscribe": ((*_CLIENT, "id"), lambda f: UnsubscribeAction(_subscription(f))),
             "advertise": (
-                (*_CLIENT, "id", "filter"),
-                lambda f: AdvertiseAction(_advertisement(f), _filter(f)),
+                (*_CLIENT, "id", *_INTEREST),
+                lambda f: AdvertiseAction(_advertisement(f), _interest(f)),
             ),
             "unadvertise": ((*_CLIENT, "id"), lambda f: UnadvertiseAction(_advertisement(f))),
-            "publish": ((*_CLIENT, "id", "attributes"), _publish),
+            "publish": ((*_CLIENT, "id", "attributes", "document"), _publish),
             "detach": (_CLIENT, lambda f: DetachAction(_client(f))),
             "fail-link": (("between",), lambda f: FailLink(*f.pair("between"))),
             "return-link": (("between",), lambda f: ReturnLink(*f.pair("between"))),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from sapwood.limits import SIMULATION_INPUTS_MAX
+from sapwood.matching.choice import Engines
 from sapwood.routing.router import Router
 from sapwood.simulation.scenario import (
     Action,
@@ -40,9 +41,12 @@ class Outcome:
     stuck: tuple[str, ...]
 
 
-def router_maker(protocol: str, engine: str = "counting") -> MakeRouter:
-    """Makes real routers of a protocol and a matching engine, both by name."""
-    return lambda name, incarnation: Router(name, protocol, engine, incarnation)
+def router_maker(
+    protocol: str, engine: str = "counting", documents: str = "path-automaton"
+) -> MakeRouter:
+    """Makes real routers of a protocol and of matching engines, all by name."""
+    engines = Engines(engine, documents)
+    return lambda name, incarnation: Router(name, protocol, engines, incarnation)
 
 
 def simulate(

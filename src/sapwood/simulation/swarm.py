@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from sapwood.language import parse_filter
-from sapwood.model.filter import Filter
+from sapwood.language.xpath import parse_xpath
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.faults import RECIPES, Window
@@ -34,10 +35,15 @@ from sapwood.simulation.scenario import (
     WaitAction,
     timed_steps,
 )
+from sapwood.simulation.vocabulary import (
+    RECORD_ATTRIBUTES,
+    draw_chain_filter,
+    draw_chain_xpath,
+    draw_filter,
+    draw_publication,
+    draw_xpath,
+)
 
-_ATTRIBUTES: Final = "xytb"
-_TEXTS: Final = ("ash", "elm", "oak", "oak leaf")
-_NUMBERS: Final = range(8)
 _CLIENTS: Final = ("ann", "bob")
 _TRIES: Final = 8
 """Records that are drawn at most in search of one that an advertisement accepts."""
@@ -45,13 +51,17 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What a seed may draw from: upper bounds, whether faults happen, whether clients advertise."""
+    """What a seed may draw from: upper bounds, whether faults happen, whether clients advertise.
+
+    With `documents` there are subscriptions of both languages, and publications with documents.
+    """
 
     routers_max: int = 8
     rounds_max: int = 6
     actions_max: int = 40
     faults: bool = True
     advertisements: bool = False
+    documents: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -63,7 +73,9 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     limits = mixture or Mixture()
     generator = Random(f"{seed}/swarm")  # noqa: S311 - reproducible on purpose
     topology = draw_topology(generator, generator.randint(1, limits.routers_max))
-    actions = (_AdvertisedActions if limits.advertisements else _Actions)(generator, topology)
+    actions = (_AdvertisedActions if limits.advertisements else _Actions)(
+        generator, topology, limits
+    )
     with_faults = limits.faults and generator.random() < 0.7
     steps: list[Step] = []
     for _ in range(generator.randint(1, limits.rounds_max)):
@@ -80,14 +92,16 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     steps.append(Step(WaitAction(Until.QUIET)))
     last = [ClientName(router, "last") for router in topology.routers]
     if limits.advertisements:
+        everything = (parse_filter("true"), parse_xpath("/*"))[: 1 + limits.documents]
         steps.extend(
-            Step(AdvertiseAction(AdvertisementName(*client, "all"), parse_filter("true")))
+            Step(AdvertiseAction(AdvertisementName(*client, f"all-{number}"), promised))
             for client in last
+            for number, promised in enumerate(everything)
         )
         steps.append(Step(WaitAction(Until.CONFIRMED)))
     steps.extend(
-        Step(PublishAction(client, _publication(generator, f"last-{client.home}")))
-        for client in last
+        Step(PublishAction(client, draw_publication(generator, id_, documents=limits.documents)))
+        for client, id_ in ((client, f"last-{client.home}") for client in last)
     )
     if limits.advertisements:
         steps.extend(Step(DetachAction(client)) for client in last)
@@ -106,61 +120,23 @@ def draw_topology(generator: Random, routers: int) -> Topology:
     return Topology(names, links)
 
 
-def draw_filter(generator: Random, attributes: str = _ATTRIBUTES) -> str:
-    """The text of a filter over some of `x`, `y` (small numbers), `t` (text) and `b` (boolean)."""
-    count = generator.choice((1, 1, 1, 2, 2, 3))
-    parts = [_draw_condition(generator, generator.choice(attributes)) for _ in range(count)]
-    return generator.choice((" and ", " and ", " or ")).join(parts)
-
-
-def draw_chain_filter(generator: Random) -> str:
-    """The text of one of the filters of which any two cover each other, one way or both."""
-    return f"x >= {generator.choice(_NUMBERS)}"
-
-
-def draw_record(generator: Random) -> dict[str, Any]:
-    """A record over the same attributes; each may be missing."""
-    values: dict[str, Any] = {
-        "x": generator.choice(_NUMBERS),
-        "y": generator.choice((*_NUMBERS, 2.5)),
-        "t": generator.choice(_TEXTS),
-        "b": generator.random() < 0.5,
-    }
-    return {name: value for name, value in values.items() if generator.random() < 0.8}
-
-
-def _draw_condition(generator: Random, name: str) -> str:
-    if generator.random() < 0.02:
-        return "true"
-    if name == "b":
-        return generator.choice(("b", "not b"))
-    if name == "t":
-        text = generator.choice(_TEXTS)
-        return generator.choice((f"t = '{text}'", f"t like '{text[0]}%'", f"t >= '{text}'"))
-    low, high = sorted((generator.choice(_NUMBERS), generator.choice(_NUMBERS)))
-    return generator.choice(
-        (
-            f"{name} >= {low}",
-            f"{name} < {high}",
-            f"{name} between {low} and {high}",
-            f"{name} = {low}",
-            f"exists {name}",
-            f"not {name} in ({low}, {high})",
-        )
-    )
-
-
 class _Actions:
     """Draws subscriptions, withdrawals, publications and departures, in changing proportions."""
 
-    def __init__(self, generator: Random, topology: Topology) -> None:
+    def __init__(self, generator: Random, topology: Topology, limits: Mixture) -> None:
         self._generator = generator
         self._topology = topology
         vocabularies: tuple[Callable[[Random], str], ...] = (
             draw_chain_filter,
-            *(partial(draw_filter, attributes=names) for names in ("x", "xy", _ATTRIBUTES)),
+            *(partial(draw_filter, attributes=names) for names in ("x", "xy", RECORD_ATTRIBUTES)),
         )
         self._draw_filter = generator.choice(vocabularies)
+        self._documents = limits.documents
+        self._draw_xpath = draw_xpath
+        self._documents_share = 0.0
+        if limits.documents:
+            self._draw_xpath = generator.choice((draw_xpath, draw_xpath, draw_chain_xpath))
+            self._documents_share = generator.choice((0.5, 0.9, 1.0))
         # Few live subscriptions leave narrow ones uncovered more often than many do.
         self._live_max = generator.choice((3, 6, 12, 100))
         self._live: list[SubscriptionName] = []
@@ -188,7 +164,16 @@ class _Actions:
         # Few ids, so that some are used again: while they are taken, and after.
         name = SubscriptionName(*self._client(), f"s{self._generator.randrange(6)}")
         self._live.append(name)
-        return SubscribeAction(name, parse_filter(self._draw_filter(self._generator)))
+        return SubscribeAction(name, self._interest())
+
+    def _interest(self, *, wide: bool = False) -> Interest:
+        if self._documents_share and self._generator.random() < self._documents_share:
+            return parse_xpath("/*" if wide else self._draw_xpath(self._generator))
+        return parse_filter("true" if wide else self._draw_filter(self._generator))
+
+    def _publication(self) -> Publication:
+        id_ = f"p{self._published}"
+        return draw_publication(self._generator, id_, documents=self._documents)
 
     def _unsubscribe(self) -> Action:
         if not self._live:
@@ -201,7 +186,7 @@ class _Actions:
 
     def _publish(self) -> Action:
         self._published += 1
-        return PublishAction(self._client(), _publication(self._generator, f"p{self._published}"))
+        return PublishAction(self._client(), self._publication())
 
     def _detach(self) -> Action:
         return DetachAction(self._client())
@@ -210,11 +195,11 @@ class _Actions:
 class _AdvertisedActions(_Actions):
     """The same for clients that advertise: much, little, at times what they do not publish."""
 
-    def __init__(self, generator: Random, topology: Topology) -> None:
-        super().__init__(generator, topology)
+    def __init__(self, generator: Random, topology: Topology, limits: Mixture) -> None:
+        super().__init__(generator, topology, limits)
         self._promises_max = generator.choice((2, 5, 12))
         self._wide_share = generator.choice((0.0, 0.3, 0.8))
-        self._promises: list[tuple[AdvertisementName, Filter]] = []
+        self._promises: list[tuple[AdvertisementName, Interest]] = []
 
     def draw(self, count: int) -> list[Action]:
         """The actions of one round: what clients promise changes in some of them only."""
@@ -238,8 +223,7 @@ class _AdvertisedActions(_Actions):
         if any(name == taken for taken, _ in self._promises):
             name = AdvertisementName(*self._client(), f"a{self._generator.randrange(3)}")
         is_wide = self._generator.random() < self._wide_share
-        text = "true" if is_wide else self._draw_filter(self._generator)
-        promised = parse_filter(text)
+        promised = self._interest(wide=is_wide)
         self._promises.append((name, promised))
         return AdvertiseAction(name, promised)
 
@@ -254,11 +238,11 @@ class _AdvertisedActions(_Actions):
             return super()._publish()
         self._published += 1
         name, promised = self._generator.choice(self._promises)
-        publication = _publication(self._generator, f"p{self._published}")
+        publication = self._publication()
         for _ in range(_TRIES):
             if promised.matches(publication):
                 break
-            publication = _publication(self._generator, f"p{self._published}")
+            publication = self._publication()
         return PublishAction(name.owner, publication)
 
 
@@ -271,7 +255,3 @@ def _draw_faults(
         for fault in RECIPES[name](topology, window, generator):
             timed.extend(fault.actions())
     return timed
-
-
-def _publication(generator: Random, id_: str) -> Publication:
-    return Publication(id_, draw_record(generator))

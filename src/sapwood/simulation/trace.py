@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final, assert_never
 
 from sapwood.limits import SIMULATION_STORY_LINES
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -38,12 +38,15 @@ from sapwood.routing.messages import (
     Advertise,
     Confirm,
     ConfirmAdvertisement,
+    ConfirmUpdate,
     Message,
     Publish,
     Subscribe,
     Unadvertise,
     Unsubscribe,
+    Update,
 )
+from sapwood.routing.propagation.xroute.triples import Operation
 
 _DIGEST_BYTES: Final = 16
 
@@ -56,8 +59,8 @@ class Trace:
     def __init__(self) -> None:
         self.story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
         self._hash = blake2b(digest_size=_DIGEST_BYTES)
-        #: Filter -> its text. Filters never change, so nothing invalidates an entry.
-        self._filters: dict[Filter, str] = {}
+        #: Interest -> its text. Filters never change, so nothing invalidates an entry.
+        self._filters: dict[Interest, str] = {}
 
     @property
     def digest(self) -> str:
@@ -134,6 +137,11 @@ class Trace:
                 return f"unsubscribe {key}"
             case Confirm(key, sending):
                 return f"confirm {key}, sending {sending}"
+            case Update(origin, number, sending, operations):
+                said = " + ".join(map(self._operation, operations))
+                return f"update {number} of {origin}, sending {sending}: {said}"
+            case ConfirmUpdate(sending):
+                return f"confirm update, sending {sending}"
             case Advertise(key, wanted, sending):
                 return f"advertise {key}, sending {sending}: {self._filter(wanted)}"
             case Unadvertise(key):
@@ -145,7 +153,14 @@ class Trace:
             case _:
                 assert_never(message)
 
-    def _filter(self, wanted: Filter) -> str:
+    def _operation(self, operation: Operation) -> str:
+        """Triples as the XNet thesis writes them."""
+        return " ".join(
+            f"({self._filter(triple.filter)}; {triple.instances}; {triple.hidden})"
+            for triple in operation
+        )
+
+    def _filter(self, wanted: Interest) -> str:
         text = self._filters.get(wanted)
         if text is None:
             text = self._filters[wanted] = str(wanted)

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from sapwood.errors import DuplicateIdError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop, Topology
 from sapwood.routing.effects import (
@@ -66,7 +66,7 @@ class Machine(Protocol):
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table."""
 
-    def received(self) -> Iterable[tuple[str, str, Filter]]:
+    def received(self) -> Iterable[tuple[str, str, Interest]]:
         """The subscriptions that came over links: neighbor, key, filter."""
 
 
@@ -96,8 +96,8 @@ class Tally:
 class Wishes:
     """What a client wants and what it will publish, by its own ids."""
 
-    subscriptions: dict[str, Filter] = field(default_factory=dict)
-    advertisements: dict[str, Filter] = field(default_factory=dict)
+    subscriptions: dict[str, Interest] = field(default_factory=dict)
+    advertisements: dict[str, Interest] = field(default_factory=dict)
 
 
 class World:
@@ -147,7 +147,7 @@ class World:
 
     # Clients -----------------------------------------------------------------------------------
 
-    def subscribe(self, name: SubscriptionName, wanted: Filter) -> None:
+    def subscribe(self, name: SubscriptionName, wanted: Interest) -> None:
         """Let a client subscribe; if its router is down, as soon as that is back."""
         wishes = self._wishes_of(name.owner).subscriptions
         wishes.setdefault(name.id, wanted)
@@ -162,7 +162,7 @@ class World:
             self.history.unsubscribe(self.now, name)
             self._feed(name.home, ClientUnsubscribe(name.client, name.id))
 
-    def advertise(self, name: AdvertisementName, promised: Filter) -> None:
+    def advertise(self, name: AdvertisementName, promised: Interest) -> None:
         """Let a client advertise; if its router is down, as soon as that is back."""
         self._wishes_of(name.owner).advertisements.setdefault(name.id, promised)
         if name.home in self.routers:

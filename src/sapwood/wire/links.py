@@ -7,13 +7,14 @@ from typing import TypeAlias
 from msgspec import Raw
 
 from sapwood.errors import FrameError, InputError, InvariantError
-from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.routing import messages as routing
+from sapwood.wire.interests import from_text, to_text
 from sapwood.wire.messages import (
     LinkAdvertise,
     LinkConfirm,
     LinkConfirmAdvertisement,
+    LinkConfirmUpdate,
     LinkPublish,
     LinkSubscribe,
     LinkUnadvertise,
@@ -29,8 +30,9 @@ RoutingMessage: TypeAlias = (
     | LinkAdvertise
     | LinkUnadvertise
     | LinkConfirmAdvertisement
+    | LinkConfirmUpdate
 )
-"""The messages of a link that concern the router."""
+"""The messages of a link that concern the router, but for parts of updates."""
 
 
 def to_link(message: routing.Message, encoded: EncodedPublications) -> RoutingMessage:
@@ -39,17 +41,21 @@ def to_link(message: routing.Message, encoded: EncodedPublications) -> RoutingMe
         case routing.Publish(origin, hops, publication):
             return LinkPublish(origin, hops, encoded.encoded(publication))
         case routing.Subscribe(key, wanted, sending):
-            return LinkSubscribe(key, str(wanted), sending)
+            return LinkSubscribe(key, to_text(wanted), sending)
         case routing.Unsubscribe(key):
             return LinkUnsubscribe(key)
         case routing.Confirm(key, sending):
             return LinkConfirm(key, sending)
         case routing.Advertise(key, wanted, sending):
-            return LinkAdvertise(key, str(wanted), sending)
+            return LinkAdvertise(key, to_text(wanted), sending)
         case routing.Unadvertise(key):
             return LinkUnadvertise(key)
         case routing.ConfirmAdvertisement(key, sending):
             return LinkConfirmAdvertisement(key, sending)
+        case routing.Update():
+            raise InvariantError("an update is sent in parts: see `updates`")
+        case routing.ConfirmUpdate(sending):
+            return LinkConfirmUpdate(sending)
 
 
 def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.Message:
@@ -64,17 +70,19 @@ def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.
                 publication = remembered(body, encoded)
                 return routing.Publish(origin, hops, publication)
             case LinkSubscribe(key, text, sending):
-                return routing.Subscribe(key, parse_filter(text), sending)
+                return routing.Subscribe(key, from_text(text), sending)
             case LinkUnsubscribe(key):
                 return routing.Unsubscribe(key)
             case LinkConfirm(key, sending):
                 return routing.Confirm(key, sending)
             case LinkAdvertise(key, text, sending):
-                return routing.Advertise(key, parse_filter(text), sending)
+                return routing.Advertise(key, from_text(text), sending)
             case LinkUnadvertise(key):
                 return routing.Unadvertise(key)
             case LinkConfirmAdvertisement(key, sending):
                 return routing.ConfirmAdvertisement(key, sending)
+            case LinkConfirmUpdate(sending):
+                return routing.ConfirmUpdate(sending)
     except InputError as error:
         raise FrameError(f"the neighbor passed on what it should have refused: {error}") from error
     raise InvariantError(f"no message of a router: {message!r}")

@@ -12,6 +12,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Raw, Struct
 
 from sapwood.wire.greetings import Count, Id, Name, Reason
+from sapwood.wire.interests import InterestText
 
 Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
 """The number of a publication in its client's session, counted from 1 without gaps."""
@@ -60,7 +61,7 @@ class SubscribeRequest(Struct, array_like=True, frozen=True, tag=10, gc=False):
     """The client subscribes under an id of its own; answered by a reply or a refusal."""
 
     id: Id
-    filter: str
+    filter: InterestText
 
 
 class UnsubscribeRequest(Struct, array_like=True, frozen=True, tag=11, gc=False):
@@ -80,13 +81,25 @@ class AdvertiseRequest(Struct, array_like=True, frozen=True, tag=13, gc=False):
     """The client says what it will publish, under an id of its own."""
 
     id: Id
-    filter: str
+    filter: InterestText
 
 
 class UnadvertiseRequest(Struct, array_like=True, frozen=True, tag=14, gc=False):
     """The client withdraws an advertisement."""
 
     id: Id
+
+
+class ReplayRequest(Struct, array_like=True, frozen=True, tag=15, gc=False):
+    """The client reads the broker's journal; answered by one `ReplayReply` or `ReplayRefused`.
+
+    `start` is the offset of the first publication, `end` that after the last one. With a filter
+    only those come that it accepts.
+    """
+
+    start: Count
+    end: Count
+    filter: InterestText | None = None
 
 
 # Broker to client --------------------------------------------------------------------------------
@@ -155,6 +168,25 @@ class Delivery(Struct, array_like=True, frozen=True, tag=25):
     more: bool = False
 
 
+class ReplayReply(Struct, array_like=True, frozen=True, tag=29, gc=False):
+    """What a journal holds: a part of what was asked for, from its start.
+
+    `lines` are lines of the journal (`store.segments`), `through` the offset from which to ask for
+    the rest. `first` is the offset of the oldest publication that is kept, `end` the next one's.
+    """
+
+    through: Count
+    first: Count
+    end: Count
+    lines: tuple[bytes, ...]
+
+
+class ReplayRefused(Struct, array_like=True, frozen=True, tag=19, gc=False):
+    """Nothing is read from the journal."""
+
+    reason: Reason
+
+
 # Broker to broker --------------------------------------------------------------------------------
 
 
@@ -166,7 +198,7 @@ class LinkSubscribe(Struct, array_like=True, frozen=True, tag=31, gc=False):
     """`routing.messages.Subscribe`."""
 
     key: str
-    filter: str
+    filter: InterestText
     sending: Count
 
 
@@ -201,7 +233,7 @@ class LinkAdvertise(Struct, array_like=True, frozen=True, tag=36, gc=False):
     """`routing.messages.Advertise`."""
 
     key: str
-    filter: str
+    filter: InterestText
     sending: Count
 
 
@@ -218,12 +250,37 @@ class LinkConfirmAdvertisement(Struct, array_like=True, frozen=True, tag=38, gc=
     sending: Count
 
 
+TripleText: TypeAlias = tuple[InterestText, int, int, bool]
+"""`Triple` of XRoute: a filter, its instances, what it hides; whether an operation begins with it.
+"""
+
+
+class LinkUpdate(Struct, array_like=True, frozen=True, tag=39, gc=False):
+    """`routing.messages.Update`.
+
+    Where the triples are too many for one frame, all frames but the last have `more` set.
+    """
+
+    origin: str
+    number: Count
+    sending: Count
+    triples: Annotated[tuple[TripleText, ...], Meta(min_length=1)]
+    more: bool = False
+
+
+class LinkConfirmUpdate(Struct, array_like=True, frozen=True, tag=40, gc=False):
+    """`routing.messages.ConfirmUpdate`."""
+
+    sending: Count
+
+
 ClientMessage: TypeAlias = (
     PublishRequest
     | SubscribeRequest
     | UnsubscribeRequest
     | AdvertiseRequest
     | UnadvertiseRequest
+    | ReplayRequest
     | Ping
     | Pong
     | Goodbye
@@ -240,6 +297,8 @@ BrokerMessage: TypeAlias = (
     | AdvertisedReply
     | UnadvertisedReply
     | AdvertisementRefused
+    | ReplayReply
+    | ReplayRefused
     | Ping
     | Pong
     | Goodbye
@@ -254,6 +313,8 @@ LinkMessage: TypeAlias = (
     | LinkAdvertise
     | LinkUnadvertise
     | LinkConfirmAdvertisement
+    | LinkUpdate
+    | LinkConfirmUpdate
     | LinkCongestion
     | LinkEstablished
     | Ping

@@ -22,10 +22,11 @@ from sapwood.wire.names import check_id
 
 
 class PublicationBody(Struct, array_like=True, frozen=True):
-    """A publication in MessagePack: an array of its id and its attributes as they were given."""
+    """A publication in MessagePack: an array of its id, its record and its document as given."""
 
     id: Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, Any] | None
+    document: bytes | None = None
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(PublicationBody)
@@ -39,7 +40,9 @@ def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BY
     """
     check_id("publication", publication.id)
     _check_arrays(publication)
-    encoded = _ENCODER.encode(PublicationBody(publication.id, publication.attributes))
+    encoded = _ENCODER.encode(
+        PublicationBody(publication.id, publication.attributes, publication.document)
+    )
     bytes_max = frame_bytes_max - FRAME_OVERHEAD_BYTES
     if len(encoded) > bytes_max:
         subject = f"the encoded size of publication {publication.id!r}, bytes,"
@@ -48,7 +51,7 @@ def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BY
 
 
 def decode_body(encoded: Raw | bytes) -> PublicationBody:
-    """The id and the attributes in the bytes of a publication, unchecked but for their form.
+    """What is in the bytes of a publication, unchecked but for its form.
 
     Raises `InputError` for bytes that are no publication.
     """
@@ -59,14 +62,15 @@ def decode_body(encoded: Raw | bytes) -> PublicationBody:
 
 
 def decode_publication(encoded: Raw | bytes) -> Publication:
-    """The publication in these bytes.
+    """The publication in these bytes; its document has been read.
 
     Raises `InputError` (or one of its kinds) for bytes that are no publication, and for values
-    that no publication may hold.
+    and documents that no publication may hold.
     """
     body = decode_body(encoded)
-    publication = Publication(body.id, body.attributes)
+    publication = Publication(body.id, body.attributes, body.document)
     _check_arrays(publication)
+    publication.read_document()
     return publication
 
 
@@ -115,7 +119,7 @@ def _check_arrays(publication: Publication) -> None:
     What JSON has may be in them, and no deeper than `limits.RECORD_DEPTH_MAX`: otherwise one hop
     could read what the next cannot.
     """
-    if not publication.invisible:
+    if publication.attributes is None or not publication.invisible:
         return
     level: list[tuple[str, object]] = list(publication.attributes.items())
     for _ in range(RECORD_DEPTH_MAX):

@@ -29,6 +29,7 @@ _UTF_16: Final = (
     (b"<\0", "utf-16-le"),
     (b"\0<", "utf-16-be"),
 )
+_ENCODING: Final = re.compile(r"""(<\?xml\s[^<>]*?)\sencoding\s*=\s*(?:"[^"<>]*"|'[^'<>]*')""")
 _SHOWN_CHARS: Final = 40
 
 
@@ -61,6 +62,36 @@ def ascii_compatible(data: bytes) -> Encoded:
         f"the encoding {name[:_SHOWN_CHARS]!r} is not read; use UTF-8, UTF-16, ISO-8859-1 or "
         "US-ASCII",
     )
+
+
+def encode_text(text: str) -> bytes:
+    """A document that came as text, in UTF-8. What its declaration says of bytes is left out.
+
+    Raises `DocumentError` for half of a surrogate pair, which is no character.
+    """
+    try:
+        return (
+            _ENCODING.sub(r"\1", text, count=1).encode() if text[:5] == "<?xml" else text.encode()
+        )
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        column = error.start - text.rfind("\n", 0, error.start)
+        raise DocumentError(line, column, "half of a surrogate pair is no character") from None
+
+
+def decode_text(data: bytes) -> str:
+    """A document as text, from whatever encoding it is in; `encode_text` gives it back in UTF-8.
+
+    Raises `DocumentError` for bytes that are not in the encoding they are said to be in.
+    """
+    encoded = ascii_compatible(data)
+    try:
+        text = encoded.data.decode(encoded.encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            1, 1, f"the bytes from {error.start} on are not {encoded.encoding}: {error.reason}"
+        ) from None
+    return _ENCODING.sub(r"\1", text, count=1) if text[:5] == "<?xml" else text
 
 
 def _from_utf_16(data: bytes, codec: str) -> bytes:

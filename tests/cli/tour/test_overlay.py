@@ -22,7 +22,7 @@ def test_run_overlay_delivers_every_matching_pair_once(tmp_path: Path) -> None:
         (flight.id, interest.id)
         for flight in flights(1500)
         for interest in inputs.subscriptions
-        if interest.filter.accepts(flight.record)
+        if interest.record_filter.accepts(flight.record)
     }
     assert len(pairs) == len(set(pairs)) == result.pairs
     assert set(pairs) == expected

@@ -54,7 +54,7 @@ def covered_by(filters: dict[int, Filter], wide: Filter) -> set[int]:
     return {key for key, f in filters.items() if wide.covers(f) and f != wide}
 
 
-def check_all_pairs(index: CoveringIndex) -> None:
+def check_all_pairs(index: CoveringIndex[Filter]) -> None:
     """Every question about the mixed filters, with all of them held, then with half of them."""
     filters = dict(enumerate(dict.fromkeys((*MIXED, *EQUIVALENT))))
     wanted = list(filters.values())
@@ -79,7 +79,7 @@ def check_all_pairs(index: CoveringIndex) -> None:
 class IndexMachine(RuleBasedStateMachine):
     """Any sequence of additions, removals and questions."""
 
-    def index(self) -> CoveringIndex:
+    def index(self) -> CoveringIndex[Filter]:
         raise NotImplementedError
 
     def __init__(self) -> None:

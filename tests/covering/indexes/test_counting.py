@@ -9,6 +9,7 @@ from sapwood import parse_filter
 from sapwood.covering.indexes.counting import CountingCovering
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InvariantError
+from sapwood.model.filter import Filter
 from tests.covering.indexes.laws import IndexMachine, check_all_pairs
 
 
@@ -84,7 +85,7 @@ def test_numbers_that_differ_by_less_than_a_float_can_tell_are_told_apart() -> N
 
 
 class Machine(IndexMachine):
-    def index(self) -> CoveringIndex:
+    def index(self) -> CoveringIndex[Filter]:
         return CountingCovering()
 
 

@@ -9,6 +9,7 @@ from sapwood import parse_filter
 from sapwood.covering.indexes.kdtree import KdTreeCovering
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InvariantError
+from sapwood.model.filter import Filter
 from tests.covering.indexes.laws import IndexMachine, check_all_pairs
 
 
@@ -36,7 +37,7 @@ def test_validate_finds_a_box_that_is_missing_from_its_tree() -> None:
 
 
 class Machine(IndexMachine):
-    def index(self) -> CoveringIndex:
+    def index(self) -> CoveringIndex[Filter]:
         return KdTreeCovering()
 
 

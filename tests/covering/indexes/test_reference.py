@@ -7,6 +7,7 @@ from hypothesis import settings
 from sapwood import parse_filter
 from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.protocol import CoveringIndex
+from sapwood.model.filter import Filter
 from tests.covering.indexes.laws import IndexMachine, check_all_pairs
 
 
@@ -25,7 +26,7 @@ def test_index_never_reports_the_filter_that_is_asked_about() -> None:
 
 
 class Machine(IndexMachine):
-    def index(self) -> CoveringIndex:
+    def index(self) -> CoveringIndex[Filter]:
         return ReferenceCovering()
 
 

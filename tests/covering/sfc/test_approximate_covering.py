@@ -24,7 +24,7 @@ every_curve = pytest.mark.parametrize("curve", ["z", "hilbert"])
 
 def manager(
     curve: str, epsilon: Fraction | float, cube_budget: int | None = None
-) -> CoveringManager:
+) -> CoveringManager[Filter]:
     return CoveringManager(FlatGraph(1), SpaceFillingIndex(curve, epsilon, cube_budget, GRID))
 
 

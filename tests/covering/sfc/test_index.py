@@ -65,12 +65,12 @@ def test_index_without_epsilon_answers_for_every_shape(
 
 
 class Machine(IndexMachine):
-    def index(self) -> CoveringIndex:
+    def index(self) -> CoveringIndex[Filter]:
         return SpaceFillingIndex("z", fit_from=3)
 
 
 class HilbertMachine(IndexMachine):
-    def index(self) -> CoveringIndex:
+    def index(self) -> CoveringIndex[Filter]:
         return SpaceFillingIndex("hilbert", universe=AIRLINES)
 
 

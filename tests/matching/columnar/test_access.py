@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar import access
-from sapwood.matching.columnar.access import Choice, Entries, Kind, Shape, Tables
+from sapwood.matching.columnar.access import Buckets, Choice, Entries, Kind, Shape, Tables
 from sapwood.matching.columnar.columns import KEY_MAX
 from sapwood.matching.columnar.ranking import Ranked, rank
 from sapwood.model.filter import Filter
@@ -23,7 +23,8 @@ def chosen(whole: Made) -> tuple[Ranked, Shape, Choice]:
 
 
 def clustered(whole: Made) -> tuple[Tables, Entries]:
-    return access.clusters(whole.rows, *chosen(whole))
+    none = np.zeros(0, np.int64)
+    return access.clusters(whole.rows, *chosen(whole), Buckets(none, none, 0))
 
 
 @pytest.mark.parametrize(

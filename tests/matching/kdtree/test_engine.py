@@ -63,7 +63,7 @@ def test_engine_agrees_with_the_filters_on_the_workloads(workload: str) -> None:
     subscriptions = list(WORKLOADS[workload].subscriptions(1500, 7))
     engine = KdTreeEngine()
     for slot, subscription in enumerate(subscriptions):
-        engine.add(slot, subscription.filter)
+        engine.add(slot, subscription.record_filter)
     for slot in range(0, 1500, 3):
         engine.remove(slot)
     engine.validate()
@@ -72,7 +72,7 @@ def test_engine_agrees_with_the_filters_on_the_workloads(workload: str) -> None:
         expected = [
             slot
             for slot, subscription in enumerate(subscriptions)
-            if slot % 3 and subscription.filter.accepts(publication.record)
+            if slot % 3 and subscription.record_filter.accepts(publication.record)
         ]
         assert engine.match(publication.record) == expected
         assert engine.match_any(publication.record) == bool(expected)

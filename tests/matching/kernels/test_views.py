@@ -17,7 +17,7 @@ def test_views_are_the_columns() -> None:
     segment = made(["a in (1, 2.5) and b > 0.1", f"a <> {2**53 + 1} or b like 'x%'"]).segment()
 
     def whole_words(image: U64, place: int) -> npt.NDArray[Any]:
-        return views.u64(image, place, 1)
+        return views.u64(image, place)
 
     readers: dict[np.dtype[Any], Callable[[U64, int], npt.NDArray[Any]]] = {
         np.dtype(np.uint8): views.u8,

@@ -12,6 +12,7 @@ from sapwood.covering.catalogue import COVERINGS, covering_manager
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
@@ -49,7 +50,7 @@ FILTERS = st.sampled_from(
 )
 
 
-def replay(neighbor: dict[str, Filter], change: Change, link: Propagation) -> None:
+def replay(neighbor: dict[str, Interest], change: Change, link: Propagation) -> None:
     """What the neighbor knows after a change, checking the promise between any two messages."""
     for key in change.propagate:
         assert key not in neighbor
@@ -66,7 +67,7 @@ def test_propagation_keeps_every_candidate_covered_at_all_times(
     link = make()
     early: list[Filter] = data.draw(st.lists(FILTERS, max_size=4))
     alive: dict[str, Filter] = {f"early{i}": wanted for i, wanted in enumerate(early)}
-    neighbor: dict[str, Filter] = {}
+    neighbor: dict[str, Interest] = {}
     replay(neighbor, link.start(alive.items()), link)
     for step in range(data.draw(st.integers(0, 12))):
         goes = data.draw(st.booleans())

@@ -27,7 +27,10 @@ def test_boxes_are_as_dense_as_asked_for(law: BoxLaw, density: float) -> None:
     source = boxes(law, density)
     intervals = np.array(
         [
-            [(c.numbers[0].low, c.numbers[0].high) for _, c in s.filter.conjunctions[0].constraints]
+            [
+                (c.numbers[0].low, c.numbers[0].high)
+                for _, c in s.record_filter.conjunctions[0].constraints
+            ]
             for s in source.subscriptions(SIZE, 1)
         ]
     )
@@ -42,10 +45,10 @@ def test_boxes_are_as_dense_as_asked_for(law: BoxLaw, density: float) -> None:
 
 def test_boxes_have_as_many_attributes_as_asked_for() -> None:
     source = boxes("uniform", 0.01, attributes=3)
-    assert [s.filter.attributes for s in source.subscriptions(1, 1)] == [("x0", "x1", "x2")]
+    assert [s.record_filter.attributes for s in source.subscriptions(1, 1)] == [("x0", "x1", "x2")]
     lengths = {
         round(float(c.numbers[0].high - c.numbers[0].low), 9)
         for s in source.subscriptions(20, 1)
-        for _, c in s.filter.conjunctions[0].constraints
+        for _, c in s.record_filter.conjunctions[0].constraints
     }
     assert lengths == {round(0.01 ** (1 / 3), 9)}

@@ -15,12 +15,12 @@ NAMES = sorted(WORKLOADS)
 @pytest.mark.parametrize("name", NAMES)
 def test_workload_filters_are_normal_forms(name: str) -> None:
     for subscription in workload(name).subscriptions(60, 4):
-        assert parse_filter(str(subscription.filter)) == subscription.filter
+        assert parse_filter(str(subscription.record_filter)) == subscription.record_filter
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_workload_publications_meet_its_filters(name: str) -> None:
-    filters = [s.filter for s in workload(name).subscriptions(4 * BLOCK, 5)]
+    filters = [s.record_filter for s in workload(name).subscriptions(4 * BLOCK, 5)]
     records = [p.record for p in workload(name).publications(60, 5)]
     read = {attribute for wanted in filters for attribute in wanted.attributes}
     assert sum(bool(read & set(record)) for record in records) > 50

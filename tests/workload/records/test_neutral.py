@@ -15,7 +15,7 @@ from sapwood.workload.records import workload
 def test_workload_has_the_shape_of_its_table(name: str, predicates: int, width: int) -> None:
     source = workload(name)
     for subscription in source.subscriptions(50, 5):
-        [conjunction] = subscription.filter.conjunctions
+        [conjunction] = subscription.record_filter.conjunctions
         assert len(conjunction.constraints) == predicates
     assert all(len(p.record) == width for p in source.publications(50, 5))
 
@@ -27,7 +27,7 @@ def test_workload_matches_about_as_often_as_published_for_it(
     name: str, low: float, high: float
 ) -> None:
     source = workload(name)
-    filters = [s.filter for s in source.subscriptions(2000, 6)]
+    filters = [s.record_filter for s in source.subscriptions(2000, 6)]
     records = [p.record for p in source.publications(40, 6)]
     matches = sum(f.accepts(r) for f in filters for r in records)
     assert low <= matches / len(records) * 5 <= high  # published for 10,000 subscriptions
@@ -37,7 +37,7 @@ def test_mix_prefers_the_first_attributes_and_values() -> None:
     attributes: Counter[str] = Counter()
     values: Counter[object] = Counter()
     for subscription in workload("mix").subscriptions(2000, 7):
-        for name, constraint in subscription.filter.conjunctions[0].constraints:
+        for name, constraint in subscription.record_filter.conjunctions[0].constraints:
             attributes[name] += 1
             if name.startswith("c"):
                 values[constraint.only] += 1
@@ -49,7 +49,7 @@ def test_mix_prefers_the_first_attributes_and_values() -> None:
 
 
 def test_bool_has_disjunctions_and_negations_in_their_shares() -> None:
-    filters = [s.filter for s in workload("bool").subscriptions(2000, 8)]
+    filters = [s.record_filter for s in workload("bool").subscriptions(2000, 8)]
     either = sum(len(f.conjunctions) > 1 for f in filters)
     negated = sum(
         any(len(c.strings.ranges) > 1 for _, c in conjunction.constraints)

@@ -9,7 +9,7 @@ from sapwood.workload.records.realistic import MEASURED
 
 
 def test_realistic_mixes_prefixes_equalities_lists_flags_and_ranges() -> None:
-    texts = [str(s.filter) for s in workload("realistic").subscriptions(1000, 1)]
+    texts = [str(s.record_filter) for s in workload("realistic").subscriptions(1000, 1)]
     shares = {
         word: sum(word in text for text in texts)
         for word in ("like", "place = ", "kind = ", " in (", "maker = ", "battery", ">", "between")
@@ -28,7 +28,7 @@ def test_realistic_publications_are_devices_with_some_measurements() -> None:
 
 
 def test_realistic_matches_some_but_not_most() -> None:
-    filters = [s.filter for s in workload("realistic").subscriptions(1000, 2)]
+    filters = [s.record_filter for s in workload("realistic").subscriptions(1000, 2)]
     records = [p.record for p in workload("realistic").publications(40, 2)]
     share = sum(f.accepts(r) for f in filters for r in records) / 40_000
     assert 0.001 < share < 0.05

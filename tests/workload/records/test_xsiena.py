@@ -25,7 +25,7 @@ def test_xsiena_draws_counts_names_and_values_from_their_ranges() -> None:
     assert {filters for filters, _ in drawn} == {5, 6, 7, 8, 9}
     assert {events for _, events in drawn} == {3}
     source = parameters.workload()
-    sizes = Counter(len(s.filter.attributes) for s in source.subscriptions(300, 1))
+    sizes = Counter(len(s.record_filter.attributes) for s in source.subscriptions(300, 1))
     assert set(sizes) == {2, 3, 4}
     records = [p.record for p in source.publications(300, 1)]
     assert {len(record) for record in records} == {1, 2, 3, 4, 5, 6}
@@ -41,8 +41,8 @@ def test_xsiena_uses_the_operators_it_is_given(operator: str) -> None:
         predicates=Spread(1, 1), operators=(operator,), filter_values=Spread(7, 7)
     ).workload()
     (subscription,) = source.subscriptions(1, 1)
-    (attribute,) = subscription.filter.attributes
-    assert str(subscription.filter) == f"{attribute} {operator} 7"
+    (attribute,) = subscription.record_filter.attributes
+    assert str(subscription.record_filter) == f"{attribute} {operator} 7"
 
 
 def test_xsiena_draws_operators_uniformly_or_under_a_law() -> None:
@@ -50,7 +50,7 @@ def test_xsiena_draws_operators_uniformly_or_under_a_law() -> None:
         found = [
             constraint.only is not None
             for s in parameters.workload().subscriptions(1000, 1)
-            for _, constraint in s.filter.conjunctions[0].constraints
+            for _, constraint in s.record_filter.conjunctions[0].constraints
         ]
         return sum(found) / len(found)
 

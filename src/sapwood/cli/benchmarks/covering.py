@@ -21,6 +21,7 @@ from sapwood.covering.manager import CoveringManager
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.numbers import Interval
 
 SEED: Final = 2007
@@ -117,7 +118,7 @@ def _measured(
     }
 
 
-def _verdict(manager: CoveringManager, done: int, n: int, seconds_budget: float) -> str:
+def _verdict(manager: CoveringManager[Interest], done: int, n: int, seconds_budget: float) -> str:
     if not _holds(manager):
         return "VOID: a live subscription is not covered"
     if done < n:
@@ -125,14 +126,14 @@ def _verdict(manager: CoveringManager, done: int, n: int, seconds_budget: float)
     return "holds"
 
 
-def _holds(manager: CoveringManager) -> bool:
+def _holds(manager: CoveringManager[Interest]) -> bool:
     """Whether every checked subscription is inside a box that was propagated."""
-    live = list(manager.filters)
+    live = [wanted for wanted in manager.filters if isinstance(wanted, Filter)]
     random = Random(SEED)  # noqa: S311 - a workload, not a secret
     checked = _corners(random.sample(live, min(CHECKED, len(live))))
     if not manager.propagated:
         return not live
-    propagated = _corners(list(manager.propagated))
+    propagated = _corners([told for told in manager.propagated if isinstance(told, Filter)])
     return all(bool((propagated <= corner).all(axis=1).any()) for corner in checked)
 
 

@@ -164,7 +164,7 @@ async def _through(
         receiving = tasks.create_task(receive())
         await publisher.publish_many(some)
         # Deliveries keep the order of their publisher, so nothing comes after this one.
-        await publisher.publish(next(publications(1)).attributes, LAST_ID)
+        await publisher.publish(next(publications(1)), LAST_ID)
     return receiving.result()
 
 

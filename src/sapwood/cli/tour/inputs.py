@@ -36,7 +36,7 @@ def write_inputs(folder: Path, limit: int | None, advance: Advance) -> TourInput
     count = 0
     with replacing(str(publications_file)) as out:
         for publication in flights(limit):
-            home = str(publication.attributes["origin"])
+            home = str(publication.record["origin"])
             out.write(encode_publication(publication, home) + b"\n")
             count += 1
             advance(1)

@@ -8,10 +8,11 @@ same records the older one stands above the younger.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from sapwood.covering.graphs.edges import CoverEdges
 from sapwood.covering.protocol import CoveringIndex
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 class DenseGraph:
@@ -28,7 +29,7 @@ class DenseGraph:
         """The number of nodes."""
         return len(self._edges)
 
-    def add(self, key: int, filter: Filter, index: CoveringIndex) -> bool:  # noqa: A002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
         """Insert a node below all covers and above all that it covers."""
         covers = index.cov(filter, max(1, len(index)))
         self._edges.add(key, filter, covers)
@@ -37,7 +38,7 @@ class DenseGraph:
                 self._edges.link(key, child)
         return bool(covers)
 
-    def remove(self, key: int, index: CoveringIndex) -> tuple[int, ...]:  # noqa: ARG002
+    def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:  # noqa: ARG002
         """Drop a node; returns the children that it alone covered."""
         return tuple(c for c in self._edges.remove(key) if not self._edges.parents(c))
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from sapwood.errors import InvariantError
 from sapwood.matching.posets.order import has_one_form, reaches
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 _Neighbors: TypeAlias = dict[int, dict[int, None]]
 _NOBODY: Final[Mapping[int, None]] = MappingProxyType({})
@@ -24,7 +24,7 @@ class CoverEdges:
     __slots__ = ("_children", "_parents", "filters")
 
     def __init__(self) -> None:
-        self.filters: dict[int, Filter] = {}
+        self.filters: dict[int, Interest] = {}
         self._parents: _Neighbors = {}
         self._children: _Neighbors = {}
 
@@ -40,7 +40,7 @@ class CoverEdges:
         """The nodes with an edge from this one, in order of linking."""
         return self._children.get(key, _NOBODY).keys()
 
-    def add(self, key: int, filter: Filter, parents: Iterable[int]) -> None:  # noqa: A002
+    def add(self, key: int, filter: Interest, parents: Iterable[int]) -> None:  # noqa: A002
         """A new node below some others."""
         assert key not in self.filters, f"key {key} is taken"
         self.filters[key] = filter

@@ -20,11 +20,12 @@ parent: at most as many as there were insertions (lemma 1, theorem 1).
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from sapwood.covering.graphs.edges import CoverEdges
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InputError, InvariantError
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 class FlatGraph:
@@ -45,13 +46,13 @@ class FlatGraph:
         """The number of nodes."""
         return len(self._edges)
 
-    def add(self, key: int, filter: Filter, index: CoveringIndex) -> bool:  # noqa: A002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
         """Insert a node below up to k covers (algorithm 4.1)."""
         covers = index.cov(filter, self.k)
         self._edges.add(key, filter, covers)
         return bool(covers)
 
-    def remove(self, key: int, index: CoveringIndex) -> tuple[int, ...]:
+    def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
         """Drop a node; returns the children for which no cover is left (algorithm 4.2)."""
         children = self._edges.remove(key)
         if not children:
@@ -74,7 +75,7 @@ class FlatGraph:
             if len(self._edges.parents(key)) > self.k:
                 raise InvariantError(f"node {key} has more than {self.k} parents")
 
-    def _place(self, orphan: int, index: CoveringIndex) -> bool:
+    def _place(self, orphan: int, index: CoveringIndex[Any]) -> bool:
         """Link a node without parents below up to k covers, if there are any."""
         wanted = self._edges.filters[orphan]
         found = index.cov(wanted, self.k)

@@ -7,12 +7,13 @@ monolithic design that the two-layer framework is measured against.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.matching.posets.engine import Poset
 from sapwood.matching.posets.forest import PosetForest as Forest
 from sapwood.matching.posets.hasse import HasseDiagram
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 class _PosetGraph:
@@ -29,12 +30,12 @@ class _PosetGraph:
         """The number of nodes."""
         return len(self._poset)
 
-    def add(self, key: int, filter: Filter, index: CoveringIndex) -> bool:  # noqa: A002, ARG002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002, ARG002
         """Insert a node where the order wants it."""
         self._poset.add(key, filter)
         return bool(self._poset.parents(key))
 
-    def remove(self, key: int, index: CoveringIndex) -> tuple[int, ...]:  # noqa: ARG002
+    def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:  # noqa: ARG002
         """Drop a node; returns the children that have become roots."""
         return self._poset.remove(key)
 

@@ -31,7 +31,7 @@ class KdTreeCovering:
 
     def __init__(self) -> None:
         #: key -> its filter with its box; exactly the taken keys
-        self._regions: dict[int, Region] = {}
+        self._regions: dict[int, Region[Filter]] = {}
         #: attributes -> the boxes over exactly these; none is empty
         self._trees: dict[tuple[str, ...], DominanceTree[int]] = {}
         #: the keys whose filters are no boxes

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 class ReferenceCovering:
-    """A scan with `Filter.covers`, in the order in which filters were added."""
+    """A scan with `covers`, in the order in which filters were added."""
 
     __slots__ = ("_filters",)
 
     def __init__(self) -> None:
-        self._filters: dict[int, Filter] = {}
+        self._filters: dict[int, Interest] = {}
 
     def __len__(self) -> int:
         """The number of filters."""
         return len(self._filters)
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: Interest) -> None:  # noqa: A002 - the field's word
         """Hold a filter."""
         assert key not in self._filters, f"key {key} is taken"
         self._filters[key] = filter
@@ -28,12 +28,12 @@ class ReferenceCovering:
         """Give up a filter."""
         del self._filters[key]
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
         """The first `limit` filters that cover it."""
         found = (k for k, f in self._filters.items() if f.covers(filter) and f != filter)
         return list(islice(found, limit))
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+    def covered(self, filter: Interest) -> list[int]:  # noqa: A002
         """All filters that it covers."""
         return [k for k, f in self._filters.items() if filter.covers(f) and f != filter]
 

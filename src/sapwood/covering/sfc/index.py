@@ -101,7 +101,7 @@ class SpaceFillingIndex:
         self._curve = curve_named(curve)
         self._epsilon = Fraction(str(epsilon))
         self._cube_budget = cube_budget
-        self._regions: dict[int, Region] = {}
+        self._regions: dict[int, Region[Filter]] = {}
         #: None as long as all filters are tried one by one; else it holds exactly these keys
         self._grid: _Grid | None = None
         self._fit_from = fit_from
@@ -202,6 +202,6 @@ class SpaceFillingIndex:
         return _Grid(universe, array)
 
 
-def _covers_other(upper: Region, lower: Region) -> bool:
+def _covers_other(upper: Region[Filter], lower: Region[Filter]) -> bool:
     """Whether `upper` covers `lower` and is not equal to it."""
     return upper.covers(lower) and upper.filter != lower.filter

@@ -1,7 +1,7 @@
 """Where each conjunction is found: its access constraint and the clusters that follow from it.
 
 A conjunction is looked up through one of its constraints only, the one that the fewest records are
-expected to satisfy. All conjunctions that one lookup finds form a *cluster*; there are three kinds:
+expected to satisfy. All conjunctions that one lookup finds form a *cluster*; there are four kinds:
 
 * `points`: one cluster for each single value. A constraint of finitely many values lies in the
   cluster of each, unless they are very many. The lookup is exact.
@@ -10,6 +10,7 @@ expected to satisfy. All conjunctions that one lookup finds form a *cluster*; th
   with two sides are sorted by the lower one, and those of about the same width are one cluster:
   what a value may satisfy begins no more than the greatest width below it. About every second of
   these is satisfied (all, if all are equally wide), so the constraint is evaluated again.
+* `grids`: pairs of constraints, see there.
 * `scan`: conjunctions without any constraint that needs a present value. They are candidates for
   every record.
 
@@ -45,7 +46,7 @@ _UNSEEN_POINTS: Final = 10.0
 _ASSUMED_RECORDS: Final = 16.0
 """Sampled records that weigh as much as what the filters alone make likely."""
 
-_BAND_LOSS: Final = 1.5
+BAND_LOSS: Final = 1.5
 """Candidates in a cluster of two-sided ranges for each one that satisfies the access constraint."""
 
 _POINTS_MAX: Final = 1024
@@ -64,6 +65,7 @@ class Kind(IntEnum):
     FROM = 2
     UP_TO = 3
     BAND = 4
+    GRID = 5
 
 
 class Shape(NamedTuple):
@@ -85,6 +87,7 @@ class Choice(NamedTuple):
 
     kind: Ints  # [n]
     constraint: Ints  # [n]; -1 for SCAN
+    second: Ints  # [n] the other constraint; -1 but for GRID
     is_exact: Flags  # [n] the lookup implies the constraint
 
 
@@ -102,12 +105,21 @@ class Tables(NamedTuple):
     """The directory of clusters, which are numbered without gaps; the last one is the scan.
 
     `points[i]` is the first cluster of attribute `i`'s values or -1; a value in cell `c` has the
-    cluster `points[i] + c // 2`.
+    cluster `points[i] + c // 2`. Bucket `b` of the grids is cluster `first_bucket + b`.
     """
 
     points: Ints  # [a]
     ordered: OrderedTable
+    first_bucket: int
     clusters: int
+
+
+class Buckets(NamedTuple):
+    """What is in the buckets of grids: one for each pair of bucket and conjunction."""
+
+    conjunction: Ints
+    bucket: Ints
+    buckets: int  # how many there are
 
 
 class Entries(NamedTuple):
@@ -162,11 +174,12 @@ def choose(rows: Rows, shapes: Shape) -> Choice:
     choice = Choice(
         np.full(conjunctions, int(Kind.SCAN)),
         np.full(conjunctions, -1),
+        np.full(conjunctions, -1),
         np.zeros(conjunctions, np.bool_),
     )
     if not len(shapes.owner):
         return choice
-    cost = np.where(shapes.kind == Kind.BAND, _BAND_LOSS, 1.0) * shapes.chance
+    cost = np.where(shapes.kind == Kind.BAND, BAND_LOSS, 1.0) * shapes.chance
     cost[shapes.kind == Kind.SCAN] = np.inf
     constrained = np.flatnonzero(np.diff(rows.constraint_start))
     least = np.full(conjunctions, np.inf)
@@ -191,28 +204,35 @@ def evaluation_order(shapes: Shape, choice: Choice) -> Ints:
     and need not be evaluated.
     """
     chance = np.minimum(shapes.chance, 1.0)
-    chosen = choice.constraint[choice.constraint >= 0]
-    implied = choice.is_exact[shapes.owner[chosen]]
-    chance[chosen] = np.where(implied, 2.0, 1.0 / _BAND_LOSS)
+    for column in (choice.constraint, choice.second):
+        chosen = column[column >= 0]
+        implied = choice.is_exact[shapes.owner[chosen]]
+        chance[chosen] = np.where(implied, 2.0, 1.0 / BAND_LOSS)
     return np.argsort(shapes.owner * 4.0 + chance, kind="stable")
 
 
-def clusters(rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice) -> tuple[Tables, Entries]:
+def clusters(
+    rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice, buckets: Buckets
+) -> tuple[Tables, Entries]:
     """Number the clusters, and put every conjunction into its own."""
     ordered_tables, ordered = _ordered(ranked.lines, shapes, choice)
     taken = len(ordered_tables.is_up_to)
     points_base, points, taken = _points(rows, ranked, shapes, choice, taken)
+    grid = Entries(
+        taken + buckets.bucket, buckets.conjunction, np.zeros(len(buckets.bucket), np.int64)
+    )
+    first_bucket, taken = taken, taken + buckets.buckets
     scanned = np.flatnonzero(choice.kind == Kind.SCAN)
     scan = Entries(np.full(len(scanned), taken), scanned, np.zeros(len(scanned), np.int64))
-    columns = zip(ordered, points, scan, strict=True)
+    columns = zip(ordered, points, grid, scan, strict=True)
     return (
-        Tables(points_base, ordered_tables, taken + 1),
+        Tables(points_base, ordered_tables, first_bucket, taken + 1),
         Entries(*(np.concatenate(column) for column in columns)),
     )
 
 
 def _ordered(lines: Lines, shapes: Shape, choice: Choice) -> tuple[OrderedTable, Entries]:
-    conjunctions = np.flatnonzero(choice.kind >= Kind.FROM)
+    conjunctions = np.flatnonzero((choice.kind >= Kind.FROM) & (choice.kind <= Kind.BAND))
     constraints = choice.constraint[conjunctions]
     kind = choice.kind[conjunctions]
     is_up_to = kind == Kind.UP_TO

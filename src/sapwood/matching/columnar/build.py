@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar import access, rowing
+from sapwood.matching.columnar import access, grids, rowing
 from sapwood.matching.columnar.access import Choice, Entries, Shape, Tables
 from sapwood.matching.columnar.columns import (
     BLOCK_END,
@@ -22,6 +22,7 @@ from sapwood.matching.columnar.columns import (
     U64,
     image_of,
 )
+from sapwood.matching.columnar.grids import Grids
 from sapwood.matching.columnar.ranking import Lines, rank
 from sapwood.matching.columnar.rowing import Plans
 from sapwood.matching.columnar.rows import Checks, Ints, Rows, selection
@@ -41,13 +42,13 @@ class RowKernels(Protocol):
 class FillTask(NamedTuple):
     """What filling bit rows needs to know; runs have their first and last cell."""
 
-    plan_cluster: Ints  # [p]
+    region_first: Ints  # [p] entry
+    region_last: Ints  # [p]
     plan_start: Ints  # [p + 1]
     plan_attribute: Ints
-    plan_row: Ints
-    slices: int
+    plan_row: Ints  # [p]
+    slices: int  # rows of each attribute
     bucket_scale: Ints  # [a]
-    cluster_start: Ints
     entry_conjunction: Ints
     constraint_start: Ints
     constraint_attribute: Ints
@@ -71,19 +72,21 @@ def build(
     seen = sampled(sample, ranked.lines) if sample else None
     shapes = access.shape(rows, ranked, attributes, seen)
     choice = access.choose(rows, shapes)
-    tables, entries = access.clusters(rows, ranked, shapes, choice)
+    pairs = grids.paired(shapes, choice, ranked.lines)
+    choice = grids.with_pairs(choice, pairs)
+    tables, entries = access.clusters(rows, ranked, shapes, choice, pairs.buckets)
     layout = _lay_out(rows, shapes, choice, tables, entries)
-    sizes = np.diff(layout.cluster_start)
-    plans = rowing.plans(rows, shapes, choice, entries, sizes, ranked.lines)
+    regions = rowing.regions(tables, pairs.grids, layout.cluster_start)
+    plans = rowing.plans(rows, shapes, choice, layout.entries, regions, ranked.lines)
     runs, run_start = selection(rows.run_start, layout.constraints)
     task = FillTask(
-        plans.cluster,
+        plans.first,
+        plans.last,
         plans.start,
         plans.attribute,
         plans.row,
-        plans.slices,
+        plans.rows,
         plans.scale,
-        layout.cluster_start,
         layout.number[layout.entries.conjunction],
         layout.constraint_start,
         shapes.attribute[layout.constraints],
@@ -97,6 +100,7 @@ def build(
         {
             **_line_columns(ranked.lines),
             **_directory_columns(tables, layout, plans),
+            **_grid_columns(pairs.grids, tables.first_bucket),
             **_block_columns(task, rows.slot[layout.order], choice.is_exact[layout.order]),
             "rows": bit_rows,
         }
@@ -189,12 +193,27 @@ def _directory_columns(tables: Tables, layout: _Layout, plans: Plans) -> dict[st
         "ordered_zone_high": tables.ordered.zone_high,
         "ordered_reach": tables.ordered.reach,
         "cluster_start": layout.cluster_start,
-        "planned": plans.cluster,
+        "region_first": plans.first,
+        "region_last": plans.last,
         "plan_start": plans.start,
         "plan_attribute": plans.attribute,
         "plan_row": plans.row,
+        "slices": np.array([plans.rows]),
         "entry_key": layout.entries.key[: layout.ordered],
         "entry_conjunction": entry_conjunction[:0] if is_plain else entry_conjunction,
+    }
+
+
+def _grid_columns(found: Grids, first_bucket: int) -> dict[str, Array]:
+    return {
+        "grid_start": found.start,
+        "grid_second": found.second,
+        "grid_first_scale": found.first_scale,
+        "grid_second_scale": found.second_scale,
+        "grid_first_reach": found.first_reach,
+        "grid_second_reach": found.second_reach,
+        "grid_columns": found.columns,
+        "grid_cluster": found.bucket + first_bucket,
     }
 
 
@@ -219,9 +238,12 @@ def _block_columns(
     blocks[block + 2 * place + 1] = _u32(np.where(has_several, SEVERAL, spans[first]))
     packed_at = block + 2 * np.repeat(count, count) + place * bits // 32
     np.bitwise_or.at(blocks, packed_at, (attribute << place * bits % 32).astype(np.uint32))
+    strides = np.unique(np.diff(start))
+    stride = strides[:1] if len(strides) == 1 else np.zeros(1, np.int64)
     return {
         "attribute_bits": np.array([bits]),
-        "block_start": start,
+        "block_stride": stride,
+        "block_start": start[:0] if stride[0] else start,
         "blocks": blocks,
         "several_start": several_start,
         "several": np.stack([task.run_low[members], spans[members]], axis=1).reshape(-1),

@@ -38,6 +38,12 @@ IMPLIED_BIT: Final = 31
 BLOCK_END: Final = 2
 """Words after the last block, so that a kernel may read on where a block has no constraint."""
 
+BLOCK_WORDS: Final = 8
+"""Words of the bit rows that lie together: a cache line."""
+
+ATTRIBUTES_MAX: Final = 20
+"""Attributes with bit rows in one region: 20 or 40 bytes for each entry."""
+
 DEAD: Final = 1
 """Mark: the conjunction was removed."""
 
@@ -49,14 +55,20 @@ SHARED: Final = 4
 
 _WORD_BYTES: Final = 8
 
+_LINE_WORDS: Final = 8
+"""Words of a cache line. Columns begin at lines, so that bit rows are whole lines."""
+
 (
     NUMBER_START, NUMBERS, REMAINDERS, SINGLE_START, SINGLES,
     TEXT_START, TEXT_PREFIXES, TEXT_REFS, TEXT_OFFSETS, TEXT_BYTES, BUCKET_SCALE,
     POINTS, ORDERED_START, ORDERED_IS_UP_TO, ORDERED_ZONE_LOW, ORDERED_ZONE_HIGH, ORDERED_REACH,
-    CLUSTER_START, PLANNED, PLAN_START, PLAN_ATTRIBUTE, PLAN_ROW, BIT_ROWS,
-    ENTRY_KEY, ENTRY_CONJUNCTION, ATTRIBUTE_BITS, BLOCK_START, BLOCKS,
+    GRID_START, GRID_SECOND, GRID_FIRST_SCALE, GRID_SECOND_SCALE,
+    GRID_FIRST_REACH, GRID_SECOND_REACH, GRID_COLUMNS, GRID_CLUSTER,
+    CLUSTER_START,
+    REGION_FIRST, REGION_LAST, PLAN_START, PLAN_ATTRIBUTE, PLAN_ROW, SLICES, BIT_ROWS,
+    ENTRY_KEY, ENTRY_CONJUNCTION, ATTRIBUTE_BITS, BLOCK_STRIDE, BLOCK_START, BLOCKS,
     SEVERAL_START, SEVERAL_CELLS,
-) = range(30)  # fmt: skip
+) = range(41)  # fmt: skip
 """The places of the columns in the table of contents, for kernels."""
 
 
@@ -97,19 +109,31 @@ class Columns(NamedTuple):
     ordered_zone_low: U32
     ordered_zone_high: U32
     ordered_reach: U32
+    # Grids of pairs of attributes (`grids.Grids`).
+    grid_start: U32  # [a + 1]
+    grid_second: U32  # [g]
+    grid_first_scale: I64  # [g]
+    grid_second_scale: I64  # [g]
+    grid_first_reach: U32  # [g]
+    grid_second_reach: U32  # [g]
+    grid_columns: U32  # [g]
+    grid_cluster: U32  # [g] the cluster of the first bucket
     cluster_start: U32  # [clusters + 1] entries of each cluster
-    # Bit rows of the larger clusters (`rowing`).
-    planned: U32  # [p] clusters, ascending
+    # Bit rows of the larger clusters and grids (`rowing`).
+    region_first: U32  # [p] entry, ascending
+    region_last: U32  # [p]
     plan_start: U32  # [p + 1]
     plan_attribute: U32
-    plan_row: I64  # first word of the attribute's first row
+    plan_row: I64  # [p] the region's first word
+    slices: U8  # [1] rows of an attribute
     rows: U64
     # Entries: the conjunctions of each cluster.
     entry_key: U32  # [entries in ordered clusters], which come first
     entry_conjunction: U32  # [e], or [0] if entry i is conjunction i
     # Conjunctions, each a block of 32-bit words (see above).
     attribute_bits: U8  # [1]
-    block_start: U32  # [n + 1]
+    block_stride: U32  # [1] words of a block if all have as many, otherwise 0
+    block_start: U32  # [n + 1], or [0] if all blocks have as many words
     blocks: U32
     several_start: U32
     several: U32  # [2 r] first cell and span of each run
@@ -134,15 +158,26 @@ _TYPES: Final[Mapping[str, type[np.generic]]] = MappingProxyType(
         "ordered_zone_low": np.uint32,
         "ordered_zone_high": np.uint32,
         "ordered_reach": np.uint32,
+        "grid_start": np.uint32,
+        "grid_second": np.uint32,
+        "grid_first_scale": np.int64,
+        "grid_second_scale": np.int64,
+        "grid_first_reach": np.uint32,
+        "grid_second_reach": np.uint32,
+        "grid_columns": np.uint32,
+        "grid_cluster": np.uint32,
         "cluster_start": np.uint32,
-        "planned": np.uint32,
+        "region_first": np.uint32,
+        "region_last": np.uint32,
         "plan_start": np.uint32,
         "plan_attribute": np.uint32,
         "plan_row": np.int64,
+        "slices": np.uint8,
         "rows": np.uint64,
         "entry_key": np.uint32,
         "entry_conjunction": np.uint32,
         "attribute_bits": np.uint8,
+        "block_stride": np.uint32,
         "block_start": np.uint32,
         "blocks": np.uint32,
         "several_start": np.uint32,
@@ -151,19 +186,25 @@ _TYPES: Final[Mapping[str, type[np.generic]]] = MappingProxyType(
 )
 
 
+_FIRST: Final = 2 * len(_TYPES) + -2 * len(_TYPES) % _LINE_WORDS
+"""The word that the first column begins at."""
+
+
 def image_of(columns: Mapping[str, Array]) -> U64:
     """The columns of these names as one image; whole numbers must fit the types of `Columns`."""
-    starts: list[int] = []
-    parts: list[bytes] = []
-    at = 2 * len(_TYPES)
-    for name, kind in _TYPES.items():
-        column = _narrowed(columns[name], kind)
-        padding = -column.nbytes % _WORD_BYTES
-        parts += (column.tobytes(), bytes(padding))
-        starts += (at, len(column))
-        at += (column.nbytes + padding) // _WORD_BYTES
-    contents = np.array(starts, np.uint64).tobytes()
-    return cast("U64", frozen(np.frombuffer(b"".join((contents, *parts)), np.uint64)))
+    arrays = [_narrowed(columns[name], kind) for name, kind in _TYPES.items()]
+    contents = np.zeros((_FIRST // 2, 2), np.uint64)
+    at = _FIRST
+    for number, array in enumerate(arrays):
+        contents[number] = at, len(array)
+        at = _end(at, array.nbytes)
+    spare = np.zeros(at + _LINE_WORDS, np.uint64)
+    skipped = -spare.ctypes.data // _WORD_BYTES % _LINE_WORDS
+    image = spare[skipped : skipped + at]
+    image[:_FIRST] = contents.reshape(-1)
+    for (start, _), array in zip(contents.tolist(), arrays, strict=False):
+        image[start:].view(np.uint8)[: array.nbytes] = array.view(np.uint8)
+    return cast("U64", frozen(image))
 
 
 def columns_of(image: U64) -> Columns:
@@ -178,15 +219,21 @@ def columns_of(image: U64) -> Columns:
 
 def is_whole(image: Array) -> bool:
     """Whether an array is an image as far as its table of contents tells: nothing is missing."""
-    if image.dtype != np.uint64 or image.ndim != 1 or len(image) < 2 * len(_TYPES):
+    if image.dtype != np.uint64 or image.ndim != 1 or len(image) < _FIRST:
         return False
-    at = 2 * len(_TYPES)
-    contents = image[:at].reshape(-1, 2).tolist()
+    at = _FIRST
+    contents = image[: 2 * len(_TYPES)].reshape(-1, 2).tolist()
     for (start, length), kind in zip(contents, _TYPES.values(), strict=True):
         if start != at:
             return False
-        at += -(-length * np.dtype(kind).itemsize // _WORD_BYTES)
+        at = _end(at, length * np.dtype(kind).itemsize)
     return at == len(image)
+
+
+def _end(at: int, size: int) -> int:
+    """The word after a column of so many bytes that begins at word `at`."""
+    words = -(-size // _WORD_BYTES)
+    return at + words + -words % _LINE_WORDS
 
 
 def entry_conjunctions(columns: Columns) -> npt.NDArray[np.uint32]:
@@ -203,3 +250,28 @@ def _narrowed(column: Array, kind: type[np.generic]) -> Array:
         lowest, highest = int(column.min()), int(column.max())
         assert bounds.min <= lowest <= highest <= bounds.max, "a segment is too large for its type"
     return narrow
+
+
+def block_starts(columns: Columns) -> npt.NDArray[np.int64]:
+    """Where every block begins and the last one ends, also where the column is left out."""
+    stride = int(columns.block_stride[0])
+    if stride:
+        return np.arange(0, len(columns.blocks) - BLOCK_END + 1, stride)
+    return columns.block_start.astype(np.int64)
+
+
+def block_start_of(
+    columns: Columns, conjunctions: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.int64]:
+    """Where the blocks of some conjunctions begin."""
+    stride = int(columns.block_stride[0])
+    if stride:
+        return conjunctions.astype(np.int64) * np.int64(stride)
+    starts: npt.NDArray[np.int64] = columns.block_start[conjunctions].astype(np.int64)
+    return starts
+
+
+def block_count(columns: Columns) -> int:
+    """How many blocks there are."""
+    stride = int(columns.block_stride[0])
+    return (len(columns.blocks) - BLOCK_END) // stride if stride else len(columns.block_start) - 1

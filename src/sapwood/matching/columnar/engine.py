@@ -13,6 +13,10 @@ may be in `n / joined_max` segments, and a match searches each of them.
 matched. It takes some microseconds for each conjunction, most of it outside the interpreter lock,
 and may run in a thread of its own beside everything else.
 
+A segment remembers how much was looked up for each record of the sample that it was built with.
+When that has grown much since, because other records come now, access constraints are chosen anew:
+by `fold`, and by a match where the segment is small enough and has been matched often enough since.
+
 A removal marks conjunctions; a segment with more marked than unmarked ones is built again, which
 is paid for by the removals. Segments too large for that wait for `fold`.
 """
@@ -20,7 +24,7 @@ is paid for by the removals. Segments too large for that wait for `fold`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -52,6 +56,7 @@ from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
@@ -64,6 +69,19 @@ _SAMPLED_MAX: Final = 256
 
 _SAMPLED_EVERY: Final = 32
 """One match in so many keeps its record."""
+
+_LAYOUT: Final = 3
+"""Which arrays a saved engine has; another number for every change."""
+
+_SAMPLED_MIN: Final = 64
+"""Records in the sample that say something about all."""
+
+_DRIFT: Final = 2.0
+_DRIFT_ENTRIES: Final = 64.0
+"""A segment has drifted when records lead to `_DRIFT` times as many entries, and so many more."""
+
+_DRIFT_RECORDS: Final = 16_384
+"""Matched records until drift is asked about again: twice what the sample reaches back."""
 
 KernelsName: TypeAlias = Literal["compiled", "plain"]
 
@@ -82,6 +100,9 @@ class Kernels(RowKernels, Protocol):
         self, image: U64, marks: U8, words: bytes, texts: bytes, cells: U32, limit: int
     ) -> npt.NDArray[np.int32]:
         """See `sapwood.matching.kernels.plain.match_batch`."""
+
+    def looked_up(self, image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+        """See `sapwood.matching.kernels.plain.looked_up`."""
 
 
 class ColumnarEngine:
@@ -106,6 +127,8 @@ class ColumnarEngine:
         self._tried = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
+        #: `_matched` when it was last asked whether segments have drifted
+        self._drift_asked = 0
         self._sample: deque[Record] = deque(maxlen=_SAMPLED_MAX)
         #: arrays for the cells of a record, all 0; one for each match that is under way
         self._scratch: list[U32] = []
@@ -170,6 +193,32 @@ class ColumnarEngine:
             segment = next(part.segment for part in self._state.parts if part.serial == home)
             return restoring.filter_of(segment, slot, list(self._attributes), self._probes)
 
+    def holds(self, slot: int) -> bool:
+        """Whether a slot is taken."""
+        homes = self._state.homes
+        return slot < len(homes) and bool(homes[slot] != FREE)
+
+    def taken(self) -> Iterable[int]:
+        """The taken slots, ascending."""
+        slots: list[int] = np.flatnonzero(self._state.homes != FREE).tolist()
+        return slots
+
+    def memory(self) -> Mapping[str, int]:
+        """Bytes of each column of all segments together, and of what is not in segments."""
+        parts, written, tail, homes = self._state
+        found: dict[str, int] = {}
+        for part in parts:
+            for name, size in part.segment.parts_of_memory():
+                found[name] = found.get(name, 0) + size
+        others = {
+            "homes": homes.nbytes,
+            "written": held_bytes(written) - held_bytes(self._attributes, self._probes),
+            "tail": held_bytes(tail),
+            "names": held_bytes(self._attributes, self._probes, self._encoder),
+            "sample": held_bytes(self._sample),
+        }
+        return found | others
+
     def match(self, record: Record) -> list[int]:
         """The slots whose filters accept `record`, ascending, each once."""
         slots, repeats = self._match_one(record, _ALL)
@@ -201,7 +250,7 @@ class ColumnarEngine:
                 return SlotBatch(np.array((0, len(slots)), np.int64), slots)
         numbers = np.arange(len(records))
         pairs = Pairs()
-        for _, segment in state.parts:
+        for _, segment, _ in state.parts:
             found = Found.of(self._search(segment, batch, _ALL), len(records))
             pairs.add(np.repeat(numbers, np.diff(found.offsets)), found.slots)
             pairs.repeats |= found.repeats
@@ -234,8 +283,9 @@ class ColumnarEngine:
         try:
             rows = joined([part.segment.rows() for part in parts])
             segment = build(rows, attributes, self._kernels(), sample) if len(rows.slot) else None
+            usual = None if segment is None else self._usual(segment)
             with self._lock:
-                self._install(segment)
+                self._install(segment, usual)
         finally:
             self._folding = ()
 
@@ -243,6 +293,7 @@ class ColumnarEngine:
         """Fold everything into one segment and write its arrays."""
         store = Folder(folder)
         self.fold()
+        store.write_json("layout", _LAYOUT)
         store.write_json("attributes", list(self._attributes))
         store.write_json("probes", list(self._probes.texts()))
         store.write_arrays({"nowhere": np.flatnonzero(self._state.homes == NOWHERE)})
@@ -257,12 +308,13 @@ class ColumnarEngine:
         """Map what `save` wrote; no filter is read."""
         assert not len(self), "an engine is loaded when it is empty"
         store = Folder(folder)
+        _check_layout(store)
         self._attributes.update(_read_attributes(store))
         self._probes.restore(_read_probes(store))
         nowhere = store.read_arrays(("nowhere",))["nowhere"].astype(np.int64)
         parts: tuple[Part, ...] = ()
         if store.folder("segment").exists:
-            parts = (Part(0, Segment.load(store.folder("segment"))),)
+            parts = (Part(0, Segment.load(store.folder("segment")), None),)
         slots = np.concatenate([nowhere, *(part.segment.slots() for part in parts)])
         homes = np.full(max(64, int(slots.max(initial=0)) + 1), FREE, np.int16)
         homes[slots] = 0
@@ -300,7 +352,7 @@ class ColumnarEngine:
         batch = self._encoder.batch(records)
         repeats = False
         doubtful: list[tuple[Segment, Found]] = []
-        for _, segment in state.parts:
+        for _, segment, _ in state.parts:
             found = self._search(segment, batch, limit)
             told = found.tolist()
             slots += told[3 : 3 + told[1]]
@@ -359,7 +411,16 @@ class ColumnarEngine:
                     self._fold_newest()
                 finally:
                     self._lock.release()
+        if self._is_drift_due() and self._lock.acquire(blocking=False):
+            try:
+                self._rebuild_drifted()
+            finally:
+                self._lock.release()
         return self._state
+
+    def _is_drift_due(self) -> bool:
+        """Whether so much was matched since it was last asked that asking, and building, is paid."""
+        return self._matched - self._drift_asked >= max(_DRIFT_RECORDS, self._taken)
 
     def _is_fold_due(self, state: State) -> bool:
         if len(state.tail) > self._policy.tail_max:
@@ -416,13 +477,45 @@ class ColumnarEngine:
         serial = free_serial(others)
         homes[rows.slot] = serial
         segment = build(rows, len(self._attributes), self._kernels(), self._sampled())
-        return (Part(serial, segment),)
+        return (Part(serial, segment, self._usual(segment)),)
 
     def _is_stale(self, part: Part) -> bool:
         """Whether a part would be better if it were built again."""
-        return part.segment.dead > 0
+        return part.segment.dead > 0 or self._has_drifted(part)
 
-    def _install(self, segment: Segment | None) -> None:
+    def _has_drifted(self, part: Part) -> bool:
+        """Whether records lead to many more entries of a part than when it was built.
+
+        So they do where nothing was known of records then.
+        """
+        if len(self._sample) < _SAMPLED_MIN:
+            return False
+        now = self._usual(part.segment)
+        assert now is not None, "there are records"
+        return part.usual is None or now > _DRIFT * part.usual + _DRIFT_ENTRIES
+
+    def _usual(self, segment: Segment) -> float | None:
+        """Entries that a record of the sample leads to on average; `None` without a sample."""
+        records = tuple(self._sample)
+        if not records:
+            return None
+        batch = self._encoder.batch(records)
+        cells = np.zeros(max(1, len(self._attributes)), np.uint32)
+        found = self._kernels().looked_up(segment.image, batch.words, batch.texts, cells)
+        return found / len(records)
+
+    def _rebuild_drifted(self) -> None:
+        """Build small parts again that have drifted."""
+        self._drift_asked = self._matched
+        parts, _, _, homes = self._state
+        for at in range(len(self._folding), len(parts)):
+            part = self._state.parts[at]
+            if part.segment.live <= self._policy.joined_max and self._has_drifted(part):
+                again = self._built(part.segment.rows(), parts, homes)
+                before, after = self._state.parts[:at], self._state.parts[at + 1 :]
+                self._state = self._state._replace(parts=(*before, *again, *after))
+
+    def _install(self, segment: Segment | None, usual: float | None) -> None:
         """Put the segment that `fold` made in the place of the parts that it was made of."""
         parts, _, _, homes = self._state
         newer = parts[len(self._folding) :]
@@ -436,13 +529,22 @@ class ColumnarEngine:
         segment.dead = int(np.count_nonzero(~is_here))
         serial = free_serial(parts)
         homes[slots[is_here]] = serial
-        self._state = self._state._replace(parts=(Part(serial, segment), *newer))
+        self._state = self._state._replace(parts=(Part(serial, segment, usual), *newer))
 
 
 def _grown(homes: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
     grown = np.full(max(slots, len(homes) + len(homes) // 2), FREE, np.int16)
     grown[: len(homes)] = homes
     return grown
+
+
+def _check_layout(folder: Folder) -> None:
+    layout = folder.read_json("layout") if folder.has_json("layout") else None
+    if layout != _LAYOUT:
+        raise FileFormatError(
+            folder.place("layout.json"),
+            f"says layout {layout!r}, this program reads {_LAYOUT}; build the index again",
+        )
 
 
 def _read_attributes(folder: Folder) -> dict[str, int]:

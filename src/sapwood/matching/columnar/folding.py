@@ -42,10 +42,15 @@ class FoldPolicy:
 
 
 class Part(NamedTuple):
-    """A segment and its number, which no other segment in the same state has."""
+    """A segment and its number, which no other segment in the same state has.
+
+    `usual` is how many entries a record led to on average when it was built, `None` where nothing
+    was known of records.
+    """
 
     serial: int
     segment: Segment
+    usual: float | None
 
 
 class State(NamedTuple):

@@ -19,25 +19,26 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from sapwood.matching.columnar.access import Choice, Entries, Floats, Shape
+from sapwood.matching.columnar.access import Choice, Entries, Floats, Shape, Tables
+from sapwood.matching.columnar.columns import ATTRIBUTES_MAX
+from sapwood.matching.columnar.grids import SCALE_BITS, Grids
 from sapwood.matching.columnar.ranking import Lines
 from sapwood.matching.columnar.rows import Ints, Rows, selection
 
 PLANNED_MIN: Final = 64
-"""Entries of a cluster that gets rows: what one word of a row holds."""
+"""Entries of a region that gets rows, and of what a lookup leads to: what one word of a row
+holds."""
 
-_ATTRIBUTES_MAX: Final = 20
-"""Attributes with rows in one cluster: 20 or 40 bytes for each entry."""
+_ROWS: Final = (16, 12, 8)
+"""Rows of an attribute: a slice of the line each, but for the one for absence."""
 
-_SLICES: Final = (15, 7)
-"""Slices of a line; absence has a row besides, so that there are 16 or 8 of an attribute."""
-
-_CONJUNCTION_BYTES: Final = 104
+_BYTES_MAX: Final = 118
 """Bytes that a conjunction may take with the finer slices; otherwise the coarser ones do."""
 
-_CONSTRAINT_BYTES: Final = 12
-_CONSTANT_BYTES: Final = 4
-"""What a constraint takes, with its share of its conjunction's fields, and at least a number."""
+_CONJUNCTION_BYTES: Final = 14
+_CONSTRAINT_BYTES: Final = 9
+_TEXT_BYTES: Final = 24
+"""What conjunctions and constraints take otherwise, and about what a text does."""
 
 _USE_MIN: Final = 1 / 64
 """Share of a cluster's entries that a row must be able to rule out."""
@@ -45,39 +46,68 @@ _USE_MIN: Final = 1 / 64
 _DENSE_PAIRS_MAX: Final = 1 << 24
 """Pairs of cluster and attribute that are counted in a table, 8 bytes each; more are sorted."""
 
-_SCALE_BITS: Final = 32
-
 
 class Plans(NamedTuple):
-    """Which attributes have rows in which clusters."""
+    """Which attributes have rows in which regions: runs of entries that share their rows.
 
-    cluster: Ints  # [p] ascending
+    A region is a cluster, or all buckets of a grid.
+    """
+
+    first: Ints  # [p] entry, ascending
+    last: Ints  # [p]
     start: Ints  # [p + 1] groups the rest by plan
     attribute: Ints  # the most selective first
-    row: Ints  # first word of the attribute's first row
+    row: Ints  # [p] the region's first word
     words: int  # of all rows
-    slices: int  # of each line
+    rows: int  # of each attribute
     scale: Ints  # [a] what turns a cell into its slice: `cell * scale >> 32`
 
 
-def plans(  # noqa: PLR0917 - all that is known of the segment by now
-    rows: Rows, shapes: Shape, choice: Choice, entries: Entries, sizes: Ints, lines: Lines
-) -> Plans:
-    """The plans of all clusters that are large enough; `sizes` are those of all clusters.
+class Regions(NamedTuple):
+    """Runs of entries that may get rows: `r` of them."""
 
-    Entries may be in any order.
-    """
+    first: Ints  # [r] entry, ascending
+    last: Ints  # [r]
+    looked_up: Floats  # [r] entries that a lookup leads to, on average
+
+
+def regions(tables: Tables, grids: Grids, cluster_start: Ints) -> Regions:
+    """All clusters but those of grids, and all grids."""
+    is_bucket = np.zeros(tables.clusters, np.bool_)
+    is_bucket[tables.first_bucket : -1] = True
+    alone = np.flatnonzero(~is_bucket)
+    size = grids.rows * grids.columns
+    begin = tables.first_bucket + grids.bucket
+    sizes = np.diff(cluster_start)
+    squares = np.append(0, np.cumsum(np.square(sizes)))
+    members = cluster_start[begin + size] - cluster_start[begin]
+    walk = 1 + (grids.second_reach * grids.second_scale >> SCALE_BITS)
+    looked_up = (squares[begin + size] - squares[begin]) / np.maximum(1, members) * walk
+    first = np.concatenate([cluster_start[alone], cluster_start[begin]])
+    order = np.argsort(first, kind="stable")
+    return Regions(
+        first[order],
+        np.concatenate([cluster_start[alone + 1], cluster_start[begin + size]])[order],
+        np.concatenate([sizes[alone].astype(np.float64), looked_up])[order],
+    )
+
+
+def plans(  # noqa: PLR0917 - all that is known of the segment by now
+    rows: Rows, shapes: Shape, choice: Choice, entries: Entries, found: Regions, lines: Lines
+) -> Plans:
+    """The plans of all regions that are large enough. Entries are in order."""
     attributes = len(lines.number_start) - 1
-    planned = np.flatnonzero(sizes >= PLANNED_MIN)
-    number = np.full(len(sizes), -1)
-    number[planned] = np.arange(len(planned))
-    in_plan = np.flatnonzero(number[entries.cluster] >= 0)
+    sizes = found.last - found.first
+    planned = np.flatnonzero((sizes >= PLANNED_MIN) & (found.looked_up >= PLANNED_MIN))
+    number = np.repeat(np.arange(len(planned)), sizes[planned])
+    in_plan, _ = selection(np.append(found.first, found.last[-1]), planned)
     conjunctions = entries.conjunction[in_plan]
     constraints, start = selection(rows.constraint_start, conjunctions)
-    plan = np.repeat(number[entries.cluster[in_plan]], np.diff(start))
+    plan = np.repeat(number, np.diff(start))
     owner = np.repeat(conjunctions, np.diff(start))
     use = 1.0 - shapes.chance[constraints]
-    use[choice.constraint[owner] == constraints] = 0.0  # the lookup has seen to it
+    # The lookup has seen to these.
+    use[(choice.constraint[owner] == constraints) | (choice.second[owner] == constraints)] = 0.0
     pair, total = _totals(plan * attributes + shapes.attribute[constraints], use, attributes)
     plan_of, attribute = np.divmod(pair, max(1, attributes))
     worthy = total >= _USE_MIN * sizes[planned[plan_of]]
@@ -85,30 +115,31 @@ def plans(  # noqa: PLR0917 - all that is known of the segment by now
     order = np.lexsort((attribute, -total, plan_of))
     plan_of, attribute = plan_of[order], attribute[order]
     rank = np.arange(len(plan_of)) - np.searchsorted(plan_of, plan_of)
-    taken = rank < _ATTRIBUTES_MAX
+    taken = rank < ATTRIBUTES_MAX
     plan_of, attribute = plan_of[taken], attribute[taken]
-    words = (sizes[planned[plan_of]] + 63) // 64
-    slices = _slices(int(words.sum()), rows)
-    words *= slices + 1
     used, first = np.unique(plan_of, return_index=True)
+    start = np.append(first, len(plan_of))
+    words = (sizes[planned[used]] + 63) // 64 * np.diff(start)
+    count = _rows(int(words.sum()), rows, lines)
+    words *= count
     return Plans(
-        planned[used],
-        np.append(first, len(plan_of)),
+        found.first[planned[used]],
+        found.last[planned[used]],
+        start,
         attribute,
         np.cumsum(words) - words,
         int(words.sum()),
-        slices,
-        (slices << _SCALE_BITS) // (lines.last_cells() + 1),
+        count,
+        (count - 1 << SCALE_BITS) // (lines.last_cells() + 1),
     )
 
 
-def _slices(words: int, rows: Rows) -> int:
-    """As fine as memory allows, if the rows of one slice take so many words."""
-    others = _CONSTRAINT_BYTES * len(rows.attribute) + _CONSTANT_BYTES * len(rows.numbers)
-    allowed = _CONJUNCTION_BYTES * len(rows.slot) - others
-    return next(
-        (count for count in _SLICES[:-1] if 8 * words * (count + 1) <= allowed), _SLICES[-1]
-    )
+def _rows(words: int, rows: Rows, lines: Lines) -> int:
+    """As many as memory allows, if one of each attribute takes so many words."""
+    constants = lines.numbers.itemsize // 2 * len(lines.numbers) + _TEXT_BYTES * len(lines.texts)
+    others = _CONJUNCTION_BYTES * len(rows.slot) + _CONSTRAINT_BYTES * len(rows.attribute)
+    allowed = _BYTES_MAX * len(rows.slot) - others - constants
+    return next((count for count in _ROWS[:-1] if 8 * words * count <= allowed), _ROWS[-1])
 
 
 def _totals(pairs: Ints, weights: Floats, attributes: int) -> tuple[Ints, Floats]:

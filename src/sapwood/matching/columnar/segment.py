@@ -25,6 +25,9 @@ from sapwood.matching.columnar.columns import (
     U32,
     U64,
     Columns,
+    block_count,
+    block_start_of,
+    block_starts,
     columns_of,
     entry_conjunctions,
     is_whole,
@@ -66,7 +69,7 @@ class Segment:
     @property
     def conjunctions(self) -> int:
         """All conjunctions, removed ones too."""
-        return len(self.columns.block_start) - 1
+        return block_count(self.columns)
 
     @property
     def live(self) -> int:
@@ -79,16 +82,17 @@ class Segment:
 
     def slots_of(self, conjunctions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """The slots of some conjunctions."""
-        heads: U32 = self.columns.blocks[self.columns.block_start[conjunctions]]
+        heads: U32 = self.columns.blocks[block_start_of(self.columns, conjunctions)]
         return (heads & SLOT_MASK).astype(np.int32)
 
     def found(self, slot: int) -> U32:
         """The conjunctions of a slot that were not removed."""
         by_slot = self.annex.by_slot
-        blocks, start = self.columns.blocks, self.columns.block_start
+        columns, stride = self.columns, int(self.columns.block_stride[0])
 
         def slot_of(conjunction: int) -> int:
-            return int(blocks[start[conjunction]]) & SLOT_MASK
+            start = conjunction * stride if stride else columns.block_start[conjunction]
+            return int(columns.blocks[start]) & SLOT_MASK
 
         first = bisect_left(by_slot, slot, key=slot_of)
         last = bisect_right(by_slot, slot, lo=first, key=slot_of)
@@ -175,7 +179,7 @@ class Segment:
             raise FileFormatError(
                 folder.place("image.npy"), "has columns that do not fit together; save it again"
             )
-        size = len(columns.block_start) - 1
+        size = block_count(columns)
         arrays = folder.read_arrays(Annex._fields)
         annex = Annex(**arrays)
         for name, kind in zip(Annex._fields, _ANNEX_TYPES, strict=True):
@@ -203,7 +207,7 @@ def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
     """Columns that group others, and how many elements the others have."""
     return (
         (columns.cluster_start, entries),
-        (columns.block_start, len(columns.blocks) - BLOCK_END),
+        (block_starts(columns), len(columns.blocks) - BLOCK_END),
         (columns.several_start, len(columns.several) // 2),
         (columns.number_start, len(columns.numbers)),
         (columns.single_start, len(columns.singles)),
@@ -211,18 +215,20 @@ def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
         (columns.text_offsets, len(columns.text_bytes)),
         (columns.ordered_start, len(columns.ordered_reach)),
         (columns.plan_start, len(columns.plan_attribute)),
+        (columns.grid_start, len(columns.grid_second)),
     )
 
 
 def _have_lengths(columns: Columns, entries: int) -> bool:
     """Whether columns that belong together are equally long."""
     attributes, ordered = len(columns.points), len(columns.ordered_reach)
-    texts, conjunctions = len(columns.text_refs), len(columns.block_start) - 1
+    texts, conjunctions = len(columns.text_refs), block_count(columns)
     return (
         len(columns.number_start)
         == len(columns.single_start)
         == len(columns.text_start)
         == len(columns.ordered_start)
+        == len(columns.grid_start)
         == len(columns.bucket_scale) + 1
         == attributes + 1
         and len(columns.ordered_is_up_to)
@@ -231,8 +237,18 @@ def _have_lengths(columns: Columns, entries: int) -> bool:
         == ordered
         and len(columns.text_prefixes) == texts
         and len(columns.remainders) in (0, len(columns.numbers))
-        and len(columns.plan_start) == len(columns.planned) + 1
-        and len(columns.plan_row) == len(columns.plan_attribute)
+        and len(columns.grid_second)
+        == len(columns.grid_first_scale)
+        == len(columns.grid_second_scale)
+        == len(columns.grid_first_reach)
+        == len(columns.grid_second_reach)
+        == len(columns.grid_columns)
+        == len(columns.grid_cluster)
+        and len(columns.plan_start)
+        == len(columns.region_first) + 1
+        == len(columns.region_last) + 1
+        == len(columns.plan_row) + 1
+        and len(columns.slices) == 1
         and len(columns.entry_key) <= entries
         and len(columns.entry_conjunction) == (0 if entries == conjunctions else entries)
         and len(columns.attribute_bits) == 1
@@ -268,7 +284,7 @@ def _lines(columns: Columns) -> Lines:
 def constraints(columns: Columns) -> tuple[Ints, Ints, U32]:
     """All constraints: where each conjunction's begin, their attributes, their cells [c, 2]."""
     bits = int(columns.attribute_bits[0])
-    start = columns.block_start.astype(np.int64)
+    start = block_starts(columns)
     count = (np.diff(start) - 1) * 32 // (64 + bits)
     constraint_start = np.zeros(len(start), np.int64)
     np.cumsum(count, out=constraint_start[1:])
@@ -284,7 +300,7 @@ def constraints(columns: Columns) -> tuple[Ints, Ints, U32]:
 
 def block(columns: Columns, conjunction: int) -> tuple[list[int], list[tuple[int, int]]]:
     """The attributes and cells of one conjunction's constraints."""
-    first, last = columns.block_start[conjunction : conjunction + 2].tolist()
+    first, last = block_start_of(columns, np.array((conjunction, conjunction + 1))).tolist()
     bits = int(columns.attribute_bits[0])
     count = (last - first - 1) * 32 // (64 + bits)
     words = columns.blocks[first + 1 : last].tolist()

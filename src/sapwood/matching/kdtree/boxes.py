@@ -14,14 +14,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import ge
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.numbers import Number
-from sapwood.model.publication import Value
+from sapwood.model.publication import Record, Value
 
 Point: TypeAlias = tuple[Number, ...]
+
+W = TypeVar("W", bound=Interest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +89,14 @@ def projected(box: Box, attributes: tuple[str, ...]) -> Point | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """A filter, and its box if it has that shape: covering between boxes is a few comparisons."""
+class Region(Generic[W]):
+    """An interest, and its box if it has one: covering between boxes is a few comparisons."""
 
-    filter: Filter
+    filter: W
     box: Box | None
 
-    def covers(self, other: Region) -> bool:
-        """What `Filter.covers` says."""
+    def covers(self, other: Region[Any]) -> bool:
+        """What `covers` of the interests says."""
         if self.box is not None and other.box is not None:
             wanted = projected(other.box, self.box.attributes)
             if wanted is None or not dominates(self.box.point, wanted):
@@ -102,8 +105,13 @@ class Region:
                 return True
         return self.filter.covers(other.filter)
 
+    def accepts(self, record: Record) -> bool:
+        """Whether a flat record is accepted; a tree pattern accepts none."""
+        return isinstance(self.filter, Filter) and self.filter.accepts(record)
 
-def region_of(filter: Filter) -> Region:  # noqa: A002 - the field's word
-    """The filter with its box."""
-    single = len(filter.conjunctions) == 1
-    return Region(filter, box_of(filter.conjunctions[0]) if single else None)
+
+def region_of(filter: W) -> Region[W]:  # noqa: A002 - the field's word
+    """The interest with its box, which a filter of a single conjunction may have."""
+    if not isinstance(filter, Filter) or len(filter.conjunctions) != 1:
+        return Region(filter, None)
+    return Region(filter, box_of(filter.conjunctions[0]))

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
-from sapwood.matching.columnar.batch import BOOLEAN, FLOAT, INTEGER, TEXT, TEXT_END
 from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import (
+    ATTRIBUTES_MAX,
+    BLOCK_WORDS,
     CHECKED,
     DEAD,
     I64,
@@ -27,16 +28,18 @@ from sapwood.matching.columnar.columns import (
     U32,
     U64,
 )
-from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
-from sapwood.matching.kernels.views import compiled, f32, f64, i16, i64, u8, u32, u64
+from sapwood.matching.kernels.values import fill_cells
+from sapwood.matching.kernels.views import compiled, fetch, i64, signed, u8, u32, u64
 
-_PREFIX_BYTES: Final = 8
-_EXACT: Final = 1 << 53
 _WORD: Final = 64
 _CHUNK: Final = 1024
 """Candidates that are gathered before they are evaluated."""
-_BLOCK: Final = 512
-"""Words of bit rows that are intersected at a time: 4 KB stay in the innermost cache."""
+_ROWS_MIN: Final = 24
+"""Entries of a stretch for which bit rows are worth reading."""
+_AHEAD: Final = 16
+"""Candidates whose blocks are asked for before they are looked at."""
+_LINE_BYTES: Final = 64
+_FEW: Final = 8
 _ROOM: Final = 64
 """Elements that an array has room for at first."""
 _SHARE: Final = 32.0
@@ -45,157 +48,12 @@ _CELL_BITS: Final = 64.0
 tells from a block's length how many constraints it has. Division of integers is slow; `_BIT` makes
 up for rounding where the quotient of floats is whole."""
 _BIT: Final = 1e-6
-_BEYOND: Final = 2.0**63
-_LARGEST: Final = (1 << 63) - 1
 _ALL_ONES: Final = 0xFFFF_FFFF_FFFF_FFFF
 _DE_BRUIJN: Final = 0x03F79D71B4CB0A89
 """Multiplied by a single bit it has in its highest six bits another number for each bit."""
 _BIT_OF: Final = tuple(
     at for _, at in sorted(((_DE_BRUIJN << bit & _ALL_ONES) >> 58, bit) for bit in range(_WORD))
 )
-
-
-@compiled
-def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
-    numbers: npt.NDArray[np.floating[Any]],
-    remainders: npt.NDArray[np.int16],
-    first: int,
-    last: int,
-    number: float,
-    remainder: int,
-) -> int:
-    """Twice the rank of a number among sorted ones, and one more if it is one of them.
-
-    These are `numbers[first:last]`. `remainders` are as many as numbers, or none if all are 0.
-    """
-    exact = len(remainders) > 0
-    low, size = first, last - first
-    while size > 0:
-        half = size >> 1
-        here = numbers[low + half]
-        is_below = here < number
-        if here == number:
-            is_below = (remainders[low + half] if exact else 0) < remainder
-        low = low + half + 1 if is_below else low
-        size = size - half - 1 if is_below else half
-    if low < last and numbers[low] == number:
-        return 2 * (low - first) + ((remainders[low] if exact else 0) == remainder)
-    return 2 * (low - first)
-
-
-@compiled
-def text_cell(image: U64, first: int, last: int, text: U8) -> int:
-    """Twice the rank of a text among those of a line, and one more if it is one of them.
-
-    The texts of the line are `first` up to `last` of the column `text_refs`.
-    """
-    prefixes, refs = u64(image, at_column.TEXT_PREFIXES, 1), u32(image, at_column.TEXT_REFS)
-    offsets, letters = i64(image, at_column.TEXT_OFFSETS), u8(image, at_column.TEXT_BYTES)
-    prefix = np.uint64(0)
-    for at in range(_PREFIX_BYTES):
-        prefix <<= np.uint64(8)
-        if at < len(text):
-            prefix |= np.uint64(text[at])
-    low, high = first, last
-    while low < high:
-        middle = (low + high) >> 1
-        here = prefixes[middle]
-        if here == prefix:
-            order = _text_order(letters, offsets[refs[middle]], offsets[refs[middle] + 1], text)
-            if order == 0:
-                return 2 * (middle - first) + 1
-            if order < 0:
-                low = middle + 1
-            else:
-                high = middle
-        elif here < prefix:
-            low = middle + 1
-        else:
-            high = middle
-    return 2 * (low - first)
-
-
-@compiled
-def _signed(value: np.integer[Any]) -> int:
-    """A signed integer: numba's `int` keeps what is unsigned, and differences would wrap round."""
-    return np.int64(value)  # type: ignore[return-value]
-
-
-@compiled
-def _text_order(letters: U8, first: int, last: int, text: U8) -> int:
-    """-1, 0 or 1 as `letters[first:last]` is before, equal to or after `text`."""
-    size = last - first
-    for at in range(min(size, len(text))):
-        if letters[first + at] != text[at]:
-            return -1 if letters[first + at] < text[at] else 1
-    return (size > len(text)) - (size < len(text))
-
-
-@compiled
-def fill_cells(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, words: I64, texts: U8, at_text: int, record: int, cells: U32
-) -> int:
-    """Write the cell of every value of a record; `cells` has one element for each attribute.
-
-    The record's texts begin at byte `at_text`; returns where those of the next record begin.
-    """
-    number_start = u32(image, at_column.NUMBER_START)
-    single_start = u32(image, at_column.SINGLE_START)
-    text_start = u32(image, at_column.TEXT_START)
-    numbers, singles = f64(image, at_column.NUMBERS), f32(image, at_column.SINGLES)
-    remainders = i16(image, at_column.REMAINDERS)
-    attributes = len(number_start) - 1
-    values = words[1 + words[0]]
-    floats = words.view(np.float64)
-    first_attribute = 2 + words[0]
-    for at in range(words[1 + record], words[2 + record]):
-        place = first_attribute + at
-        attribute, kind = words[place], words[place + values]
-        value, number = words[place + 2 * values], floats[place + 2 * values]
-        first_byte = at_text
-        if kind == TEXT:
-            while at_text < len(texts) and texts[at_text] != TEXT_END:
-                at_text += 1
-            at_text += 1
-        if attribute < 0 or attribute >= attributes:
-            continue
-        first, last = _signed(number_start[attribute]), _signed(number_start[attribute + 1])
-        first_single = _signed(single_start[attribute])
-        last_single = _signed(single_start[attribute + 1])
-        if kind == INTEGER or kind == FLOAT:  # noqa: PLR1714, SIM109 - numba compares faster than it searches
-            remainder = 0
-            if kind == INTEGER:
-                number = float(value)
-                if value > _EXACT or value < -_EXACT:
-                    remainder = _remainder(value, number)
-            if first_single < last_single:
-                cell = number_cell(
-                    singles, remainders[:0], first_single, last_single, number, remainder
-                )
-            else:
-                cell = number_cell(numbers, remainders, first, last, number, remainder)
-            cells[attribute] = NUMBERS_CELL + cell
-        elif kind == BOOLEAN:
-            cells[attribute] = TRUE_CELL if value else FALSE_CELL
-        else:
-            cell = text_cell(
-                image,
-                _signed(text_start[attribute]),
-                _signed(text_start[attribute + 1]),
-                texts[first_byte : at_text - 1],
-            )
-            count = last - first + last_single - first_single
-            cells[attribute] = FIRST_TEXT_CELL + 2 * count + cell
-    return at_text
-
-
-@compiled
-def _remainder(value: int, number: float) -> int:
-    """What is left of a 64-bit integer when its nearest float is taken away."""
-    # The largest integers round to a float that no 64-bit integer equals.
-    if number >= _BEYOND:
-        return value - np.int64(_LARGEST) - 1  # type: ignore[return-value]
-    return value - np.int64(number)  # type: ignore[return-value]
 
 
 @compiled
@@ -215,14 +73,16 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     told, count = np.empty(2 * records + _ROOM, np.int32), 2 * records + 1
     told[0] = 0
     doubts, doubt_count = np.empty(_ROOM, np.int32), 0
-    stretches = np.empty((_stretches_max(image, values), 3), np.int64)
+    stretches = np.empty((_ROOM, 2), np.int64)
+    candidates, aims = np.empty(_CHUNK, np.uint32), np.empty(ATTRIBUTES_MAX, np.int64)
     at_text = 0
     for record in range(records):
         at_text = fill_cells(image, values, letters, at_text, record, cells)
-        found = find_stretches(image, values, record, cells, stretches)
+        stretches, found = find_stretches(image, values, record, cells, stretches)
         told, end, doubts, doubt_end = _try_stretches(
-            image, marks, cells, stretches[:found], limit, told, count, doubts, doubt_count
-        )
+            image, marks, cells, stretches, found, candidates, aims,
+            limit, told, count, doubts, doubt_count,
+        )  # fmt: skip
         for at in range(values[1 + record], values[2 + record]):
             attribute = values[2 + records + at]
             if 0 <= attribute < attributes:
@@ -235,11 +95,30 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
 
 
 @compiled
+def looked_up(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+    """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
+    values = np.frombuffer(words, np.int64)
+    letters = np.frombuffer(texts, np.uint8) if len(texts) else np.empty(0, np.uint8)
+    stretches = np.empty((_ROOM, 2), np.int64)
+    at_text = total = 0
+    for record in range(values[0]):
+        cells[:] = 0
+        at_text = fill_cells(image, values, letters, at_text, record, cells)
+        stretches, found = find_stretches(image, values, record, cells, stretches)
+        for which in range(found):
+            total += stretches[which, 1] - stretches[which, 0]
+    return total
+
+
+@compiled
 def _try_stretches(  # noqa: PLR0917 - compiled code takes arrays apart
     image: U64,
     marks: U8,
     cells: U32,
     stretches: I64,
+    found: int,
+    candidates: U32,
+    aims: I64,
     limit: int,
     told: npt.NDArray[np.int32],
     count: int,
@@ -248,89 +127,162 @@ def _try_stretches(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.int32], int]:
     """Evaluate the entries of all stretches; `limit` sure matches are enough.
 
-    Returns `told` and `doubts`, which may have grown, and how much of each is filled.
+    Candidates are gathered from many stretches before they are evaluated, so that much is fetched
+    at a time. Returns `told` and `doubts`, which may have grown, and how much of each is filled.
     """
-    entry_conjunction = u32(image, at_column.ENTRY_CONJUNCTION)
+    region_first = u32(image, at_column.REGION_FIRST)
+    region_last = u32(image, at_column.REGION_LAST)
+    regions, enough = len(region_first), count + limit
+    size = which = 0
+    while which < found:
+        entry, last = stretches[which, 0], stretches[which, 1]
+        plan, beyond = -1, which + 1
+        if last - entry >= _ROWS_MIN and regions:
+            plan = _first_beyond(region_first, 0, regions, entry) - 1
+            if plan >= 0 and entry < region_last[plan]:
+                end = signed(region_last[plan])
+                while beyond < found and entry < stretches[beyond, 0] < end:
+                    beyond += 1
+                aim(image, cells, plan, aims)
+                for at in range(which, beyond):
+                    fetch_rows(image, stretches[at, 0], stretches[at, 1], plan, aims)
+            else:
+                plan = -1
+        for at in range(which, beyond):
+            entry, last = stretches[at, 0], stretches[at, 1]
+            while entry < last:
+                if size + BLOCK_WORDS * _WORD > _CHUNK:
+                    told, count, doubts, doubt_count = _evaluate(
+                        image, marks, cells, candidates[:size],
+                        enough, told, count, doubts, doubt_count,
+                    )  # fmt: skip
+                    if count >= enough:
+                        return told, count, doubts, doubt_count
+                    size = 0
+                if plan >= 0:
+                    entry, size = find_candidates(image, entry, last, plan, candidates, size, aims)
+                    continue
+                # Most stretches are short: some too many are written at once, and not counted.
+                for number in range(_FEW):
+                    candidates[size + number] = entry + number
+                more = min(_CHUNK - size, last - entry)
+                for number in range(_FEW, more):
+                    candidates[size + number] = entry + number
+                size += more
+                entry += more
+        which = beyond
+    told, count, doubts, doubt_count = _evaluate(
+        image, marks, cells, candidates[:size], enough, told, count, doubts, doubt_count
+    )
+    return told, count, doubts, doubt_count
+
+
+@compiled
+def fetch_rows(image: U64, entry: int, last: int, plan: int, aims: I64) -> None:
+    """Ask for the bit rows that `find_candidates` will want."""
+    plan_start = u32(image, at_column.PLAN_START)
+    attributes = signed(plan_start[plan + 1]) - signed(plan_start[plan])
+    slices = signed(u8(image, at_column.SLICES)[0])
+    base = signed(u32(image, at_column.REGION_FIRST)[plan])
+    words = (signed(u32(image, at_column.REGION_LAST)[plan]) - base + _WORD - 1) // _WORD
+    block_entries = _WORD * BLOCK_WORDS
+    for block in range((entry - base) // block_entries, (last - 1 - base) // block_entries + 1):
+        width = min(BLOCK_WORDS, words - block * BLOCK_WORDS)
+        place = i64(image, at_column.PLAN_ROW)[plan] + block * BLOCK_WORDS * attributes * slices
+        for at in range(attributes):
+            fetch(image, at_column.BIT_ROWS, (place + aims[at] * width) * 8)
+
+
+@compiled
+def _evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64,
+    marks: U8,
+    cells: U32,
+    candidates: U32,
+    enough: int,
+    told: npt.NDArray[np.int32],
+    count: int,
+    doubts: npt.NDArray[np.int32],
+    doubt_count: int,
+) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.int32], int]:
+    """Tell of the entries whose conjunctions hold; `candidates` is overwritten."""
     block_start, blocks = u32(image, at_column.BLOCK_START), u32(image, at_column.BLOCKS)
     several_start, several = (
         u32(image, at_column.SEVERAL_START),
         u32(image, at_column.SEVERAL_CELLS),
     )
-    bits = _signed(u8(image, at_column.ATTRIBUTE_BITS)[0])
+    stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
+    bits = signed(u8(image, at_column.ATTRIBUTE_BITS)[0])
     mask, share = (1 << bits) - 1, _SHARE / (_CELL_BITS + bits)
-    candidates = np.empty(_CHUNK, np.uint32)
-    enough = count + limit
-    for which in range(len(stretches)):
-        entry, last, plan = stretches[which, 0], stretches[which, 1], stretches[which, 2]
-        while entry < last:
-            if plan < 0:
-                size = min(_CHUNK, last - entry)
-                candidates[:size] = np.arange(entry, entry + size)
-                entry += size
-            else:
-                entry, size = find_candidates(image, cells, entry, last, plan, candidates)
-            chosen = candidates[:size]
-            left = _keep_likely(entry_conjunction, block_start, blocks, cells, chosen, bits)
-            told = _grown(told, count + left)
-            for at in range(left):
-                conjunction = _signed(candidates[at])
-                block = _signed(block_start[conjunction]) + 1
-                constraints = np.int64(
-                    (_signed(block_start[conjunction + 1]) - block) * share + _BIT
-                )
-                attributes, head = block + 2 * constraints, _signed(blocks[block - 1])
-                holds = True
-                for number in range(constraints - (head >> IMPLIED_BIT)):
-                    place = number * bits
-                    attribute = _signed(blocks[attributes + (place >> 5)]) >> (place & 31) & mask
-                    low, span = blocks[block + 2 * number], blocks[block + 2 * number + 1]
-                    cell = cells[attribute]
-                    if np.uint32(cell - low) > span or (
-                        span == SEVERAL
-                        and not _is_in_one(several_start, several, _signed(low), cell)
-                    ):
-                        holds = False
-                        break
-                mark = marks[conjunction]
-                if not holds or mark & DEAD:
-                    continue
-                told[0] |= (mark & SHARED) != 0
-                if mark & CHECKED:
-                    doubts = _grown(doubts, doubt_count + 1)
-                    doubts[doubt_count] = conjunction
-                    doubt_count += 1
-                    continue
-                told[count] = head & SLOT_MASK
-                count += 1
-                if count >= enough:
-                    return told, count, doubts, doubt_count
+    left = _keep_likely(image, cells, candidates, bits)
+    told = _grown(told, count + left)
+    for at in range(left):
+        conjunction = signed(candidates[at])
+        block, size = conjunction * stride + 1, stride - 1
+        if not stride:
+            block = signed(block_start[conjunction]) + 1
+            size = signed(block_start[conjunction + 1]) - block
+        constraints = np.int64(size * share + _BIT)
+        attributes, head = block + 2 * constraints, signed(blocks[block - 1])
+        holds = True
+        for number in range(constraints - (head >> IMPLIED_BIT)):
+            place = number * bits
+            attribute = signed(blocks[attributes + (place >> 5)]) >> (place & 31) & mask
+            low, span = blocks[block + 2 * number], blocks[block + 2 * number + 1]
+            cell = cells[attribute]
+            if np.uint32(cell - low) > span or (
+                span == SEVERAL and not _is_in_one(several_start, several, signed(low), cell)
+            ):
+                holds = False
+                break
+        mark = marks[conjunction]
+        if not holds or mark & DEAD:
+            continue
+        told[0] |= (mark & SHARED) != 0
+        if mark & CHECKED:
+            doubts = _grown(doubts, doubt_count + 1)
+            doubts[doubt_count] = conjunction
+            doubt_count += 1
+            continue
+        told[count] = head & SLOT_MASK
+        count += 1
+        if count >= enough:
+            break
     return told, count, doubts, doubt_count
 
 
 @compiled
-def _keep_likely(  # noqa: PLR0917 - compiled code takes arrays apart
-    entry_conjunction: U32,
-    block_start: U32,
-    blocks: U32,
-    cells: U32,
-    candidates: U32,
-    bits: int,
-) -> int:
+def _keep_likely(image: U64, cells: U32, candidates: U32, bits: int) -> int:
     """Turn entries into their conjunctions, if these have no constraint or the first one holds.
 
-    Returns how many are left; they come first. There is no branch, so that many blocks are fetched
-    at a time.
+    Returns how many are left; they come first. There is no branch, and blocks are asked for ahead,
+    so that many are fetched at a time.
     """
+    entry_conjunction = u32(image, at_column.ENTRY_CONJUNCTION)
+    block_start, blocks = u32(image, at_column.BLOCK_START), u32(image, at_column.BLOCKS)
+    stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
     is_plain = len(entry_conjunction) == 0
     mask, share = (1 << bits) - 1, _SHARE / (_CELL_BITS + bits)
+    count = len(candidates)
     left = 0
-    for at in range(len(candidates)):
-        conjunction = _signed(candidates[at])
-        if not is_plain:
-            conjunction = _signed(entry_conjunction[conjunction])
-        block = _signed(block_start[conjunction]) + 1
-        constraints = np.int64((_signed(block_start[conjunction + 1]) - block) * share + _BIT)
-        attribute = _signed(blocks[block + 2 * constraints]) & mask
+    for ahead in range(count + _AHEAD):
+        if ahead < count:
+            conjunction = signed(candidates[ahead])
+            if not is_plain:
+                conjunction = signed(entry_conjunction[conjunction])
+                candidates[ahead] = conjunction
+            begin = conjunction * stride if stride else signed(block_start[conjunction])
+            fetch(image, at_column.BLOCKS, 4 * begin)
+            fetch(image, at_column.BLOCKS, 4 * begin + _LINE_BYTES)
+        if ahead < _AHEAD:
+            continue
+        conjunction = signed(candidates[ahead - _AHEAD])
+        block, size = conjunction * stride + 1, stride - 1
+        if not stride:
+            block = signed(block_start[conjunction]) + 1
+            size = signed(block_start[conjunction + 1]) - block
+        constraints = np.int64(size * share + _BIT)
+        attribute = signed(blocks[block + 2 * constraints]) & mask
         low, span = blocks[block], blocks[block + 1]
         # `SEVERAL` is the largest span there is and passes whatever the cell.
         passes = np.uint32(cells[attribute * (constraints > 0)] - low) <= span
@@ -342,8 +294,8 @@ def _keep_likely(  # noqa: PLR0917 - compiled code takes arrays apart
 @compiled
 def _is_in_one(several_start: U32, several: U32, which: int, cell: np.uint32) -> bool:
     """Whether one of several runs holds the cell."""
-    low = _signed(several_start[which])
-    high = _signed(several_start[which + 1]) - 1
+    low = signed(several_start[which])
+    high = signed(several_start[which + 1]) - 1
     while low < high:  # to the last run that begins at or before the cell, or to the first
         middle = (low + high + 1) >> 1
         if several[2 * middle] <= cell:
@@ -355,127 +307,162 @@ def _is_in_one(several_start: U32, several: U32, which: int, cell: np.uint32) ->
 
 @compiled
 def find_candidates(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, cells: U32, entry: int, last: int, plan: int, candidates: U32
+    image: U64, entry: int, last: int, plan: int, candidates: U32, count: int, aims: I64
 ) -> tuple[int, int]:
-    """Write the entries from `entry` to before `last` that the bit rows of their cluster leave.
+    """Write the entries from `entry` on, before `last`, that the bit rows of a block leave.
 
-    Returns the entry to go on from when these have been evaluated, and how many they are: as many
-    as there is room for.
+    `count` candidates are there already, and there is room for a block of more. Returns the first
+    entry of the next block, or `last`, and how many candidates there are. `aims` is the plan's
+    (`aim`).
     """
-    start = u32(image, at_column.CLUSTER_START)
-    cluster = u32(image, at_column.PLANNED)[plan]
+    rows = u64(image, at_column.BIT_ROWS)
     plan_start = u32(image, at_column.PLAN_START)
-    attributes = u32(image, at_column.PLAN_ATTRIBUTE)
-    plan_row, scale = i64(image, at_column.PLAN_ROW), i64(image, at_column.BUCKET_SCALE)
-    rows = u64(image, at_column.BIT_ROWS, 1)
-    base = _signed(start[cluster])
-    row_words = (_signed(start[cluster + 1]) - base + _WORD - 1) // _WORD
-    first, end = (entry - base) // _WORD, (last - base + _WORD - 1) // _WORD
-    words = min(end - first, _BLOCK)
-    bits = np.empty(words, np.uint64)
-    bits[:] = np.uint64(_ALL_ONES)
-    for at in range(plan_start[plan], plan_start[plan + 1]):
-        attribute = attributes[at]
-        cell = _signed(cells[attribute])
-        row = 1 + ((cell * scale[attribute]) >> 32) if cell else 0
-        place = plan_row[at] + row * row_words + first
-        for word in range(words):
-            bits[word] &= rows[place + word]
-    bits[0] &= np.uint64(_ALL_ONES) << np.uint64((entry - base) % _WORD)
-    if first + words == end:
-        bits[words - 1] &= np.uint64(_ALL_ONES) >> np.uint64(-(last - base) % _WORD)
-    count = 0
-    for word in range(words):
+    attributes = signed(plan_start[plan + 1]) - signed(plan_start[plan])
+    slices = signed(u8(image, at_column.SLICES)[0])
+    base = signed(u32(image, at_column.REGION_FIRST)[plan])
+    words = (signed(u32(image, at_column.REGION_LAST)[plan]) - base + _WORD - 1) // _WORD
+    block = (entry - base) // (_WORD * BLOCK_WORDS)
+    width = min(BLOCK_WORDS, words - block * BLOCK_WORDS)
+    place = i64(image, at_column.PLAN_ROW)[plan] + block * BLOCK_WORDS * attributes * slices
+    ones = np.uint64(_ALL_ONES)
+    b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = ones
+    if width == BLOCK_WORDS:
+        for at in range(attributes):
+            row = place + aims[at] * BLOCK_WORDS
+            b0 &= rows[row]
+            b1 &= rows[row + 1]
+            b2 &= rows[row + 2]
+            b3 &= rows[row + 3]
+            b4 &= rows[row + 4]
+            b5 &= rows[row + 5]
+            b6 &= rows[row + 6]
+            b7 &= rows[row + 7]
+    bits = (b0, b1, b2, b3, b4, b5, b6, b7)
+    origin = base + block * BLOCK_WORDS * _WORD
+    end = min(last, origin + width * _WORD)
+    for word in range((entry - origin) // _WORD, (end - origin + _WORD - 1) // _WORD):
+        first = origin + word * _WORD
         rest = bits[word]
-        if rest == 0:
-            continue
-        origin = base + (first + word) * _WORD
-        if count + _WORD > len(candidates):
-            return origin, count
+        if width < BLOCK_WORDS:
+            for at in range(attributes):
+                rest &= rows[place + aims[at] * width + word]
+        if first < entry:
+            rest &= ones << np.uint64(entry - first)
+        if first + _WORD > end:
+            rest &= ones >> np.uint64(first + _WORD - end)
         while rest:
             bit = rest & (~rest + np.uint64(1))
-            candidates[count] = origin + _BIT_OF[(bit * np.uint64(_DE_BRUIJN)) >> np.uint64(58)]
+            candidates[count] = first + _BIT_OF[(bit * np.uint64(_DE_BRUIJN)) >> np.uint64(58)]
             count += 1
             rest ^= bit
-    return min(last, base + (first + words) * _WORD), count
+    return end, count
 
 
 @compiled
-def find_stretches(image: U64, words: I64, record: int, cells: U32, stretches: I64) -> int:
-    """Write first entry, end and plan (or -1) of every stretch that the record's cells lead to.
+def aim(image: U64, cells: U32, plan: int, aims: I64) -> None:
+    """For each attribute of a plan write which of all rows of a block the record's cell needs."""
+    plan_start = u32(image, at_column.PLAN_START)
+    attributes = u32(image, at_column.PLAN_ATTRIBUTE)
+    scale = i64(image, at_column.BUCKET_SCALE)
+    slices = signed(u8(image, at_column.SLICES)[0])
+    first = signed(plan_start[plan])
+    for at in range(signed(plan_start[plan + 1]) - first):
+        attribute = attributes[first + at]
+        cell = signed(cells[attribute])
+        aims[at] = at * slices + (1 + ((cell * scale[attribute]) >> 32) if cell else 0)
 
-    Returns how many there are; `stretches` has room for all (`_stretches_max`).
+
+@compiled
+def find_stretches(
+    image: U64, words: I64, record: int, cells: U32, stretches: I64
+) -> tuple[I64, int]:
+    """Write first entry and end of every stretch that the record's cells lead to.
+
+    Returns `stretches`, which may have grown, and how many there are.
     """
     points, ordered_start = i64(image, at_column.POINTS), u32(image, at_column.ORDERED_START)
     is_up_to = u8(image, at_column.ORDERED_IS_UP_TO)
     zone_low = u32(image, at_column.ORDERED_ZONE_LOW)
     zone_high = u32(image, at_column.ORDERED_ZONE_HIGH)
     reach, keys = u32(image, at_column.ORDERED_REACH), u32(image, at_column.ENTRY_KEY)
-    start, planned = u32(image, at_column.CLUSTER_START), u32(image, at_column.PLANNED)
-    count = 0
-    for at in range(words[1 + record], words[2 + record] + 1):
+    start = u32(image, at_column.CLUSTER_START)
+    grid_start = u32(image, at_column.GRID_START)
+    # After all attributes the scan, the last cluster.
+    stretches[0, 0], stretches[0, 1] = start[-2], start[-1]
+    count = 1 if start[-2] < start[-1] else 0
+    for at in range(words[1 + record], words[2 + record]):
         attribute = words[2 + words[0] + at]
-        if at == words[2 + record]:
-            # After all attributes the scan, the last cluster.
-            count = _add_stretch(
-                start, planned, len(start) - 2, _signed(start[-2]), _signed(start[-1]),
-                stretches, count,
-            )  # fmt: skip
-            break
         if attribute < 0 or attribute >= len(points):
             continue
-        cell = _signed(cells[attribute])
+        cell = signed(cells[attribute])
+        needed = count + 1 + signed(ordered_start[attribute + 1] - ordered_start[attribute])
+        if needed > len(stretches):
+            stretches = _lengthened(stretches, needed)
         if cell & 1 and points[attribute] >= 0:
             cluster = points[attribute] + (cell >> 1)
-            count = _add_stretch(
-                start, planned, cluster, _signed(start[cluster]), _signed(start[cluster + 1]),
-                stretches, count,
-            )  # fmt: skip
+            stretches[count, 0], stretches[count, 1] = start[cluster], start[cluster + 1]
+            count += stretches[count, 0] < stretches[count, 1]
         for which in range(ordered_start[attribute], ordered_start[attribute + 1]):
             if zone_low[which] <= cell <= zone_high[which]:
                 key = KEY_MAX - cell if is_up_to[which] else cell
-                first, last = _signed(start[which]), _signed(start[which + 1])
+                first, last = signed(start[which]), signed(start[which + 1])
                 end = _first_beyond(keys, first, last, key)
-                begin = _first_beyond(keys, first, end, key - _signed(reach[which]) - 1)
-                count = _add_stretch(start, planned, which, begin, end, stretches, count)
-    return count
+                begin = _first_beyond(keys, first, end, key - signed(reach[which]) - 1)
+                stretches[count, 0], stretches[count, 1] = begin, end
+                count += begin < end
+        first_grid, last_grid = signed(grid_start[attribute]), signed(grid_start[attribute + 1])
+        if first_grid < last_grid:
+            stretches, count = _look_into_grids(
+                image, cells, cell, first_grid, last_grid, stretches, count
+            )
+    return stretches, count
 
 
 @compiled
-def _add_stretch(  # noqa: PLR0917 - compiled code takes arrays apart
-    start: U32,
-    planned: U32,
-    cluster: int,
-    first: int,
-    last: int,
+def _look_into_grids(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64,
+    cells: U32,
+    cell: int,
+    first_grid: int,
+    last_grid: int,
     stretches: I64,
     count: int,
-) -> int:
-    """Write one stretch, unless it is empty; returns how many there are."""
-    if first >= last:
-        return count
-    stretches[count, 0], stretches[count, 1], stretches[count, 2] = first, last, -1
-    if start[cluster + 1] - start[cluster] >= _WORD and len(planned):
-        plan = _first_beyond(planned, 0, len(planned), cluster) - 1
-        if plan >= 0 and planned[plan] == cluster:
-            stretches[count, 2] = plan
-    return count + 1
+) -> tuple[I64, int]:
+    """Write the stretches of the grids of one first attribute, whose value has the cell."""
+    start = u32(image, at_column.CLUSTER_START)
+    second = u32(image, at_column.GRID_SECOND)
+    first_scale = i64(image, at_column.GRID_FIRST_SCALE)
+    second_scale = i64(image, at_column.GRID_SECOND_SCALE)
+    first_reach = u32(image, at_column.GRID_FIRST_REACH)
+    second_reach = u32(image, at_column.GRID_SECOND_REACH)
+    columns = u32(image, at_column.GRID_COLUMNS)
+    cluster = u32(image, at_column.GRID_CLUSTER)
+    for grid in range(first_grid, last_grid):
+        other = signed(cells[second[grid]])
+        reach, other_reach = signed(first_reach[grid]), signed(second_reach[grid])
+        # Nobody asked for exactly what an even cell holds.
+        if other == 0 or (reach == 0 and not cell & 1) or (other_reach == 0 and not other & 1):
+            continue
+        first_row = (max(cell - reach, 0) * first_scale[grid]) >> 32
+        last_row = (cell * first_scale[grid]) >> 32
+        first_column = (max(other - other_reach, 0) * second_scale[grid]) >> 32
+        last_column = (other * second_scale[grid]) >> 32
+        if count + last_row - first_row >= len(stretches):
+            stretches = _lengthened(stretches, count + last_row - first_row + 1)
+        for row in range(first_row, last_row + 1):
+            bucket = signed(cluster[grid]) + row * signed(columns[grid])
+            begin, end = start[bucket + first_column], start[bucket + last_column + 1]
+            stretches[count, 0], stretches[count, 1] = begin, end
+            count += begin < end
+    return stretches, count
 
 
 @compiled
-def _stretches_max(image: U64, words: I64) -> int:
-    """How many clusters one record of the batch can lead to."""
-    ordered_start = u32(image, at_column.ORDERED_START)
-    longest = 0
-    for record in range(words[0]):
-        count = 0
-        for at in range(words[1 + record], words[2 + record]):
-            attribute = words[2 + words[0] + at]
-            if 0 <= attribute < len(ordered_start) - 1:
-                count += 1 + _signed(ordered_start[attribute + 1])
-                count -= _signed(ordered_start[attribute])
-        longest = max(longest, count)
-    return longest + 1
+def _lengthened(stretches: I64, needed: int) -> I64:
+    """The stretches, with room for as many as are needed and more."""
+    longer = np.empty((2 * needed, 2), np.int64)
+    longer[: len(stretches)] = stretches
+    return longer
 
 
 @compiled
@@ -484,7 +471,7 @@ def _first_beyond(keys: U32, first: int, last: int, key: int) -> int:
     low, size = first, last - first
     while size > 0:
         half = size >> 1
-        is_within = _signed(keys[low + half]) <= key
+        is_within = signed(keys[low + half]) <= key
         low = low + half + 1 if is_within else low
         size = size - half - 1 if is_within else half
     return low
@@ -504,27 +491,31 @@ def _grown(array: npt.NDArray[Any], needed: int) -> npt.NDArray[Any]:
 def fill_rows(task: FillTask, rows: U64) -> None:
     """Clear in `rows`, which are all ones, the bit of every entry that a row's slice excludes."""
     place = np.full(len(task.bucket_scale), -1, np.int64)
-    for plan in range(len(task.plan_cluster)):
-        cluster = task.plan_cluster[plan]
-        base = task.cluster_start[cluster]
-        row_words = (task.cluster_start[cluster + 1] - base + _WORD - 1) // _WORD
-        for at in range(task.plan_start[plan], task.plan_start[plan + 1]):
-            place[task.plan_attribute[at]] = at
-        for entry in range(base, task.cluster_start[cluster + 1]):
+    for plan in range(len(task.region_first)):
+        base, end = task.region_first[plan], task.region_last[plan]
+        words = (end - base + _WORD - 1) // _WORD
+        first = task.plan_start[plan]
+        attributes = task.plan_start[plan + 1] - first
+        for at in range(attributes):
+            place[task.plan_attribute[first + at]] = at
+        for entry in range(base, end):
             conjunction = task.entry_conjunction[entry]
             bit = ~(np.uint64(1) << np.uint64((entry - base) % _WORD))
             word = (entry - base) // _WORD
+            block = word // BLOCK_WORDS * BLOCK_WORDS
+            width = min(BLOCK_WORDS, words - block)
+            begin = task.plan_row[plan] + block * attributes * task.slices + word - block
             for constraint in range(
                 task.constraint_start[conjunction], task.constraint_start[conjunction + 1]
             ):
                 at = place[task.constraint_attribute[constraint]]
                 if at >= 0:
-                    slices = _slices(task, constraint)
-                    for row in range(task.slices + 1):
-                        if not slices >> row & 1:
-                            rows[task.plan_row[at] + row * row_words + word] &= bit
-        for at in range(task.plan_start[plan], task.plan_start[plan + 1]):
-            place[task.plan_attribute[at]] = -1
+                    accepted = _slices(task, constraint)
+                    for row in range(task.slices):
+                        if not accepted >> row & 1:
+                            rows[begin + (at * task.slices + row) * width] &= bit
+        for at in range(attributes):
+            place[task.plan_attribute[first + at]] = -1
 
 
 @compiled

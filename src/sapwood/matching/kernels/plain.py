@@ -6,6 +6,7 @@ constant of its attribute, a record with every conjunction.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ import numpy.typing as npt
 from sapwood.matching.columnar.batch import BOOLEAN, FLOAT, INTEGER, TEXT_END
 from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import (
+    BLOCK_WORDS,
     CHECKED,
     DEAD,
     I64,
+    KEY_MAX,
     SEVERAL,
     SHARED,
     SLOT_MASK,
@@ -24,6 +27,7 @@ from sapwood.matching.columnar.columns import (
     U32,
     U64,
     Columns,
+    block_start_of,
     columns_of,
 )
 from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
@@ -116,7 +120,7 @@ def match_batch(  # noqa: PLR0917 - as its twin
         cells[:] = 0
         doubts.append([conjunction for conjunction in found if marks[conjunction] & CHECKED])
         sure = [conjunction for conjunction in found if not marks[conjunction] & CHECKED]
-        heads = columns.blocks[columns.block_start[sure[:limit]]]
+        heads = columns.blocks[block_start_of(columns, np.array(sure[:limit], np.int64))]
         slots.append((heads & SLOT_MASK).tolist())
         repeats = repeats or any(marks[conjunction] & SHARED for conjunction in found)
     told = [
@@ -127,17 +131,77 @@ def match_batch(  # noqa: PLR0917 - as its twin
     return np.array(told, np.int32)
 
 
+def looked_up(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+    """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
+    columns = columns_of(image)
+    values, letters = np.frombuffer(words, np.int64), np.frombuffer(texts, np.uint8)
+    total, at_text = 0, 0
+    for record in range(values[0]):
+        cells[:] = 0
+        at_text = fill_cells(image, values, letters, at_text, record, cells)
+        total += sum(last - first for first, last in find_stretches(columns, cells))
+    return total
+
+
+def find_stretches(columns: Columns, cells: U32) -> Iterator[tuple[int, int]]:
+    """First entry and end of every stretch that a record's cells lead to; some are empty."""
+    start = columns.cluster_start.tolist()
+    yield start[-2], start[-1]
+    for attribute, cell in enumerate(cells[: len(columns.points)].tolist()):
+        base = int(columns.points[attribute])
+        if cell % 2 and base >= 0:
+            yield start[base + cell // 2], start[base + cell // 2 + 1]
+        for which in range(*columns.ordered_start[attribute : attribute + 2].tolist()):
+            if columns.ordered_zone_low[which] <= cell <= columns.ordered_zone_high[which]:
+                yield _in_reach(columns, which, cell)
+        for grid in range(*columns.grid_start[attribute : attribute + 2].tolist()):
+            yield from _in_grid(columns, grid, cell, int(cells[columns.grid_second[grid]]))
+
+
+def _in_reach(columns: Columns, which: int, cell: int) -> tuple[int, int]:
+    """The entries of an ordered cluster that begin at or before a cell, and not too far before."""
+    first, last = columns.cluster_start[which : which + 2].tolist()
+    keys = columns.entry_key[first:last].astype(np.int64)
+    key = KEY_MAX - cell if columns.ordered_is_up_to[which] else cell
+    begin = np.searchsorted(keys, key - int(columns.ordered_reach[which]))
+    return first + int(begin), first + int(np.searchsorted(keys, key, side="right"))
+
+
+def _in_grid(columns: Columns, grid: int, cell: int, other: int) -> Iterator[tuple[int, int]]:
+    """The rows of buckets that may hold what two cells satisfy."""
+    reaches = (int(columns.grid_first_reach[grid]), int(columns.grid_second_reach[grid]))
+    scales = (int(columns.grid_first_scale[grid]), int(columns.grid_second_scale[grid]))
+    sides = tuple(zip((cell, other), reaches, scales, strict=True))
+    if not cell or not other or any(not reach and not at % 2 for at, reach, _ in sides):
+        return
+    rows, line = (
+        range(max(0, at - reach) * scale >> 32, (at * scale >> 32) + 1)
+        for at, reach, scale in sides
+    )
+    for row in rows:
+        bucket = int(columns.grid_cluster[grid]) + row * int(columns.grid_columns[grid])
+        begin, end = columns.cluster_start[[bucket + line.start, bucket + line.stop]].tolist()
+        yield begin, end
+
+
 def fill_rows(task: FillTask, rows: U64) -> None:
     """Clear in `rows`, which are all ones, the bit of every entry that a row's slice excludes."""
-    for plan, cluster in enumerate(task.plan_cluster.tolist()):
-        first, last = task.cluster_start[cluster : cluster + 2].tolist()
-        row_words = -(-(last - first) // 64)
-        for at in range(*task.plan_start[plan : plan + 2].tolist()):
-            attribute = int(task.plan_attribute[at])
-            for entry in range(first, last):
-                word, bit = divmod(entry - first, 64)
-                for row in _excluded(task, int(task.entry_conjunction[entry]), attribute):
-                    rows[task.plan_row[at] + row * row_words + word] &= ~np.uint64(1 << bit)
+    regions = zip(task.region_first.tolist(), task.region_last.tolist(), strict=True)
+    for plan, (first, last) in enumerate(regions):
+        attributes = task.plan_attribute[task.plan_start[plan] : task.plan_start[plan + 1]]
+        of_block = len(attributes) * task.slices
+        begin, words = int(task.plan_row[plan]), -(-(last - first) // 64)
+        own = rows[begin : begin + words * of_block]
+        for start in range(0, words, BLOCK_WORDS):
+            width = min(BLOCK_WORDS, words - start)
+            block = own[start * of_block : (start + width) * of_block]
+            block = block.reshape(len(attributes), task.slices, width)
+            entries = range(first + 64 * start, min(last, first + 64 * (start + width)))
+            for at, attribute in enumerate(attributes.tolist()):
+                for number, entry in enumerate(entries):
+                    word, bit = divmod(number, 64)
+                    for row in _excluded(task, int(task.entry_conjunction[entry]), attribute):
+                        block[at, row, word] &= ~np.uint64(1 << bit)
 
 
 def _excluded(task: FillTask, conjunction: int, attribute: int) -> list[int]:
@@ -153,7 +217,7 @@ def _excluded(task: FillTask, conjunction: int, attribute: int) -> list[int]:
                 accepted |= {0} if low == 0 else set()
                 slices = (max(1, low) * scale >> 32, high * scale >> 32)
                 accepted |= {1 + at for at in range(slices[0], slices[1] + 1) if high}
-            return [row for row in range(task.slices + 1) if row not in accepted]
+            return [row for row in range(task.slices) if row not in accepted]
     return []
 
 

@@ -1,20 +1,28 @@
 """The columns of an image for compiled code, one by one: see `columnar.columns.columns_of`.
 
-Kernels take what they need before they begin to loop. Numba counts the references to an array
-whenever it is handed on, be it as part of a tuple, and counting costs more than most of what
-happens in a loop here.
+A slice of an array is an array that somebody counts the references to, and counting, which several
+threads may do at a time, costs more than most of what happens in a loop here. So these are arrays
+made of an address: they own nothing, and whoever calls a kernel holds the image meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from numba import carray, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from sapwood.matching.columnar.columns import I64, U8, U32, U64
+
+_generated: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
+
+_TO_READ: Final = 0
+_TO_KEEP: Final = 3
+_AS_DATA: Final = 1
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,50 +38,106 @@ def compiled(function: F) -> F:
         return cast("F", njit(nogil=True)(function))
 
 
+@_generated
+def _pointer(_context: Any, address: Any) -> tuple[Any, Any]:
+    """An address as a pointer to anything."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), generate
+
+
+@_generated
+def _fetch(_context: Any, address: Any) -> tuple[Any, Any]:
+    """Ask for the cache line at an address, without waiting for it."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word, types_of = cgutils.int32_t, cgutils.ir
+        kind = types_of.FunctionType(types_of.VoidType(), [cgutils.voidptr_t, word, word, word])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+        pointer = builder.inttoptr(arguments[0], cgutils.voidptr_t)
+        builder.call(ask, [pointer, word(_TO_READ), word(_TO_KEEP), word(_AS_DATA)])
+        return None
+
+    return types.void(address), generate
+
+
+@compiled
+def fetch(image: U64, column: int, offset: int) -> None:
+    """Ask for what lies so many bytes into a column, without waiting for it."""
+    _fetch(place(image, column) + np.uint64(offset))
+
+
 @compiled
 def u8(image: U64, column: int) -> U8:
     """A column of unsigned 8-bit integers."""
-    return u64(image, column, 8).view(np.uint8)[: length(image, column)]
+    view: U8 = carray(_pointer(place(image, column)), (length(image, column),), np.uint8)
+    return view
 
 
 @compiled
 def i16(image: U64, column: int) -> npt.NDArray[np.int16]:
     """A column of signed 16-bit integers."""
-    return u64(image, column, 4).view(np.int16)[: length(image, column)]
+    view: npt.NDArray[np.int16] = carray(
+        _pointer(place(image, column)), (length(image, column),), np.int16
+    )
+    return view
 
 
 @compiled
 def u32(image: U64, column: int) -> U32:
     """A column of unsigned 32-bit integers."""
-    return u64(image, column, 2).view(np.uint32)[: length(image, column)]
+    view: U32 = carray(_pointer(place(image, column)), (length(image, column),), np.uint32)
+    return view
 
 
 @compiled
 def f32(image: U64, column: int) -> npt.NDArray[np.float32]:
     """A column of 32-bit floats."""
-    return u64(image, column, 2).view(np.float32)[: length(image, column)]
+    view: npt.NDArray[np.float32] = carray(
+        _pointer(place(image, column)), (length(image, column),), np.float32
+    )
+    return view
 
 
 @compiled
 def f64(image: U64, column: int) -> npt.NDArray[np.float64]:
     """A column of 64-bit floats."""
-    return u64(image, column, 1).view(np.float64)
+    view: npt.NDArray[np.float64] = carray(
+        _pointer(place(image, column)), (length(image, column),), np.float64
+    )
+    return view
 
 
 @compiled
 def i64(image: U64, column: int) -> I64:
     """A column of signed 64-bit integers."""
-    return u64(image, column, 1).view(np.int64)
+    view: I64 = carray(_pointer(place(image, column)), (length(image, column),), np.int64)
+    return view
 
 
 @compiled
-def u64(image: U64, column: int, in_word: int) -> U64:
-    """The words of a column of which `in_word` elements fill a word."""
-    start = np.int64(image[2 * column])
-    return image[start : start + (length(image, column) + in_word - 1) // in_word]
+def u64(image: U64, column: int) -> U64:
+    """A column of unsigned 64-bit integers."""
+    view: U64 = carray(_pointer(place(image, column)), (length(image, column),), np.uint64)
+    return view
+
+
+@compiled
+def place(image: U64, column: int) -> int:
+    """The address of a column's first element."""
+    address: int = image.ctypes.data + np.uint64(8) * image[2 * column]
+    return address
 
 
 @compiled
 def length(image: U64, column: int) -> int:
     """How many elements a column has."""
     return np.int64(image[2 * column + 1])  # type: ignore[return-value]
+
+
+@compiled
+def signed(value: np.integer[Any]) -> int:
+    """A signed integer: numba's `int` keeps what is unsigned, and differences would wrap round."""
+    return np.int64(value)  # type: ignore[return-value]

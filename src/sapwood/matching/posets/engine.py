@@ -20,6 +20,7 @@ from typing import Protocol
 from sapwood.errors import InvariantError
 from sapwood.matching.protocol import SlotBatch, batch_of
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
 
 
@@ -33,7 +34,7 @@ class Poset(Protocol):
     def __len__(self) -> int:
         """The number of nodes."""
 
-    def filter(self, node: int) -> Filter:
+    def filter(self, node: int) -> Interest:
         """The filter of a node."""
 
     def parents(self, node: int) -> Collection[int]:
@@ -42,7 +43,7 @@ class Poset(Protocol):
     def children(self, node: int) -> Collection[int]:
         """The nodes right below; it covers them."""
 
-    def add(self, node: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, node: int, filter: Interest) -> None:  # noqa: A002 - the field's word
         """Insert a filter that no node has, under a free number."""
 
     def remove(self, node: int) -> tuple[int, ...]:
@@ -62,7 +63,7 @@ class PosetEngine:
         #: the distinct filters; empty at first
         self._poset = poset
         #: filter -> its node; exactly the nodes of the poset
-        self._nodes: dict[Filter, int] = {}
+        self._nodes: dict[Interest, int] = {}
         #: node -> the slots with its filter, at least one
         self._slots: dict[int, set[int]] = {}
         #: slot -> its node; exactly the taken slots

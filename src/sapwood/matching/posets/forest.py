@@ -18,7 +18,7 @@ from typing import Final
 
 from sapwood.errors import InvariantError
 from sapwood.matching.kdtree.boxes import Region, region_of
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
 
 _TOP: Final = -1
@@ -35,7 +35,7 @@ class PosetForest:
     __slots__ = ("_children", "_parent", "_regions")
 
     def __init__(self) -> None:
-        self._regions: dict[int, Region] = {}
+        self._regions: dict[int, Region[Interest]] = {}
         self._parent: dict[int, int] = {}
         self._children: dict[int, dict[int, None]] = {_TOP: {}}
 
@@ -48,7 +48,7 @@ class PosetForest:
         """The nodes that hang below no other."""
         return self._children[_TOP].keys()
 
-    def filter(self, node: int) -> Filter:
+    def filter(self, node: int) -> Interest:
         """The filter of a node."""
         return self._regions[node].filter
 
@@ -61,7 +61,7 @@ class PosetForest:
         """The nodes that hang directly below."""
         return self._children[node].keys()
 
-    def add(self, node: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, node: int, filter: Interest) -> None:  # noqa: A002 - the field's word
         """Insert a filter that no node has, under a free number."""
         self._regions[node] = region_of(filter)
         self._children[node] = {}
@@ -80,7 +80,7 @@ class PosetForest:
         waiting = list(self._children[_TOP])
         while waiting:
             node = waiting.pop()
-            if self._regions[node].filter.accepts(record):
+            if self._regions[node].accepts(record):
                 yield node
                 waiting += self._children[node]
 
@@ -114,7 +114,7 @@ class PosetForest:
         siblings[node] = None
         self._parent[node] = above
 
-    def _covering_child(self, parent: int, region: Region) -> int | None:
+    def _covering_child(self, parent: int, region: Region[Interest]) -> int | None:
         """The first child that covers the region."""
         for child in self._children[parent]:
             if self._regions[child].covers(region):

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator
 from sapwood.errors import InvariantError
 from sapwood.matching.kdtree.boxes import Region, region_of
 from sapwood.matching.posets.order import has_one_form, reaches
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
 
 
@@ -35,7 +35,7 @@ class HasseDiagram:
     __slots__ = ("_children", "_parents", "_regions", "_roots")
 
     def __init__(self) -> None:
-        self._regions: dict[int, Region] = {}
+        self._regions: dict[int, Region[Interest]] = {}
         self._parents: dict[int, dict[int, None]] = {}
         self._children: dict[int, dict[int, None]] = {}
         self._roots: dict[int, None] = {}
@@ -49,7 +49,7 @@ class HasseDiagram:
         """The nodes that no other node covers."""
         return self._roots.keys()
 
-    def filter(self, node: int) -> Filter:
+    def filter(self, node: int) -> Interest:
         """The filter of a node."""
         return self._regions[node].filter
 
@@ -61,7 +61,7 @@ class HasseDiagram:
         """The immediate successors: the widest covered filters."""
         return self._children[node].keys()
 
-    def add(self, node: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, node: int, filter: Interest) -> None:  # noqa: A002 - the field's word
         """Insert a filter that no node has, under a free number."""
         region = region_of(filter)
         parents = self._predecessors(region)
@@ -101,7 +101,7 @@ class HasseDiagram:
         waiting = list(self._roots)
         seen = set(waiting)
         for node in waiting:  # grows while it is read: breadth first
-            if self._regions[node].filter.accepts(record):
+            if self._regions[node].accepts(record):
                 yield node
                 fresh = [child for child in self._children[node] if child not in seen]
                 seen.update(fresh)
@@ -122,7 +122,7 @@ class HasseDiagram:
         if set(self._roots) != {node for node, above in self._parents.items() if not above}:
             raise InvariantError("the roots are not the nodes without parents")
 
-    def _predecessors(self, region: Region) -> list[int]:
+    def _predecessors(self, region: Region[Interest]) -> list[int]:
         """The covering nodes of which no child covers as well."""
         covers: dict[int, bool] = {}
 
@@ -144,7 +144,7 @@ class HasseDiagram:
             waiting += fresh
         return found
 
-    def _successors(self, region: Region, parents: list[int]) -> list[int]:
+    def _successors(self, region: Region[Interest], parents: list[int]) -> list[int]:
         """The covered nodes of which no parent is covered as well."""
         start = min((self._children[p] for p in parents), key=len, default=self._roots)
         covered: dict[int, bool] = {}
@@ -170,7 +170,7 @@ class HasseDiagram:
             waiting += fresh
         return [node for node in found if not any(map(is_covered, self._parents[node]))]
 
-    def _is_above(self, node: int, parents: list[int], region: Region) -> bool:
+    def _is_above(self, node: int, parents: list[int], region: Region[Interest]) -> bool:
         """Whether a covered node is also above the new one, which must not become a circle."""
         if has_one_form(region.filter) and has_one_form(self._regions[node].filter):
             return False

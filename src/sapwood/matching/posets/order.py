@@ -12,14 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
-def has_one_form(filter: Filter) -> bool:  # noqa: A002 - the field's word
+def has_one_form(filter: Interest) -> bool:  # noqa: A002 - the field's word
     """Whether every filter of this kind that accepts the same records is equal to this one.
 
     A conjunction without general patterns is a product of sets in canonical form. Two such filters
-    can therefore cover each other only if they are equal; between any others a circle is possible.
+    can therefore cover each other only if they are equal; between any others, tree patterns among
+    them, a circle is possible.
     """
+    if not isinstance(filter, Filter):
+        return False
     return not filter.conjunctions or (
         len(filter.conjunctions) == 1
         and all(c.strings.is_plain for _, c in filter.conjunctions[0].constraints)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from sapwood.errors import InvariantError
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Propagation, net_change
 
 
@@ -38,16 +38,16 @@ class Advertised:
     def __init__(self, make_inner: Callable[[], Propagation]) -> None:
         self._make_inner = make_inner
         self._inner = make_inner()
-        self._candidates: dict[str, Filter] = {}
+        self._candidates: dict[str, Interest] = {}
         self._reasons: dict[str, str] = {}
-        self.advertisements: dict[str, Filter] = {}
+        self.advertisements: dict[str, Interest] = {}
 
-    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Say nothing: over a link that has just come up came no advertisement."""
         self._candidates = dict(candidates)
         return NOTHING_TO_SAY
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         """Take in one more candidate; the inner strategy hears of it if it is wanted."""
         self._candidates[key] = filter
         return self._inner.add(key, filter) if self._is_wanted(key) else NOTHING_TO_SAY
@@ -57,7 +57,7 @@ class Advertised:
         del self._candidates[key]
         return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
 
-    def advertised(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def advertised(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         """An advertisement came over the link: what waited for one is wanted now."""
         self.advertisements[key] = filter
         waiting = [other for other in self._candidates if other not in self._reasons]
@@ -90,11 +90,11 @@ class Advertised:
         return self._inner.representative(key) if key in self._reasons else None
 
     @property
-    def propagated(self) -> Mapping[str, Filter]:
+    def propagated(self) -> Mapping[str, Interest]:
         """What the inner strategy has propagated."""
         return self._inner.propagated
 
-    def validate(self, candidates: Mapping[str, Filter]) -> None:
+    def validate(self, candidates: Mapping[str, Interest]) -> None:
         """Work out by the rule what is wanted, and let the inner strategy check the rest."""
         if self._candidates != candidates:
             raise InvariantError("advertisement routing does not know exactly the candidates")

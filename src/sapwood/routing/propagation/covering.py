@@ -27,6 +27,7 @@ from sapwood.covering.manager import CoveringManager
 from sapwood.errors import InvariantError
 from sapwood.matching.posets.order import has_one_form
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
 
 
@@ -52,22 +53,22 @@ class Covering:
         "_representatives",
     )
 
-    def __init__(self, manager: CoveringManager | None = None) -> None:
+    def __init__(self, manager: CoveringManager[Interest] | None = None) -> None:
         self._manager = covering_manager(DEFAULT_COVERING) if manager is None else manager
-        self._filters: dict[str, Filter] = {}
-        self._members: dict[Filter, dict[str, None]] = {}
-        self._leaders: dict[Filter, str] = {}
-        self._propagated: dict[str, Filter] = {}
+        self._filters: dict[str, Interest] = {}
+        self._members: dict[Interest, dict[str, None]] = {}
+        self._leaders: dict[Interest, str] = {}
+        self._propagated: dict[str, Interest] = {}
         self._representatives: dict[str, str] = {}
         self._dependents: dict[str, dict[str, None]] = {}
 
-    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Propagate the most general candidates only, as far as their extents tell which are."""
-        wide_first = sorted(candidates, key=lambda candidate: candidate[1].extent)
+        wide_first = sorted(candidates, key=lambda candidate: _extent(candidate[1]))
         said = [self.add(key, wanted).propagate for key, wanted in wide_first]
         return Change(propagate=tuple(key for keys in said for key in keys))
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         """Propagate it unless it is covered."""
         self._filters[key] = filter
         members = self._members.get(filter)
@@ -113,16 +114,16 @@ class Covering:
         return self._representatives[key]
 
     @property
-    def propagated(self) -> Mapping[str, Filter]:
+    def propagated(self) -> Mapping[str, Interest]:
         """The subscriptions the neighbor knows of."""
         return self._propagated
 
-    def validate(self, candidates: Mapping[str, Filter]) -> None:
+    def validate(self, candidates: Mapping[str, Interest]) -> None:
         """Check that everything is covered by what was propagated."""
         self._manager.validate()
         if self._filters != candidates or self._representatives.keys() != candidates.keys():
             raise InvariantError("covering routing does not know exactly the candidates")
-        members: dict[Filter, set[str]] = {}
+        members: dict[Interest, set[str]] = {}
         for key, wanted in candidates.items():
             members.setdefault(wanted, set()).add(key)
         if members != {wanted: set(keys) for wanted, keys in self._members.items()}:
@@ -169,3 +170,10 @@ class Covering:
         representative = self._representatives.pop(key)
         if representative != key:
             del self._dependents[representative][key]
+
+
+def _extent(interest: Interest) -> tuple[object, ...]:
+    """A sort key by which most of what covers an interest comes before it."""
+    if isinstance(interest, Filter):
+        return (0, *interest.extent)
+    return (1, len(str(interest)))

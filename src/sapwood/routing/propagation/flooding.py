@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
 
 
@@ -17,11 +17,11 @@ class Flooding:
 
     __slots__ = ()
 
-    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:  # noqa: ARG002
+    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:  # noqa: ARG002
         """Say nothing."""
         return NOTHING_TO_SAY
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002, ARG002
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002, ARG002
         """Say nothing."""
         return NOTHING_TO_SAY
 
@@ -34,10 +34,10 @@ class Flooding:
         return None
 
     @property
-    def propagated(self) -> Mapping[str, Filter]:
+    def propagated(self) -> Mapping[str, Interest]:
         """Nothing."""
         return MappingProxyType({})
 
-    def validate(self, candidates: Mapping[str, Filter]) -> None:  # noqa: ARG002
+    def validate(self, candidates: Mapping[str, Interest]) -> None:  # noqa: ARG002
         """There is no state to be wrong."""
         return

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sapwood.errors import InvariantError
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
 
 
@@ -25,17 +25,17 @@ class Identity:
     __slots__ = ("_classes", "_filters", "_leaders", "_propagated")
 
     def __init__(self) -> None:
-        self._filters: dict[str, Filter] = {}
-        self._classes: dict[Filter, dict[str, None]] = {}
-        self._leaders: dict[Filter, str] = {}
-        self._propagated: dict[str, Filter] = {}
+        self._filters: dict[str, Interest] = {}
+        self._classes: dict[Interest, dict[str, None]] = {}
+        self._leaders: dict[Interest, str] = {}
+        self._propagated: dict[str, Interest] = {}
 
-    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Propagate the first of each class."""
         said = [self.add(key, wanted).propagate for key, wanted in candidates]
         return Change(propagate=tuple(key for keys in said for key in keys))
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         """Propagate it if it is the first of its class."""
         self._filters[key] = filter
         self._classes.setdefault(filter, {})[key] = None
@@ -64,15 +64,15 @@ class Identity:
         return self._leaders[self._filters[key]]
 
     @property
-    def propagated(self) -> Mapping[str, Filter]:
+    def propagated(self) -> Mapping[str, Interest]:
         """The leaders."""
         return self._propagated
 
-    def validate(self, candidates: Mapping[str, Filter]) -> None:
+    def validate(self, candidates: Mapping[str, Interest]) -> None:
         """Check classes and leaders."""
         if self._filters != candidates:
             raise InvariantError("identity routing does not know exactly the candidates")
-        classes: dict[Filter, set[str]] = {}
+        classes: dict[Interest, set[str]] = {}
         for key, wanted in candidates.items():
             classes.setdefault(wanted, set()).add(key)
         if classes != {wanted: set(members) for wanted, members in self._classes.items()}:
@@ -83,6 +83,6 @@ class Identity:
         if any(leader not in classes[wanted] for leader, wanted in leaders.items()):
             raise InvariantError("a class is led by a subscription that is not in it")
 
-    def _lead(self, key: str, wanted: Filter) -> None:
+    def _lead(self, key: str, wanted: Interest) -> None:
         self._leaders[wanted] = key
         self._propagated[key] = wanted

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ def net_change(changes: Iterable[Change]) -> Change:
 class Propagation(Protocol):
     """The propagation state of one link."""
 
-    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Take in the candidates of a link that has just come up."""
         ...
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         """Take in one more candidate."""
         ...
 
@@ -74,10 +74,10 @@ class Propagation(Protocol):
         ...
 
     @property
-    def propagated(self) -> Mapping[str, Filter]:
+    def propagated(self) -> Mapping[str, Interest]:
         """What the neighbor has been told and not been told to forget."""
         ...
 
-    def validate(self, candidates: Mapping[str, Filter]) -> None:
+    def validate(self, candidates: Mapping[str, Interest]) -> None:
         """Check the rule of the strategy against the true candidates; raises `InvariantError`."""
         ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sapwood.errors import InvariantError
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import Change
 
 
@@ -21,14 +21,14 @@ class Simple:
     __slots__ = ("_propagated",)
 
     def __init__(self) -> None:
-        self._propagated: dict[str, Filter] = {}
+        self._propagated: dict[str, Interest] = {}
 
-    def start(self, candidates: Iterable[tuple[str, Filter]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Propagate all."""
         self._propagated = dict(candidates)
         return Change(propagate=tuple(self._propagated))
 
-    def add(self, key: str, filter: Filter) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
         """Propagate it."""
         self._propagated[key] = filter
         return Change(propagate=(key,))
@@ -43,11 +43,11 @@ class Simple:
         return key
 
     @property
-    def propagated(self) -> Mapping[str, Filter]:
+    def propagated(self) -> Mapping[str, Interest]:
         """All candidates."""
         return self._propagated
 
-    def validate(self, candidates: Mapping[str, Filter]) -> None:
+    def validate(self, candidates: Mapping[str, Interest]) -> None:
         """Check that the neighbor has been told of all."""
         if self._propagated != candidates:
             raise InvariantError("simple routing has not propagated exactly the candidates")

@@ -51,7 +51,7 @@ def test_scan_agrees_with_the_filters_on_every_kind_of_constraint(a: object, b: 
 
 @pytest.mark.parametrize("name", sorted(WORKLOADS))
 def test_scan_agrees_with_the_filters_on_the_workloads(name: str) -> None:
-    filters = [s.filter for s in workload(name).subscriptions(400, 9)]
+    filters = [s.record_filter for s in workload(name).subscriptions(400, 9)]
     scan = ColumnScan(filters)
     for publication in workload(name).publications(25, 9):
         record = publication.record

@@ -124,7 +124,7 @@ def test_validate_finds_a_filter_that_is_wrongly_taken_for_its_hull() -> None:
 
 
 class Machine(IndexMachine):
-    def index(self) -> CoveringIndex:
+    def index(self) -> CoveringIndex[Filter]:
         return ColumnarCovering(compiled)
 
 

@@ -88,6 +88,18 @@ def test_content_is_read_only_while_some_pattern_reads_it() -> None:
     assert engine.match(bare) == [0]
 
 
+def test_content_is_not_missed_by_conditions_of_patterns_that_are_gone() -> None:
+    engine = PathAutomatonEngine()
+    engine.add(0, parse_xpath("//a[@k = 1][text()][. = 'x']"))
+    engine.add(1, parse_xpath("//a[b][c]"))
+    engine.remove(0)
+    assert engine.match(b"<a k='1'>x<b/><c/></a>") == [1]
+    assert engine.match(read_document(b"<a k='1'>x<b/><c/></a>", content=False)) == [1]
+    engine.add(0, parse_xpath("//a[@k = 1]"))
+    with pytest.raises(InputError, match="without its content"):
+        engine.match(read_document(b"<a k='1'><b/><c/></a>", content=False))
+
+
 def test_engine_is_unharmed_by_what_is_no_document() -> None:
     engine = PathAutomatonEngine(DocumentBounds(depth=2))
     engine.add(0, parse_xpath("//b"))

@@ -160,7 +160,7 @@ def brute_force(
 ) -> Truth:
     """What the column scan finds for the first publications, and its rates."""
     begin = time.perf_counter()
-    scan = ColumnScan([subscription.filter for subscription in subscriptions])
+    scan = ColumnScan([subscription.record_filter for subscription in subscriptions])
     build_s = time.perf_counter() - begin
     checked = publications[:CHECKED]
     ids = [

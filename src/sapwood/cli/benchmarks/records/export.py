@@ -49,11 +49,11 @@ def export(
     filters: list[Filter] = []
     with (folder / SUBSCRIPTIONS_FILE).open("wb") as lines:
         for subscription in source.subscriptions(max(sizes), SEED):
-            filters.append(subscription.filter)
+            filters.append(subscription.record_filter)
             line = {
                 "id": subscription.id,
-                "filter": str(subscription.filter),
-                "any": conditions(subscription.filter),
+                "filter": str(subscription.record_filter),
+                "any": conditions(subscription.record_filter),
             }
             lines.write(msgspec.json.encode(line) + b"\n")
     published = list(source.publications(publications, SEED))

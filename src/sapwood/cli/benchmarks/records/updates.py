@@ -61,7 +61,7 @@ def run_updates(
     filling = fill(index, first, size, Filling(0, 0, 0.0, fill_seconds))
     if not filling.complete:
         return Updates(source.name, engine, size, str(filling))
-    live = {subscription.id: subscription.filter for subscription in first}
+    live = {subscription.id: subscription.record_filter for subscription in first}
     publications = list(source.publications(PUBLICATIONS, SEED + 1))
     warm_up(index.match_many, publications, seconds)
     took: dict[type, list[float]] = {Add: [], Remove: [], Publish: []}
@@ -72,7 +72,7 @@ def run_updates(
             match operation:
                 case Add(subscription):
                     index.add(subscription.id, subscription.filter)
-                    live[subscription.id] = subscription.filter
+                    live[subscription.id] = subscription.record_filter
                 case Remove(gone):
                     index.remove(gone)
                     del live[gone]

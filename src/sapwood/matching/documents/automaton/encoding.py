@@ -58,18 +58,22 @@ class Encoder:
         self._remembered: dict[str, float] = {}
 
     def encode(self, document: Document, symbols: list[int]) -> Encoded:
-        """The arrays of a document; `symbols` are the numbers of its names' symbols."""
+        """The arrays of a document; `symbols` are the numbers of its names' symbols.
+
+        One that was read without its content has none: conditions of patterns that are gone may
+        still ask for some, those of present ones do not.
+        """
         names = self._names
         named = [names.symbols[number] for number in symbols]
         attributes: list[tuple[int, Symbol, str]] = []
         texts: list[tuple[int, str]] = []
         values: list[str] = []
-        if ATTRIBUTE in self._table.kinds:
+        content = document.content
+        if content is not None and ATTRIBUTE in self._table.kinds:
             attributes = self._attributes(document)
-        if TEXT in self._table.kinds:
-            content = document.whole
+        if content is not None and TEXT in self._table.kinds:
             texts = list(zip(content.owners, content.texts, strict=True))
-        if VALUE in self._table.kinds:
+        if content is not None and VALUE in self._table.kinds:
             values = [document.string_value(element) for element in range(len(document))]
         attribute_values = [value for _, _, value in attributes]
         text_values = [text for _, text in texts]

@@ -243,6 +243,8 @@ class PathAutomatonEngine:
             if isinstance(readable, Document)
             else read_document(readable, self._bounds, content=self._readers > 0)
         )
+        if self._readers:
+            _ = document.whole  # refuses one that was read without the content that is asked for
         symbols, states = self._walk(document)
         distinct = list(dict.fromkeys(states))
         reached = Reached(np.array(distinct, np.int32), self._states.held())

@@ -48,6 +48,10 @@ _PLACES: Final = np.argsort(
 """Multiplied by a de Bruijn sequence, the 64 words of a single bit differ in their first six bits;
 the table leads from those back to the place of the bit (Leiserson, Prokop and Randall 1998)."""
 
+_ONE: Final = np.uint64(1)
+_WORD_BITS: Final = np.uint64(6)
+_IN_WORD: Final = np.uint64(63)
+
 Ints = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint64]
 
@@ -113,29 +117,45 @@ def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> Non
     `plain` and `slots` are those of `search.Patterns`; handing over all of that takes longer.
     """
     starts, sizes, nodes = reached.held
-    states, words = reached.states, marks.words
+    states, words, seen, now = reached.states, marks.words, marks.targets, marks.round
+    of_targets, values = slots.starts, slots.values
     for which in range(len(states)):
         start = starts[states[which]]
         for at in range(start, start + sizes[states[which]]):
             what = plain[nodes[at]]
             if what >= 0:
-                words[what >> 6] |= np.uint64(1) << np.uint64(what & 63)
+                _mark(np.uint64(what), words)
             elif what <= FIRST_TARGET:
                 target = FIRST_TARGET - what
-                if marks.targets[target] != marks.round:
-                    _take(target, slots, marks)
+                if seen[target] != now:
+                    seen[target] = now
+                    _mark_slots(target, of_targets, values, words)
+
+
+@compiled
+def _mark(slot: np.uint64, words: Bits) -> None:
+    """Set the bit of a slot.
+
+    The slot is unsigned, because a signed index is first asked whether it counts from the end,
+    which takes as long as the marking itself.
+    """
+    words[slot >> _WORD_BITS] |= _ONE << (slot & _IN_WORD)
+
+
+@compiled
+def _mark_slots(target: int, starts: npt.NDArray[np.int64], values: Ints, words: Bits) -> None:
+    """Mark those slots of a target that are not in the tail."""
+    if target + 1 < len(starts):
+        for at in range(np.uint64(starts[target]), np.uint64(starts[target + 1])):
+            if values[at] != GAP:
+                _mark(np.uint64(values[at]), words)
 
 
 @compiled
 def _take(target: int, slots: Lists, marks: Marks) -> None:
     """Mark a target, and those of its slots that are not in the tail."""
     marks.targets[target] = marks.round
-    starts, values, words = slots.starts, slots.values, marks.words
-    if target + 1 < len(starts):
-        for at in range(starts[target], starts[target + 1]):
-            slot = values[at]
-            if slot != GAP:
-                words[slot >> 6] |= np.uint64(1) << np.uint64(slot & 63)
+    _mark_slots(target, slots.starts, slots.values, marks.words)
 
 
 @compiled

@@ -1,0 +1,78 @@
+"""What is measured: the engines of the catalogue, and lxml without any index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+from lxml import etree
+
+from sapwood.cli.benchmarks.documents.sources import BOUNDS
+from sapwood.language.xpath import parse_xpath
+from sapwood.matching.documents.engines import document_engine_info
+from sapwood.model.documents.pattern import TreePattern
+
+ONE_BY_ONE: Final = "lxml one by one"
+"""The name of the baseline among the engines."""
+
+_TEXTS_REMEMBERED: Final = 2**18
+
+
+class Contender(Protocol):
+    """Expressions by slot, numbered as they come, that tell which of them hold of a document."""
+
+    def read(self, expression: str) -> Any:
+        """What `add` takes; reading an expression is not measured."""
+
+    def add(self, read: Any) -> None:
+        """Add the next expression."""
+
+    def match(self, document: bytes) -> Sequence[int]:
+        """The slots of the expressions that hold, ascending; parses the document."""
+
+
+class EngineContender:
+    """An engine of the catalogue."""
+
+    def __init__(self, name: str) -> None:
+        self._engine = document_engine_info(name).make()
+        self._read = lru_cache(_TEXTS_REMEMBERED)(lambda text: parse_xpath(text, bounds=BOUNDS))
+
+    def read(self, expression: str) -> TreePattern:
+        """The pattern of an expression; of equal ones, the same."""
+        return self._read(expression)
+
+    def add(self, read: TreePattern) -> None:
+        """Add the next pattern."""
+        self._engine.add(len(self._engine), read)
+
+    def match(self, document: bytes) -> Sequence[int]:
+        """The slots, as an array."""
+        slots: Any = self._engine.match_slots([document]).slots
+        return slots
+
+
+class OneByOne:
+    """lxml: every expression compiled once, and evaluated over every document."""
+
+    def __init__(self) -> None:
+        self._compiled: list[etree.XPath] = []
+
+    def read(self, expression: str) -> str:
+        """The expression as it is: compiling is this contender's way of adding."""
+        return expression
+
+    def add(self, read: str) -> None:
+        """Compile the next expression."""
+        self._compiled.append(etree.XPath(f"boolean({read})"))
+
+    def match(self, document: bytes) -> Sequence[int]:
+        """The slots of the expressions that are true."""
+        tree = etree.ElementTree(etree.fromstring(document))
+        return [slot for slot, holds in enumerate(self._compiled) if holds(tree)]
+
+
+def contender(name: str) -> Contender:
+    """An empty one of that name; raises `UnknownNameError` for an engine that does not exist."""
+    return OneByOne() if name == ONE_BY_ONE else EngineContender(name)

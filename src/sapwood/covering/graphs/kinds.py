@@ -1,0 +1,91 @@
+"""A relation graph for filters of records and another for tree patterns, as one.
+
+Nothing covers across kinds, so the two share nothing but the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Protocol
+
+from sapwood.covering.protocol import CoveringIndex, RelationGraph
+from sapwood.errors import InvariantError
+from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+
+
+class PatternGraph(Protocol):
+    """A `RelationGraph` that need not take anything but tree patterns."""
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+
+    def add(self, key: int, filter: TreePattern, index: CoveringIndex[Any]) -> bool:  # noqa: A002
+        """Insert a pattern; returns whether some node covers it."""
+
+    def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
+        """Drop a node; returns its children for which no cover is left."""
+
+    def parents(self, key: int) -> Collection[int]:
+        """The known covers of a node."""
+
+    def children(self, key: int) -> Collection[int]:
+        """The nodes that a node is known to cover."""
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless the graph's own state is consistent."""
+
+
+class GraphsOfKinds:
+    """Two empty graphs, each for its kind; an index has to hold both kinds.
+
+    A graph that searches in itself may be among them: it asks the index nothing.
+
+    #: every key is in exactly one of the two
+    """
+
+    __slots__ = ("_patterns", "documents", "records")
+
+    searches_itself = False
+
+    def __init__(self, records: RelationGraph, documents: PatternGraph) -> None:
+        self.records = records
+        self.documents = documents
+        #: the keys of tree patterns
+        self._patterns: set[int] = set()
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self.records) + len(self.documents)
+
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
+        """Insert an interest; returns whether some node covers it."""
+        if isinstance(filter, Filter):
+            return self.records.add(key, filter, index)
+        self._patterns.add(key)
+        return self.documents.add(key, filter, index)
+
+    def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
+        """Drop a node; returns its children for which no cover is left."""
+        graph = self._graph(key)
+        self._patterns.discard(key)
+        return graph.remove(key, index)
+
+    def parents(self, key: int) -> Collection[int]:
+        """The known covers of a node."""
+        return self._graph(key).parents(key)
+
+    def children(self, key: int) -> Collection[int]:
+        """The nodes that a node is known to cover."""
+        return self._graph(key).children(key)
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless both graphs are consistent."""
+        self.records.validate()
+        self.documents.validate()
+        if len(self.documents) != len(self._patterns):
+            raise InvariantError("not exactly the tree patterns are in the graph of documents")
+
+    def _graph(self, key: int) -> RelationGraph | PatternGraph:
+        return self.documents if key in self._patterns else self.records

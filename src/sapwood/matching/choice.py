@@ -1,0 +1,33 @@
+"""Engines of both kinds by one list of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sapwood.errors import InputError, UnknownNameError
+from sapwood.matching.documents.engines import DOCUMENT_ENGINES
+from sapwood.matching.engines import ENGINES
+
+
+class Engines(NamedTuple):
+    """The engine for each kind of filters, by name."""
+
+    records: str
+    documents: str = "path-automaton"
+
+
+def chosen_engines(names: Iterable[str], default: Engines) -> Engines:
+    """The engines that were named, and those of `default` where none was.
+
+    Raises `UnknownNameError` for a name that is in neither catalogue, `InputError` for two engines
+    of one kind.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        if name not in ENGINES and name not in DOCUMENT_ENGINES:
+            raise UnknownNameError("engine", name, (*ENGINES, *DOCUMENT_ENGINES))
+        kind = "records" if name in ENGINES else "documents"
+        if found.setdefault(kind, name) != name:
+            raise InputError(f"two engines for {kind}, {found[kind]} and {name}; leave one out")
+    return default._replace(**found)

@@ -1,0 +1,236 @@
+"""Grids: clusters of conjunctions that are looked up through two constraints at once.
+
+Where many conjunctions constrain the same two attributes by single values or by ranges with two
+sides, they lie in a *grid* (a grid file, Nievergelt and others 1984, of their lower ends): each
+attribute's line is cut into slices of about as many constants each, and a pair of slices is a
+bucket. What a record may satisfy lies in the buckets from the slice of its value less the greatest
+width back to the slice of its value; for single values, whose width is none, that is one bucket. A
+lookup leaves few candidates, which are then evaluated exactly, for about the price of two random
+reads; so a grid must have enough conjunctions to be worth being looked up for every record.
+
+The fewer grids there are, the fewer lookups a record needs. So attributes are dealt to teams, one
+fewer than conjunctions usually have constraints: then two constraints of each are on attributes of
+one team, and pairs within teams are preferred. (That every triple of twenty attributes holds one of
+90 pairs out of 190 is Turan's theorem.)
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.access import BAND_LOSS, Buckets, Choice, Floats, Kind, Shape
+from sapwood.matching.columnar.ranking import Lines
+from sapwood.matching.columnar.rows import Ints
+
+SCALE_BITS: Final = 32
+
+_TRIED_MAX: Final = 8
+"""Constraints of a conjunction that are tried in pairs, so that a long one costs no more."""
+
+_OTHER_TEAM: Final = 2.0
+"""How much more selective a pair must be to be preferred to one within a team."""
+
+_MEMBERS_MIN: Final = 64
+"""Conjunctions that are worth a grid at the least."""
+
+_BUCKET_MEMBERS: Final = 2
+"""Conjunctions in a bucket on average, at the least: the directory takes 4 bytes a bucket."""
+
+_RANGE_SLICES: Final = (16, 64)
+"""Slices of ranges, at the most. A lookup walks through those of the first attribute that it
+touches; those of the second lie in a row."""
+
+_LOOKUP_COST: Final = 160.0
+"""What a look into a bucket, or a row of buckets, costs in candidates."""
+
+_WIDTH_BITS: Final = 5
+_NO_WIDTH: Final = 0
+
+
+class Grids(NamedTuple):
+    """The directory of `g` grids; bucket `b` of all is cluster `b` of theirs."""
+
+    start: Ints  # [a + 1] groups them by the first attribute
+    second: Ints  # [g] the second attribute
+    first_scale: Ints  # [g] cell * scale >> 32 is the slice of a cell
+    second_scale: Ints  # [g]
+    first_reach: Ints  # [g] steps from a range's lower end to its upper one, at most
+    second_reach: Ints  # [g]
+    rows: Ints  # [g] slices of the first attribute
+    columns: Ints  # [g] slices of the second attribute
+    bucket: Ints  # [g] the first bucket
+
+
+class Paired(NamedTuple):
+    """The conjunctions that are looked up in grids."""
+
+    first: Ints  # [p] constraint
+    second: Ints  # [p] constraint
+    buckets: Buckets  # [p]
+    grids: Grids
+
+
+class _Pairs(NamedTuple):
+    """The best pair of constraints of each conjunction that has one."""
+
+    conjunction: Ints
+    first: Ints
+    second: Ints
+    cost: Floats
+
+
+def paired(shapes: Shape, choice: Choice, lines: Lines) -> Paired:
+    """The conjunctions for which two constraints are the better lookup than the one chosen."""
+    cost = np.minimum(np.where(shapes.kind == Kind.BAND, BAND_LOSS, 1.0) * shapes.chance, 1.0)
+    pairs = _best_pairs(shapes, cost, len(choice.kind))
+    sides = shapes.attribute << _WIDTH_BITS | _widths(shapes)
+    pairs = _ordered(pairs, shapes, sides)
+    code = sides[pairs.first] * (int(sides.max(initial=0)) + 1) + sides[pairs.second]
+    codes, grid = np.unique(code, return_inverse=True)
+    single = choice.constraint[pairs.conjunction]
+    saved = np.where(single >= 0, cost[single], 1.0) - pairs.cost
+    is_point = shapes.kind[pairs.first] == Kind.POINTS
+    walk = np.where(is_point, 1.0, 1.0 + _RANGE_SLICES[0] * shapes.chance[pairs.first])
+    size = np.bincount(grid, minlength=len(codes))
+    lookups = np.bincount(grid, walk, len(codes)) / np.maximum(1, size)
+    is_worth = np.bincount(grid, saved, len(codes)) >= _LOOKUP_COST * lookups
+    kept = (is_worth & (size >= _MEMBERS_MIN))[grid]
+    pairs = _Pairs(pairs.conjunction[kept], pairs.first[kept], pairs.second[kept], pairs.cost[kept])
+    _, grid = np.unique(grid[kept], return_inverse=True)  # numbered without gaps again
+    return _laid_out(pairs, grid, shapes, lines)
+
+
+def with_pairs(choice: Choice, pairs: Paired) -> Choice:
+    """The choice, where conjunctions in grids are looked up there."""
+    kind, constraint, second = choice.kind.copy(), choice.constraint.copy(), choice.second.copy()
+    is_exact, members = choice.is_exact.copy(), pairs.buckets.conjunction
+    kind[members] = Kind.GRID
+    constraint[members], second[members] = pairs.first, pairs.second
+    is_exact[members] = False
+    return Choice(kind, constraint, second, is_exact)
+
+
+def _best_pairs(shapes: Shape, cost: Floats, conjunctions: int) -> _Pairs:
+    """For each conjunction the most selective pair among those of its first few constraints."""
+    is_usable = (shapes.kind == Kind.BAND) | ((shapes.kind == Kind.POINTS) & (shapes.runs == 1))
+    usable = np.flatnonzero(is_usable)
+    count = np.bincount(shapes.owner[usable], minlength=conjunctions)
+    start = np.cumsum(count) - count
+    team = _teams(shapes.attribute[usable], count)
+    cost, attribute = cost[usable], shapes.attribute[usable]
+    least = np.full(conjunctions, np.inf)
+    first, second = np.full(conjunctions, -1), np.full(conjunctions, -1)
+    for y in range(1, min(_TRIED_MAX, int(count.max(initial=0)))):
+        having = np.flatnonzero(count > y)
+        after = start[having] + y
+        for x in range(y):
+            before = start[having] + x
+            both = cost[before] * cost[after]
+            both *= np.where(team[attribute[before]] == team[attribute[after]], 1.0, _OTHER_TEAM)
+            better = both < least[having]
+            improved = having[better]
+            least[improved] = both[better]
+            first[improved], second[improved] = before[better], after[better]
+    found = np.flatnonzero(first >= 0)
+    first, second = first[found], second[found]
+    return _Pairs(found, usable[first], usable[second], cost[first] * cost[second])
+
+
+def _teams(attribute: Ints, count: Ints) -> Ints:
+    """The team of each attribute; those that are used most are dealt out first."""
+    several = count[count > 1]
+    teams = max(1, int(np.median(several)) - 1) if len(several) else 1
+    uses = np.bincount(attribute, minlength=1)
+    team = np.empty(len(uses), np.int64)
+    team[np.argsort(-uses, kind="stable")] = np.arange(len(uses)) % teams
+    return team
+
+
+def _widths(shapes: Shape) -> Ints:
+    """For each constraint a class of its width: single values, then by powers of four.
+
+    Widths are relative to the least on the attribute, so that ranges of about one width share a
+    class.
+    """
+    span = shapes.high - shapes.low
+    is_band = shapes.kind == Kind.BAND
+    least = np.full(int(shapes.attribute.max(initial=0)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, shapes.attribute[is_band], np.maximum(1, span[is_band]))
+    relative = np.maximum(1, span) / least[shapes.attribute]
+    classes = 1 + np.log2(np.maximum(1.0, relative)).astype(np.int64) // 2
+    return np.where(is_band, classes, _NO_WIDTH)
+
+
+def _ordered(pairs: _Pairs, shapes: Shape, sides: Ints) -> _Pairs:
+    """The pairs with single values first, otherwise in one order for the same two sides."""
+    is_point = shapes.kind == Kind.POINTS
+    points = is_point[pairs.second].astype(np.int64) - is_point[pairs.first]
+    swapped = (points > 0) | ((points == 0) & (sides[pairs.second] < sides[pairs.first]))
+    return pairs._replace(
+        first=np.where(swapped, pairs.second, pairs.first),
+        second=np.where(swapped, pairs.first, pairs.second),
+    )
+
+
+def _laid_out(pairs: _Pairs, grid: Ints, shapes: Shape, lines: Lines) -> Paired:
+    """Cut the slices of each grid, and put every conjunction into its bucket."""
+    size = np.bincount(grid)
+    example = np.empty(len(size), np.int64)
+    example[grid] = np.arange(len(grid))
+    allowed = np.maximum(1, size // _BUCKET_MEMBERS)
+    first = _side(shapes, pairs.first, grid, example, lines)
+    root = np.sqrt(allowed).astype(np.int64)
+    rows = np.minimum(
+        first.most, np.where(first.is_point, allowed, np.minimum(root, _RANGE_SLICES[0]))
+    )
+    second = _side(shapes, pairs.second, grid, example, lines)
+    room = np.maximum(1, allowed // rows)
+    columns = np.minimum(
+        second.most, np.where(second.is_point, room, np.minimum(room, _RANGE_SLICES[1]))
+    )
+    first_scale, second_scale = first.scale(rows), second.scale(columns)
+    bucket = np.cumsum(rows * columns) - rows * columns
+    row = shapes.low[pairs.first] * first_scale[grid] >> SCALE_BITS
+    column = shapes.low[pairs.second] * second_scale[grid] >> SCALE_BITS
+    attributes = len(lines.number_start) - 1
+    grids = Grids(
+        np.searchsorted(first.attribute, np.arange(attributes + 1)),
+        second.attribute,
+        first_scale,
+        second_scale,
+        first.reach,
+        second.reach,
+        rows,
+        columns,
+        bucket,
+    )
+    place = bucket[grid] + row * columns[grid] + column
+    buckets = Buckets(pairs.conjunction, place, int((rows * columns).sum()))
+    return Paired(pairs.first, pairs.second, buckets, grids)
+
+
+class _Side(NamedTuple):
+    """One of the two attributes of each grid."""
+
+    attribute: Ints
+    is_point: npt.NDArray[np.bool_]
+    last: Ints  # the last cell of the line
+    most: Ints  # slices that make sense
+    reach: Ints
+
+    def scale(self, slices: Ints) -> Ints:
+        """What turns a cell into its slice, if there are so many."""
+        exact = self.is_point & (slices == self.most)
+        return np.where(exact, 1 << (SCALE_BITS - 1), (slices << SCALE_BITS) // (self.last + 1))
+
+
+def _side(shapes: Shape, constraint: Ints, grid: Ints, example: Ints, lines: Lines) -> _Side:
+    attribute = shapes.attribute[constraint[example]]
+    is_point = shapes.kind[constraint[example]] == Kind.POINTS
+    last = lines.last_cells()[attribute]
+    reach = np.zeros(len(example), np.int64)
+    np.maximum.at(reach, grid, shapes.high[constraint] - shapes.low[constraint])
+    return _Side(attribute, is_point, last, np.where(is_point, last // 2 + 1, last + 1), reach)

@@ -1,0 +1,153 @@
+"""The two sides of an index: filters of records, and tree patterns of documents.
+
+Each side has an engine of its own, made when it is first needed: whoever matches records alone
+never imports what reads XML, and the other way round. The slots are the index's, so a slot is taken
+on at most one side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from sapwood.errors import FileFormatError
+from sapwood.language import parse_filter
+from sapwood.language.written import Written, as_given, read_interest
+from sapwood.matching.documents.engines import DocumentEngineInfo
+from sapwood.matching.documents.protocol import DocumentEngine
+from sapwood.matching.engines import EngineInfo
+from sapwood.matching.protocol import Engine
+from sapwood.matching.storage import Folder
+from sapwood.matching.texts import TextColumn
+from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.filter import Filter
+
+_Wanted = TypeVar("_Wanted")
+_Wanted_contra = TypeVar("_Wanted_contra", contravariant=True)
+_Engine = TypeVar("_Engine", bound="_Slots[Any]")
+
+_PATTERN: Final = msgspec.json.Decoder(tuple[str, tuple[tuple[str, str], ...] | None])
+
+
+class _Slots(Protocol[_Wanted_contra]):
+    """What both kinds of engines share; `Engine` and `DocumentEngine` say what it means."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, slot: int, wanted: _Wanted_contra, /) -> None: ...
+
+    def remove(self, slot: int) -> None: ...
+
+    def save(self, folder: Path) -> None: ...
+
+    def load(self, folder: Path, wanted: Iterable[tuple[int, _Wanted_contra]], /) -> None: ...
+
+
+class Side(Generic[_Engine, _Wanted]):
+    """The filters of one kind: an engine, and the text of each filter.
+
+    `write` and `read` turn a filter into text and back; `folder` is the name of the engine's folder
+    in a saved index, and begins the names of the arrays beside it.
+
+    #: _texts[slot] is "" where the slot is free, or taken on the other side, or past the end
+    #: there is an engine if there is a text
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        make: Callable[[], _Engine],
+        write: Callable[[_Wanted], str],
+        read: Callable[[str], _Wanted],
+    ) -> None:
+        self._folder = folder
+        self._make = make
+        self._write = write
+        self._read = read
+        self._texts = TextColumn()
+        #: `None` as long as nothing needed it
+        self.engine: _Engine | None = None
+
+    def __len__(self) -> int:
+        """The number of filters."""
+        return 0 if self.engine is None else len(self.engine)
+
+    def holds(self, slot: int) -> bool:
+        """Whether the slot is taken on this side."""
+        return slot < len(self._texts) and self._texts[slot] != ""
+
+    def add(self, slot: int, wanted: _Wanted) -> None:
+        """Take a free slot."""
+        self._used().add(slot, wanted)
+        while len(self._texts) < slot:
+            self._texts[len(self._texts)] = ""
+        self._texts[slot] = self._write(wanted)
+
+    def remove(self, slot: int) -> None:
+        """Free a slot that is taken on this side."""
+        self._used().remove(slot)
+        self._texts[slot] = ""
+
+    def filter(self, slot: int) -> _Wanted:
+        """The filter in a slot that is taken on this side, read again from its text."""
+        return self._read(self._texts[slot])
+
+    def save(self, folder: Folder) -> None:
+        """Write engine and texts; nothing at all where nothing was ever added."""
+        if self.engine is None:
+            return
+        self.engine.save(folder.make_folder(self._folder).path)
+        offsets, joined = self._texts.packed()
+        folder.write_arrays({f"{self._folder}_offsets": offsets, f"{self._folder}_bytes": joined})
+
+    def load(self, folder: Folder) -> None:
+        """Take over what `save` wrote, if it wrote something."""
+        own: Path = folder.folder(self._folder).path
+        if not folder.folder(self._folder).exists:
+            return
+        names = (f"{self._folder}_offsets", f"{self._folder}_bytes")
+        columns = folder.read_arrays(names)
+        self._texts = TextColumn(columns[names[0]], columns[names[1]])
+        engine = self._used()
+        empty = set(self._texts.empty_places())
+        engine.load(own, self._stored(empty))
+        if len(engine) != len(self._texts) - len(empty):
+            raise FileFormatError(str(folder), "its files do not belong together; save it again")
+
+    def taken(self) -> Iterator[int]:
+        """The slots taken on this side, ascending."""
+        return (slot for slot, text in enumerate(self._texts) if text)
+
+    def _stored(self, empty: set[int]) -> Iterator[tuple[int, _Wanted]]:
+        for slot in range(len(self._texts)):
+            if slot not in empty:
+                yield slot, self.filter(slot)
+
+    def _used(self) -> _Engine:
+        if self.engine is None:
+            self.engine = self._make()
+        return self.engine
+
+
+def record_side(info: EngineInfo) -> Side[Engine, Filter]:
+    """The side of records, with that engine."""
+    return Side("records", info.make, lambda wanted: as_given(wanted).text, parse_filter)
+
+
+def document_side(info: DocumentEngineInfo) -> Side[DocumentEngine, TreePattern]:
+    """The side of documents, with that engine."""
+    return Side("documents", info.make, _write_pattern, _read_pattern)
+
+
+def _write_pattern(pattern: TreePattern) -> str:
+    written = as_given(pattern)
+    return msgspec.json.encode((written.text, written.bindings)).decode()
+
+
+def _read_pattern(text: str) -> TreePattern:
+    pattern = read_interest(Written("xpath", *_PATTERN.decode(text)))
+    assert isinstance(pattern, TreePattern), "an XPath is read as a tree pattern"
+    return pattern

@@ -1,0 +1,120 @@
+"""Which box holds which, compiled by numba and cached on disk; `kernels.plain` says what they do.
+
+The plain twins look at all boxes; these look into the buckets in which a box asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_NOBODY: Final = -1
+
+
+def compiled(function: F) -> F:
+    """`numba.njit` with a type: the compiled function is called like the plain one."""
+    return cast("F", njit(cache=True, nogil=True)(function))
+
+
+@compiled
+def _holds(sides: tuple[Places, Places, Places, Places], outer: int, inner: int) -> bool:
+    starts, attributes, lows, highs = sides
+    theirs, last = starts[inner], starts[inner + 1]
+    for own in range(starts[outer], starts[outer + 1]):
+        while theirs < last and attributes[theirs] < attributes[own]:
+            theirs += 1
+        if theirs == last or attributes[theirs] != attributes[own]:
+            return False
+        if lows[own] > lows[theirs] or highs[own] < highs[theirs]:
+            return False
+    return True
+
+
+@compiled
+def _bucket(
+    sides: tuple[Places, Places, Places, Places], asked: Places, box: int, turn: int
+) -> int:
+    """Where the box asks in turn 0, 1, 2, ...: bucket 0, then two for each side."""
+    if turn == 0:
+        return 0
+    side = sides[0][box] + (turn - 1) // 2
+    return int(asked[side, (turn - 1) % 2])
+
+
+@compiled
+def sweep(  # noqa: PLR0917 - numba takes positional arguments
+    sides: tuple[Places, Places, Places, Places],
+    order: Places,
+    stores: Flags,
+    asks: Flags,
+    starts: Places,
+    boxes: Places,
+    asked: Places,
+) -> Places:
+    """The twin of `plain.sweep`."""
+    found = np.full(len(order), _NOBODY, np.int64)
+    home = np.full(len(order), _NOBODY, np.int64)
+    for bucket in range(len(starts) - 1):
+        for place in range(starts[bucket], starts[bucket + 1]):
+            home[boxes[place]] = bucket
+    kept = np.empty(len(boxes), np.int64)
+    ends = starts[:-1].copy()
+    for box in order:
+        if asks[box]:
+            for turn in range(1 + 2 * (sides[0][box + 1] - sides[0][box])):
+                bucket = _bucket(sides, asked, box, turn)
+                if bucket == _NOBODY:
+                    continue
+                for place in range(starts[bucket], ends[bucket]):
+                    if _holds(sides, kept[place], box):
+                        found[box] = kept[place]
+                        break
+                if found[box] != _NOBODY:
+                    break
+        if stores[box] and found[box] == _NOBODY:
+            kept[ends[home[box]]] = box
+            ends[home[box]] += 1
+    return found
+
+
+@compiled
+def candidates(  # noqa: PLR0917
+    sides: tuple[Places, Places, Places, Places],
+    questions: Places,
+    starts: Places,
+    boxes: Places,
+    asked: Places,
+    room: int,
+) -> tuple[int, Places]:
+    """The twin of `plain.candidates`."""
+    pairs = np.empty((1024, 2), np.int64)
+    seen = np.full(len(sides[0]), _NOBODY, np.int64)
+    count = 0
+    for number in range(len(questions)):
+        if count >= room:
+            return number, pairs[:count]
+        box = questions[number]
+        seen[box] = number
+        for turn in range(1 + 2 * (sides[0][box + 1] - sides[0][box])):
+            bucket = _bucket(sides, asked, box, turn)
+            if bucket == _NOBODY:
+                continue
+            for place in range(starts[bucket], starts[bucket + 1]):
+                other = boxes[place]
+                if seen[other] == number:
+                    continue
+                seen[other] = number
+                if _holds(sides, other, box):
+                    if count == len(pairs):
+                        pairs = np.concatenate((pairs, np.empty_like(pairs)))
+                    pairs[count, 0], pairs[count, 1] = box, other
+                    count += 1
+    return len(questions), pairs[:count]

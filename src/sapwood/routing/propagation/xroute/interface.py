@@ -1,0 +1,138 @@
+"""The table of one side: which filters a router has heard of from there (the thesis' T).
+
+It depends on what came from there alone, so all views share it. What came is *booked*: the booking
+says what changed, in the terms that views need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sapwood.errors import InvariantError, PeerError
+from sapwood.model.interest import Interest
+from sapwood.routing.propagation.xroute.search import Containment
+from sapwood.routing.propagation.xroute.triples import NO_COUNT, Count, Operation, Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """Subscriptions were added, or some of several equal ones withdrawn.
+
+    `is_new` where the interface did not know the filter; then the `absorbed` filters, with what was
+    known of them there, are represented by it from now on (definition 1). `appended` concerns other
+    filters that the interface knows.
+    """
+
+    main: Triple
+    is_new: bool
+    absorbed: tuple[tuple[Interest, Count], ...]
+    appended: Operation
+
+    @property
+    def touched(self) -> tuple[Interest, ...]:
+        """The filters that the interface may know now and did not before, or the other way."""
+        return (self.main.filter, *(filter_ for filter_, _ in self.absorbed))
+
+
+@dataclass(frozen=True, slots=True)
+class Canceled:
+    """The last subscription of a filter is gone from the interface, which knew it with `count`.
+
+    `returned` are filters that it hid there and that count for themselves again.
+    """
+
+    filter: Interest
+    count: Count
+    returned: Operation
+
+    @property
+    def touched(self) -> tuple[Interest, ...]:
+        """The filters that the interface may know now and did not before, or the other way."""
+        return (self.filter, *(triple.filter for triple in self.returned))
+
+
+Booking: TypeAlias = Registered | Canceled
+"""What an operation did to an interface."""
+
+
+class Interface:
+    """What is known from one side: a neighbor, or the clients of the router.
+
+    `search`, empty, finds what a new filter represents; without it nothing is represented, as
+    among the clients of a router, which knows them one by one.
+
+    #: of counts, none has instances < 1 or hidden < 0
+    #: search holds the filters of counts
+    """
+
+    __slots__ = ("_search", "counts")
+
+    def __init__(self, search: Containment | None = None) -> None:
+        self.counts: dict[Interest, Count] = {}
+        self._search = search
+
+    def book(self, operation: Operation) -> Booking:
+        """Carry out an operation.
+
+        Raises `PeerError`, with nothing carried out, for one that no neighbor can mean.
+        """
+        main, *rest = operation
+        appended = tuple(rest)
+        known = self.counts.get(main.filter)
+        if known is not None and known.instances == -main.instances:
+            gone = {main.filter: known}
+            self._replace(gone, self._after(None, appended, gone))
+            return Canceled(main.filter, known, appended)
+        absorbed: dict[Interest, Count] = {}
+        if known is None and self._search is not None:
+            absorbed = {f: self.counts[f] for f in self._search.contained(main.filter)}
+        self._replace(absorbed, self._after(main, appended, absorbed))
+        return Registered(main, known is None, tuple(absorbed.items()), appended)
+
+    def validate(self) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        for filter_, count in self.counts.items():
+            if not count.is_sound:
+                raise InvariantError(f"an interface counts {count} for {filter_}")
+        if self._search is not None:
+            self._search.validate()
+            if set(self._search) != self.counts.keys():
+                raise InvariantError("an interface does not search exactly what it counts")
+        elif any(count.hidden for count in self.counts.values()):
+            raise InvariantError("something is hidden among clients")
+
+    def _after(
+        self, main: Triple | None, appended: Operation, gone: Mapping[Interest, Count]
+    ) -> dict[Interest, Count]:
+        """The counts that triples change, as they are when others are gone; raises `PeerError`.
+
+        With a main triple, which stands for all that is gone, the appended ones speak of filters
+        that are known.
+        """
+        after: dict[Interest, Count] = {}
+        if main is not None:
+            hidden = main.hidden + sum(count.total for count in gone.values())
+            known = self.counts.get(main.filter, NO_COUNT)
+            after[main.filter] = known.plus(main.instances, hidden)
+        for triple in appended:
+            counted = after.get(triple.filter) or self.counts.get(triple.filter)
+            if triple.filter in gone or (counted is None and main is not None):
+                raise PeerError(f"it goes on about {triple.filter}, of which it has not told")
+            after[triple.filter] = (counted or NO_COUNT).plus(triple.instances, triple.hidden)
+        for filter_, count in after.items():
+            if not count.is_sound:
+                raise PeerError(f"it counts less than nothing for {filter_}")
+        return after
+
+    def _replace(self, gone: Iterable[Interest], counts: Mapping[Interest, Count]) -> None:
+        """Forget filters, and let these be counted like this."""
+        for filter_ in gone:
+            del self.counts[filter_]
+            if self._search is not None:
+                self._search.remove(filter_)
+        for filter_, count in counts.items():
+            if self._search is not None and filter_ not in self.counts:
+                self._search.add(filter_)
+            self.counts[filter_] = count

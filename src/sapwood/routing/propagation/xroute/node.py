@@ -1,0 +1,100 @@
+"""All that XRoute knows at one router: an interface for each side, a view for each neighbor."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.errors import InvariantError
+from sapwood.model.interest import Interest
+from sapwood.routing.propagation.xroute.interface import Booking, Canceled, Interface
+from sapwood.routing.propagation.xroute.search import Containment, MakeIndex
+from sapwood.routing.propagation.xroute.triples import Operation, Triple
+from sapwood.routing.propagation.xroute.view import View
+
+CLIENTS: Final = ""
+"""The interface of a router's own clients; no neighbor has an empty name."""
+
+
+class Node:
+    """Interfaces and views over covering indexes that `make_index` makes.
+
+    A *side* is a neighbor or `CLIENTS`. What comes from one side is told to every neighbor that is
+    told at all, except to that side; each time as one operation, or more where covering is not
+    reported transitively.
+
+    #: the views are of sides; view v has taken in what all interfaces but that of v know
+    """
+
+    __slots__ = ("_make_index", "interfaces", "views")
+
+    def __init__(self, make_index: MakeIndex) -> None:
+        self._make_index = make_index
+        self.interfaces: dict[str, Interface] = {CLIENTS: Interface()}
+        self.views: dict[str, View] = {}
+
+    @property
+    def clients(self) -> Interface:
+        """The interface of the router's own clients."""
+        return self.interfaces[CLIENTS]
+
+    def connect(self, neighbor: str, *, is_told: bool = True) -> None:
+        """A neighbor is there, which knows nothing and of which nothing is known.
+
+        One that is not told anything leads to no producer; `start` what is told to the others.
+        """
+        self.interfaces[neighbor] = Interface(Containment(self._make_index()))
+        if is_told:
+            self.views[neighbor] = View(Containment(self._make_index()))
+
+    def start(self, neighbor: str) -> list[Operation]:
+        """All that a new neighbor has to be told."""
+        known = [
+            item
+            for side, interface in self.interfaces.items()
+            if side != neighbor
+            for item in interface.counts.items()
+        ]
+        return self.views[neighbor].start(known)
+
+    def disconnect(self, neighbor: str) -> list[dict[str, list[Operation]]]:
+        """A neighbor is gone, and all that it told; returns what the others have to be told.
+
+        As the failover of 6.2 does it: every filter is canceled by itself, and nothing is
+        returned for it.
+        """
+        self.views.pop(neighbor, None)
+        counts = self.interfaces.pop(neighbor).counts
+        return [self.tell(Canceled(f, count, ()), neighbor) for f, count in counts.items()]
+
+    def subscribe(self, filter: Interest) -> dict[str, list[Operation]]:  # noqa: A002
+        """A client subscribes; returns what neighbors have to be told."""
+        return self.take((Triple(filter, 1, 0),), CLIENTS)
+
+    def unsubscribe(self, filter: Interest) -> dict[str, list[Operation]]:  # noqa: A002
+        """One of the clients that subscribed to a filter does so no longer."""
+        return self.take((Triple(filter, -1, 0),), CLIENTS)
+
+    def take(self, operation: Operation, source: str) -> dict[str, list[Operation]]:
+        """Carry out what came from a side; returns what neighbors have to be told.
+
+        Raises `PeerError`, with nothing carried out, for what no neighbor can mean.
+        """
+        return self.tell(self.interfaces[source].book(operation), source)
+
+    def tell(self, booking: Booking, source: str) -> dict[str, list[Operation]]:
+        """What neighbors have to be told of what was booked at the interface of a side."""
+        return {
+            neighbor: view.take(booking)
+            for neighbor, view in self.views.items()
+            if neighbor != source
+        }
+
+    def validate(self) -> None:
+        """Check every table against the others; raises `InvariantError`."""
+        if not self.views.keys() <= self.interfaces.keys() - {CLIENTS}:
+            raise InvariantError("somebody is told who is no neighbor")
+        for interface in self.interfaces.values():
+            interface.validate()
+        for neighbor, view in self.views.items():
+            others = (i.counts for side, i in self.interfaces.items() if side != neighbor)
+            view.validate(others)

@@ -1,0 +1,55 @@
+"""What XRoute's messages are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sapwood.model.interest import Interest
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A change of what the sender's side wants: `(S; n; r)` in the thesis.
+
+    There are `instances` more subscriptions of exactly `filter` (fewer, if negative), and it stands
+    for `hidden` more subscriptions of other filters, which it covers.
+    """
+
+    filter: Interest
+    instances: int
+    hidden: int
+
+
+Operation: TypeAlias = tuple[Triple, ...]
+"""Triples that belong together, at least one: the first says what happened, the others, appended,
+what follows for filters that the first one hid or would hide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What an interface knows of a filter: `(x, z)` in the thesis.
+
+    `instances` subscriptions have exactly this filter, at least one, and it stands for `hidden`
+    others.
+    """
+
+    instances: int
+    hidden: int
+
+    @property
+    def total(self) -> int:
+        """All subscriptions that are served through the filter."""
+        return self.instances + self.hidden
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether an interface may know a filter with this count."""
+        return self.instances >= 1 and self.hidden >= 0
+
+    def plus(self, instances: int, hidden: int) -> Count:
+        """The count after a change."""
+        return Count(self.instances + instances, self.hidden + hidden)
+
+
+NO_COUNT = Count(0, 0)

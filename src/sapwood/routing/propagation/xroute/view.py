@@ -1,0 +1,301 @@
+"""What one neighbor is to be told: the filters of all other sides, and which stand for which.
+
+The thesis' R and P, per upstream interface (2.13 of its appendix A in words): a view sees the
+interfaces of all sides but its neighbor's, and a filter exists in it iff some of those know it.
+Filters without a substitute are *tops*: the neighbor knows exactly them, each with the instances
+here (its x there) and what it stands for (its z there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sapwood.errors import InvariantError
+from sapwood.model.interest import Interest
+from sapwood.routing.propagation.xroute.interface import Booking, Canceled, Registered
+from sapwood.routing.propagation.xroute.search import Containment
+from sapwood.routing.propagation.xroute.triples import (
+    NO_COUNT,
+    Count,
+    Operation,
+    Triple,
+)
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A filter in a view.
+
+    #: instances: subscriptions of exactly this filter, over all interfaces of the view
+    #: hidden: what it represents at those interfaces, and all of the entries below (R)
+    #: substitute: the entry that stands for it, if any (P); children is the inverse
+    """
+
+    filter: Interest
+    instances: int = 0
+    hidden: int = 0
+    substitute: Entry | None = None
+    children: dict[Interest, Entry] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """All subscriptions that are served through the filter."""
+        return self.instances + self.hidden
+
+    def ancestors(self) -> Iterator[Entry]:
+        """The substitute, its substitute, and so on."""
+        above = self.substitute
+        while above is not None:
+            yield above
+            above = above.substitute
+
+    @property
+    def head(self) -> Entry:
+        """The top of the tree that it is in: itself, or its last ancestor."""
+        entry = self
+        while entry.substitute is not None:
+            entry = entry.substitute
+        return entry
+
+    def count(self, instances: int, hidden: int) -> None:
+        """Count more (or less) here, and therefore above."""
+        for above in self.ancestors():
+            above.hidden += instances + hidden
+        self.instances += instances
+        self.hidden += hidden
+
+
+class View:
+    """The filters that one neighbor is told of, over an empty search for tops.
+
+    Every method that takes something in returns what the neighbor has to be told, in order.
+
+    #: an entry has instances > 0; its hidden is what interfaces say of it, plus the total of each
+    #: of its children
+    #: tops holds the filters of the entries that have no substitute
+    #: following substitutes ends at a top
+    """
+
+    __slots__ = ("_tops", "entries")
+
+    def __init__(self, tops: Containment) -> None:
+        self.entries: dict[Interest, Entry] = {}
+        self._tops = tops
+
+    @property
+    def propagated(self) -> Mapping[Interest, Count]:
+        """What the neighbor knows: each top with what it counts there."""
+        tops = (self.entries[filter_] for filter_ in self._tops)
+        return {top.filter: Count(top.instances, top.hidden) for top in tops}
+
+    def take(self, booking: Booking) -> list[Operation]:
+        """Take in what was booked at an interface of the view."""
+        match booking:
+            case Registered():
+                return self._register(booking)
+            case Canceled():
+                return [self._cancel(booking)]
+
+    def start(self, counts: Iterable[tuple[Interest, Count]]) -> list[Operation]:
+        """Take in all that the interfaces know, for a neighbor that knows nothing."""
+        for filter_, count in counts:
+            main = Triple(filter_, count.instances, count.hidden)
+            self._register(Registered(main, True, (), ()))  # noqa: FBT003 - a field
+        return [
+            (Triple(filter_, count.instances, count.hidden),)
+            for filter_, count in self.propagated.items()
+        ]
+
+    def validate(self, interfaces: Iterable[Mapping[Interest, Count]]) -> None:
+        """Work everything out again from the interfaces' counts; raises `InvariantError`."""
+        self._tops.validate()
+        known: dict[Interest, Count] = {}
+        for counts in interfaces:
+            for filter_, count in counts.items():
+                before = known.get(filter_, NO_COUNT)
+                known[filter_] = before.plus(count.instances, count.hidden)
+        if known.keys() != self.entries.keys():
+            raise InvariantError("a view does not hold exactly what its interfaces know")
+        if {f for f, entry in self.entries.items() if entry.substitute is None} != set(self._tops):
+            raise InvariantError("not exactly the entries without a substitute are tops")
+        for filter_, entry in self.entries.items():
+            below = sum(child.total for child in entry.children.values())
+            if (entry.instances, entry.hidden) != (
+                known[filter_].instances,
+                known[filter_].hidden + below,
+            ):
+                raise InvariantError(f"a view counts wrongly what {filter_} stands for")
+            for child_filter, child in entry.children.items():
+                if child.substitute is not entry or self.entries.get(child_filter) is not child:
+                    raise InvariantError(f"{child_filter} is not below {filter_}, which says so")
+            if entry.substitute is not None and entry.filter not in entry.substitute.children:
+                raise InvariantError(f"{filter_} has a substitute that does not know it")
+        reached = [self.entries[top] for top in self._tops]
+        for entry in reached:
+            reached.extend(entry.children.values())
+        if len(reached) != len(self.entries):
+            raise InvariantError("an entry has no top above it")
+
+    # Registration ------------------------------------------------------------------------------
+
+    def _register(self, booked: Registered) -> list[Operation]:
+        if booked.is_new:
+            before, (main, *extra) = self._represent(booked.main, booked.absorbed)
+        else:
+            before, main, extra = [], self._update(booked.main), []
+        appended = [self._update(triple) for triple in booked.appended]
+        return [*before, (main, *extra, *appended)]
+
+    def _update(self, triple: Triple) -> Triple:
+        """Count more or less of a filter that its interface knew already (algorithm 3)."""
+        entry = self.entries[triple.filter]
+        entry.count(triple.instances, triple.hidden)
+        if entry.substitute is None:
+            return triple
+        return Triple(entry.head.filter, 0, triple.instances + triple.hidden)
+
+    def _represent(
+        self, main: Triple, absorbed: Iterable[tuple[Interest, Count]]
+    ) -> tuple[list[Operation], Operation]:
+        """Take in a filter that is new at an interface (algorithms 4 and 5).
+
+        Returns what is to be told before, and what is to be told of it. What it represents there
+        moves from where it was counted to the new filter, and, where that makes a difference to
+        the neighbor, from the head there to the head here.
+        """
+        entry = self.entries.get(main.filter) or self._create(main.filter)
+        before, absorbed, moved = self._cancel_tops(absorbed)
+        entry.count(0, moved)
+        extra: list[Triple] = []
+        for filter_, count in absorbed:
+            below = self.entries[filter_]
+            old, new = below.head, entry.head
+            below.count(-count.instances, -count.hidden)
+            entry.count(0, count.total)
+            if old is not new:
+                extra.append(Triple(old.filter, 0, -count.total))
+                moved += count.total
+            if not below.instances:
+                self._remove_substituted(below)
+        entry.count(main.instances, main.hidden)
+        if entry.substitute is None:
+            told = Triple(main.filter, main.instances, main.hidden + moved)
+        else:
+            told = Triple(entry.head.filter, 0, main.instances + main.hidden + moved)
+        return before, (told, *extra)
+
+    def _cancel_tops(
+        self, absorbed: Iterable[tuple[Interest, Count]]
+    ) -> tuple[list[Operation], list[tuple[Interest, Count]], int]:
+        """Cancel what is represented now and has no substitute here.
+
+        Where covering is found transitively there is nothing of that kind: the head of the new
+        filter would have become the substitute. Where it is not, such a filter is canceled as if
+        its interface had said so, which can leave others without a substitute.
+
+        Returns what is to be told, what was not canceled, and how many subscriptions were.
+        """
+        told: list[Operation] = []
+        rest, canceled = list(absorbed), 0
+        while tops := [one for one in rest if self.entries[one[0]].substitute is None]:
+            for filter_, count in tops:
+                told.append(self._cancel(Canceled(filter_, count, ())))
+                canceled += count.total
+            rest = [one for one in rest if one not in tops]
+        return told, rest, canceled
+
+    def _create(self, filter: Interest) -> Entry:  # noqa: A002 - the field's word
+        """A new entry, below a top that contains it, or above all tops that it contains."""
+        entry = self.entries[filter] = Entry(filter)
+        container = self._tops.containing(filter)
+        if container is not None:
+            _join(entry, self.entries[container])
+            return entry
+        for contained in self._tops.contained(filter):
+            self._substitute(self.entries[contained], entry)
+        self._tops.add(filter)
+        return entry
+
+    def _substitute(self, entry: Entry, by: Entry) -> None:
+        """Let one top stand for another (definition 2)."""
+        self._tops.remove(entry.filter)
+        _join(entry, by)
+
+    # Cancellation ------------------------------------------------------------------------------
+
+    def _cancel(self, booked: Canceled) -> Operation:
+        """Give up what an interface knew of a filter (algorithms 6 and 8)."""
+        entry = self.entries[booked.filter]
+        instances, hidden = booked.count.instances, booked.count.hidden
+        kept, extra = self._take_back(entry, booked.returned)
+        entry.count(-instances, -hidden)
+        if entry.substitute is not None:
+            head = entry.head
+            if not entry.instances:
+                self._remove_substituted(entry)
+            return (Triple(head.filter, 0, kept - instances - hidden), *extra)
+        if entry.instances:
+            return (Triple(entry.filter, -instances, kept - hidden), *extra)
+        return (Triple(entry.filter, -instances, 0), *extra, *self._reinsert(entry))
+
+    def _take_back(self, entry: Entry, returned: Operation) -> tuple[int, list[Triple]]:
+        """Count filters for themselves again that `entry` hid at an interface.
+
+        Returns how many subscriptions stay with its head, and what else is to be told.
+        """
+        head = entry.head
+        for triple in returned:
+            if triple.filter not in self.entries:
+                back = self.entries[triple.filter] = Entry(triple.filter)
+                _join(back, entry)
+        stays = [self.entries[triple.filter].head is head for triple in returned]
+        kept = 0
+        extra: list[Triple] = []
+        for triple, is_kept in zip(returned, stays, strict=True):
+            told = self._update(triple)
+            if is_kept:
+                kept += triple.instances + triple.hidden
+            else:
+                extra.append(told)
+        return kept, extra
+
+    def _reinsert(self, entry: Entry) -> list[Triple]:
+        """Remove a top; what it stood for looks for other tops, or becomes one (algorithm 7)."""
+        orphans = list(entry.children.values())
+        for orphan in orphans:
+            orphan.substitute = None
+            self._tops.add(orphan.filter)
+        del self.entries[entry.filter]
+        self._tops.remove(entry.filter)
+        for orphan in orphans:
+            container = self._tops.containing(orphan.filter)
+            if container is not None:
+                self._substitute(orphan, self.entries[container])
+        told: list[Triple] = []
+        siblings = set(orphans)
+        for orphan in orphans:
+            if orphan.substitute is None:
+                told.append(Triple(orphan.filter, orphan.instances, orphan.hidden))
+            elif orphan.substitute not in siblings:
+                told.append(Triple(orphan.head.filter, 0, orphan.total))
+        return told
+
+    def _remove_substituted(self, entry: Entry) -> None:
+        """Remove an entry that counts nothing; its substitute stands for what it stood for."""
+        above = entry.substitute
+        assert above is not None, "a top is not removed without a word"
+        del above.children[entry.filter]
+        for child in entry.children.values():
+            child.substitute = above
+            above.children[child.filter] = child
+        del self.entries[entry.filter]
+
+
+def _join(entry: Entry, by: Entry) -> None:
+    """Put a tree below an entry; totals are counted there and above."""
+    entry.substitute = by
+    by.children[entry.filter] = entry
+    by.hidden += entry.total
+    for above in by.ancestors():
+        above.hidden += entry.total

@@ -1,0 +1,173 @@
+"""What clients state at one router, under ids of their own: subscriptions, or advertisements.
+
+How the overlay learns of it is left to the two ways of spreading: one by one (`spread.py`) or as
+counts (`counted.py`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from sapwood.errors import InvariantError
+from sapwood.model.interest import Interest
+from sapwood.routing.effects import (
+    Advertised,
+    Effect,
+    Refused,
+    Subscribed,
+    Unadvertised,
+    Unsubscribed,
+)
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    ConfirmAdvertisement,
+    Message,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
+from sapwood.routing.tables import Entries, LocalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The words by which one kind of entry travels: messages to neighbors, effects for clients."""
+
+    noun: str
+    #: what a client does to be rid of one
+    undo: str
+    state: Callable[[str, Interest, int], Message]
+    withdraw: Callable[[str], Message]
+    confirm: Callable[[str, int], Message]
+    in_force: Callable[[str, str], Effect]
+    withdrawn: Callable[[str, str], Effect]
+
+
+SUBSCRIPTIONS: Final = Kind(
+    "subscription", "unsubscribe", Subscribe, Unsubscribe, Confirm, Subscribed, Unsubscribed
+)
+
+ADVERTISEMENTS: Final = Kind(
+    "advertisement",
+    "unadvertise",
+    Advertise,
+    Unadvertise,
+    ConfirmAdvertisement,
+    Advertised,
+    Unadvertised,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a neighbor's message about subscriptions came to.
+
+    Subscriptions of the neighbor, by key, have `entered` the tables, others have `left`. With an
+    `objection` the neighbor broke a rule of routing; what it said up to there is carried out.
+    """
+
+    effects: list[Effect]
+    entered: tuple[tuple[str, Interest], ...] = ()
+    left: tuple[str, ...] = ()
+    objection: str | None = None
+
+
+class Statements(ABC):
+    """All that the clients of one router state of one kind, and what they hear about it.
+
+    `identity` is unique among all routers and all their lives; it begins every key made here.
+    """
+
+    __slots__ = ("_identity", "_serial", "entries", "kind")
+
+    def __init__(self, kind: Kind, identity: str) -> None:
+        self.kind = kind
+        self.entries = Entries()
+        self._identity = identity
+        self._serial = 0
+
+    def attach(self, client: str) -> None:
+        """A client has come, with nothing."""
+        if client in self.entries.by_client:
+            raise InvariantError(f"client {client!r} is attached already")
+        self.entries.by_client[client] = {}
+
+    def own(self, client: str) -> dict[str, LocalEntry]:
+        """What an attached client stated, by its ids."""
+        own = self.entries.by_client.get(client)
+        if own is None:
+            raise InvariantError(f"client {client!r} is not attached")
+        return own
+
+    def register(self, client: str, id_: str, wanted: Interest) -> LocalEntry:
+        """Take in what a client states under a free id; the overlay has to be told next."""
+        self._serial += 1
+        entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, wanted)
+        self.entries.add(entry)
+        return entry
+
+    def repeated(self, present: LocalEntry, wanted: Interest) -> list[Effect]:
+        """What a client hears that states something under an id again."""
+        if present.filter != wanted:
+            reason = (
+                f"{self.kind.noun} id {present.id!r} is taken by another filter of this "
+                f"client; {self.kind.undo} it first or choose another id"
+            )
+            return [Refused(present.client, present.id, reason)]
+        if self.in_force(present.key):
+            return [self.kind.in_force(present.client, present.id)]
+        return []  # the answer is on its way
+
+    def unknown(self, client: str, id_: str) -> list[Effect]:
+        """What a client hears that withdraws what it never stated."""
+        return [Refused(client, id_, f"this client has no {self.kind.noun} with id {id_!r}")]
+
+    def release(self, entry: LocalEntry) -> list[Effect]:
+        """A client withdraws what it stated."""
+        self.entries.remove(entry)
+        return [*self.untell(entry), self.kind.withdrawn(entry.client, entry.id)]
+
+    def detach(self, client: str) -> list[Effect]:
+        """A client has left; what it stated goes with it."""
+        entries = list(self.own(client).values())
+        for entry in entries:  # all of them first, so that nothing is announced to the client
+            self.entries.remove(entry)
+        del self.entries.by_client[client]
+        return [effect for entry in entries for effect in self.untell(entry)]
+
+    @abstractmethod
+    def tell(self, entry: LocalEntry) -> list[Effect]:
+        """Let the overlay know of what was registered."""
+
+    @abstractmethod
+    def untell(self, entry: LocalEntry) -> list[Effect]:
+        """Let the overlay know that something which was registered is so no longer."""
+
+    @abstractmethod
+    def in_force(self, key: str) -> bool:
+        """Whether all that has to know of a client's statement has confirmed it."""
+
+    @property
+    @abstractmethod
+    def unconfirmed(self) -> int:
+        """What waits for confirmations, of clients and of neighbors."""
+
+
+def cycle(what: str, known: str, neighbor: str) -> str:
+    """The reason to close a link over which something came that was known already."""
+    return (
+        f"{what} was known {known} before it came over the link to {neighbor}: the overlay has a "
+        "cycle, and in this version it must be a tree; remove one link"
+    )
+
+
+def stranger(message: Message) -> str:
+    """The reason to close a link over which something came that the protocol does not say."""
+    return (
+        f"under this routing protocol nobody says {type(message).__name__}: start both brokers "
+        "with the same protocol"
+    )

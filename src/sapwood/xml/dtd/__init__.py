@@ -1,0 +1,35 @@
+"""Document type definitions: what documents of one kind may look like, and the paths they have.
+
+`read_dtd` is the only door. A DTD is read to know what a publisher may send, to make documents and
+to judge mergers; the documents that are published bring none (`sapwood.xml.read_document`).
+"""
+
+from sapwood.xml.dtd.content import (
+    AttributeType,
+    ChoiceParticle,
+    ContentKind,
+    ElementType,
+    NameParticle,
+    Occurs,
+    Particle,
+    Presence,
+    SequenceParticle,
+)
+from sapwood.xml.dtd.definition import Dtd
+from sapwood.xml.dtd.paths import Paths
+from sapwood.xml.dtd.reader import read_dtd
+
+__all__ = [
+    "AttributeType",
+    "ChoiceParticle",
+    "ContentKind",
+    "Dtd",
+    "ElementType",
+    "NameParticle",
+    "Occurs",
+    "Particle",
+    "Paths",
+    "Presence",
+    "SequenceParticle",
+    "read_dtd",
+]

@@ -1,0 +1,158 @@
+"""Grids: when conjunctions are looked up through two constraints, and that none is overlooked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import combinations
+from random import Random
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.matching.columnar import grids
+from sapwood.matching.columnar.build import build
+from sapwood.matching.kernels import compiled, plain
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint, equal_to
+from sapwood.model.filter import Filter
+from sapwood.model.numbers import Interval
+from sapwood.model.publication import Record
+from tests.matching.columnar.made import Made, made
+from tests.matching.kernels.test_compiled import told
+from tests.strategies import filters, records
+
+
+@contextmanager
+def grids_everywhere(bucket_members: int = 2) -> Iterator[None]:
+    """Costs at which every pair of constraints is worth a grid."""
+    with (
+        patch.object(grids, "_LOOKUP_COST", -1.0),
+        patch.object(grids, "_MEMBERS_MIN", 1),
+        patch.object(grids, "_BUCKET_MEMBERS", bucket_members),
+    ):
+        yield
+
+
+def box(**constraints: Constraint) -> Filter:
+    return Filter((Conjunction(tuple(constraints.items())),))
+
+
+def between(low: float, high: float) -> Constraint:
+    return Constraint(numbers=(Interval(low, high),))
+
+
+def grid_count(whole: Made) -> int:
+    segment = whole.segment()
+    segment.validate()
+    return len(segment.columns.grid_second)
+
+
+def test_grids_are_for_many_that_constrain_the_same_two_attributes() -> None:
+    pairs = [box(a=equal_to(at % 10), b=equal_to(at // 10 % 10)) for at in range(4000)]
+    assert grid_count(made(pairs)) == 1
+    assert grid_count(made(pairs[:1000])) == 0
+    assert grid_count(made([box(a=equal_to(at % 10)) for at in range(4000)])) == 0
+
+
+def test_pair_is_preferred_to_the_better_of_both_only_where_it_saves_more_than_lookups_cost() -> (
+    None
+):
+    # `a` alone leaves one candidate in two thousand.
+    assert grid_count(made([box(a=equal_to(at % 2000), b=equal_to(3)) for at in range(4000)])) == 0
+
+
+def test_teams_leave_few_pairs_of_attributes() -> None:
+    names = [f"x{at:02d}" for at in range(8)]
+    wanted = [
+        box(
+            **{
+                name: equal_to(value % 3)
+                for name, value in zip(triple, (at, at + 1, at + 2), strict=True)
+            }
+        )
+        for triple in combinations(names, 3)
+        for at in range(40)
+    ]
+    with grids_everywhere():
+        # Two teams of four have 2 * 6 pairs; all eight attributes would have 28.
+        assert grid_count(made(wanted)) == 12
+
+
+def test_ranges_of_about_one_width_share_a_grid_and_others_do_not() -> None:
+    def ranges(*widths: float) -> list[Filter]:
+        random = Random(3)
+        lows = [(random.random() * 50, random.random() * 50, width) for width in widths * 200]
+        return [box(a=between(x, x + width), b=between(y, y + width)) for x, y, width in lows]
+
+    with grids_everywhere():
+        assert grid_count(made(ranges(10.0, 11.0, 12.0))) == 1
+        assert grid_count(made(ranges(1.0, 40.0))) > 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    wanted=st.lists(filters(), max_size=12),
+    asked=st.lists(records(), min_size=1, max_size=4),
+    removed=st.sets(st.integers(0, 11), max_size=3),
+)
+def test_lookup_in_grids_overlooks_nothing(
+    wanted: list[Filter], asked: list[Record], removed: set[int]
+) -> None:
+    whole = made(wanted)
+    with grids_everywhere():
+        segment = whole.segment()
+    segment.validate()
+    for slot in removed:
+        segment.remove(slot)
+    found, twin = (whole.found(kernels, segment, asked) for kernels in (compiled, plain))
+    assert told(found, segment) == told(twin, segment)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(100, 1500),
+    spread=st.sampled_from((3, 30, 1000)),
+    bucket_members=st.sampled_from((1, 2, 200)),
+)
+def test_grids_of_many_are_searched_as_the_twin_does(
+    seed: int, size: int, spread: int, bucket_members: int
+) -> None:
+    random = Random(seed)
+
+    def side() -> Constraint:
+        low = random.randrange(spread)
+        if random.random() < 0.5:
+            return equal_to(low)
+        return between(low, low + random.randrange(1, 1 + spread // 3))
+
+    wanted = [
+        box(**{name: side() for name in sorted(random.sample("abcd", 3))}) for _ in range(size)
+    ]
+    whole = made(wanted)
+    with grids_everywhere(bucket_members):
+        segment = build(whole.rows, len(whole.attributes), compiled)
+        assert segment.image.tolist() == whole.segment().image.tolist()
+    assert len(segment.columns.grid_second)
+    asked: list[Record] = [
+        {name: random.randrange(-1, spread + 2) + random.choice((0, 0.5)) for name in names}
+        for names in ("abcd", "abcd", "abc", "bd", "a")
+    ]
+    found, twin = (whole.found(kernels, segment, asked) for kernels in (compiled, plain))
+    assert told(found, segment) == told(twin, segment)
+
+
+def test_buckets_hold_few_where_values_are_many() -> None:
+    random = Random(5)
+    wanted = [
+        box(a=equal_to(random.randrange(1000)), b=equal_to(random.randrange(1000)))
+        for _ in range(1000)
+    ]
+    with grids_everywhere():
+        columns = made(wanted).segment().columns
+    buckets = np.diff(columns.cluster_start)
+    assert len(buckets) <= 1000
+    assert buckets.max() < 20

@@ -1,0 +1,62 @@
+"""What clients hear about what they state, and the reasons for which links are closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.errors import InvariantError
+from sapwood.language import parse_filter
+from sapwood.routing.effects import Refused, Subscribed, Unsubscribed
+from sapwood.routing.messages import Confirm, ConfirmUpdate
+from sapwood.routing.propagation.simple import Simple
+from sapwood.routing.protocols import protocol
+from sapwood.routing.spread import Spread
+from sapwood.routing.statements import SUBSCRIPTIONS, Statements, cycle, stranger
+
+WANTED, OTHER = parse_filter("a > 1"), parse_filter("a > 2")
+
+BOTH = pytest.mark.parametrize(
+    "made",
+    [Spread(SUBSCRIPTIONS, "r1.0", Simple), protocol("xroute").spread("r1.0")],
+    ids=["one by one", "as counts"],
+)
+
+
+@BOTH
+def test_statements_answer_clients_however_they_spread(made: Statements) -> None:
+    made.attach("c")
+    with pytest.raises(InvariantError, match="attached already"):
+        made.attach("c")
+    with pytest.raises(InvariantError, match="is not attached"):
+        made.own("d")
+    entry = made.register("c", "s", WANTED)
+    assert entry.key.startswith("r1.0.")
+    assert made.tell(entry) == [Subscribed("c", "s")], "no link, so nobody has to confirm"
+    assert made.repeated(entry, WANTED) == [Subscribed("c", "s")]
+    [refused] = made.repeated(entry, OTHER)
+    assert isinstance(refused, Refused)
+    assert "unsubscribe it first" in refused.reason
+    [unknown] = made.unknown("c", "t")
+    assert isinstance(unknown, Refused)
+    assert "has no subscription with id 't'" in unknown.reason
+    assert made.release(entry) == [Unsubscribed("c", "s")]
+    made.register("c", "s", WANTED)
+    made.tell(made.own("c")["s"])
+    assert made.detach("c") == []
+    assert not made.entries.by_key
+    assert made.unconfirmed == 0
+
+
+def test_a_link_is_closed_with_the_reason_and_the_remedy() -> None:
+    assert "the overlay has a cycle" in cycle("subscription k", "here", "r2")
+    assert "with the same protocol" in stranger(Confirm("k", 1))
+
+
+def test_what_another_protocol_says_is_objected_to() -> None:
+    counted = protocol("xroute").spread("r1.0")
+    single = protocol("simple").spread("r1.0")
+    for made, message in ((counted, Confirm("k", 1)), (single, ConfirmUpdate(1))):
+        made.link_up("r2")
+        heard = made.hear("r2", message)
+        assert heard.objection == stranger(message)
+        assert heard.effects == []

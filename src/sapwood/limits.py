@@ -389,3 +389,16 @@ which it does nothing else. A reader asks again from where the answer ends."""
 
 REPLAY_BYTES_MAX: Final = 262_144
 """Bytes of publications in one answer from the journal, beyond the first."""
+
+# Covering: merging -----------------------------------------------------------------------------
+
+MERGED_TEXT_CHARS_MAX: Final = 4096
+"""Characters of the text of a merger: beyond, matching it costs more than it saves. A list of some
+hundred values fits; filters themselves may have FILTER_TEXT_CHARS_MAX."""
+
+MERGING_PASS_MIN: Final = 8
+"""So many subscriptions at least come to a link between two passes of merging over it; beyond 32 of
+them, a quarter of what the link knows, so that passes cost each subscription the same."""
+
+JOURNAL_ROWS_PER_TASK: Final = 50_000
+"""Publications of a journal that one Spark task reads: a second or two of work."""

@@ -49,7 +49,7 @@ def test_encode_topology_is_read_back_as_the_same_topology(topology: Topology) -
     [
         ({}, "at least one router"),
         ([], "the topology is a table"),
-        ({"router": ["a"]}, "has no field 'router'; it has routers, link"),
+        ({"router": ["a"]}, "has no field 'router'; it has routers, source, link"),
         ({"routers": "a"}, "`routers` must be a list of non-empty texts; not 'a'"),
         ({"routers": ["a", 1]}, "`routers` must be a list of non-empty texts"),
         ({"link": {"between": ["a", "b"]}}, "each under its own"),
@@ -71,3 +71,12 @@ def test_decode_topology_names_the_entry_that_is_wrong(document: Any, message: s
 def test_decode_topology_names_a_router_that_is_not_listed() -> None:
     with pytest.raises(UnknownNameError, match=r"'c'.*known: a, b"):
         decode_topology({"routers": ["a", "b"], "link": [{"between": ["a", "c"]}]})
+
+
+def test_decode_topology_spans_a_graph_from_its_source() -> None:
+    circle = {"source": "b", "link": [{"between": list(ends)} for ends in ("ab", "bc", "ca")]}
+    assert [str(link) for link in decode_topology(circle).links] == ["a-b", "b-c"]
+    with pytest.raises(InputError, match=r"closes a circle.*name the `source`"):
+        decode_topology({"link": circle["link"]})
+    with pytest.raises(UnknownNameError, match="no router is called 'z'"):
+        decode_topology({**circle, "source": "z"})

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.model.filter import Filter
-from sapwood.pipeline.blocking import CELLS_MAX, GRID_CELLS, Grid, asked_blocks, cover_blocks
+from sapwood.pipeline.blocking import CELLS_MAX, GRID_CELLS, Grid, Way, access, asked_blocks
 from sapwood.pipeline.boxes import Hull, hull_of
 from sapwood.pipeline.normalforms import encode_form
 from tests.strategies import filters
@@ -24,8 +24,15 @@ def read(text: str) -> Hull:
 
 
 def meets(cover: Filter, covered: Filter, grid: Grid) -> bool:
-    blocks = cover_blocks(hull(cover), grid)
-    return blocks is None or not set(blocks).isdisjoint(asked_blocks(hull(covered), grid))
+    found = access(hull(cover), grid)
+    if found is None:
+        return True
+    way, blocks = found
+    asked = asked_blocks(hull(covered), grid)
+    fewer = asked_blocks(hull(covered), grid, {way})
+    assert set(fewer) <= set(asked)
+    assert asked_blocks(hull(covered), grid, ()) == ()
+    return not set(blocks).isdisjoint(fewer)
 
 
 @given(filters(), filters(), st.lists(filters(), max_size=5))
@@ -75,10 +82,13 @@ def test_filters_on_other_values_do_not_meet() -> None:
 
 def test_what_has_no_access_predicate_is_general() -> None:
     for text in ("true", "n > 1", "exists s", "s like 'a%'", "b", "s = 'a' or n = 1"):
-        assert cover_blocks(read(text), FINE) is None, text
+        assert access(read(text), FINE) is None, text
+    stored = access(read("s = 'a' and n = 1 and b"), FINE)
+    assert stored is not None
+    assert stored[0] == Way("n", by_cell=False)
     wide = read(f"n between 0 and {CELLS_MAX + 1}")
-    assert cover_blocks(wide, FINE) is None
-    assert cover_blocks(read("n between 0 and 3"), EMPTY) is None
+    assert access(wide, FINE) is None
+    assert access(read("n between 0 and 3"), EMPTY) is None
 
 
 def test_a_grid_has_cells_of_about_equally_many_ends() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
-from sapwood.pipeline.blocking import Grid
+from sapwood.pipeline.blocking import Grid, Way, access
 from sapwood.pipeline.boxes import Hull, hull_of
 from sapwood.pipeline.covers import Member, Role, covered, place
 from sapwood.pipeline.normalforms import decode_form, encode_form
@@ -43,7 +43,9 @@ def test_groups_miss_no_cover(wanted: list[Filter], slots: int) -> None:
     group = members(wanted)
     grid = Grid.of(hull_of(member.form) for member in group)
     gone: set[str] = set()
-    places = {member.key: place(member.key, hull_of(member.form), grid, slots) for member in group}
+    hulls = {member.key: hull_of(member.form) for member in group}
+    ways = {found[0] for hull in hulls.values() if (found := access(hull, grid)) is not None}
+    places = {key: place(key, hull, grid, slots, ways) for key, hull in hulls.items()}
     for slot in range(slots):
         part = [m._replace(role=places[m.key][slot]) for m in group if slot in places[m.key]]
         gone |= {key for key, _ in covered(part)}
@@ -86,8 +88,8 @@ def test_a_member_that_does_not_ask_is_not_given_up() -> None:
 
 def test_place_puts_general_filters_everywhere_and_lets_them_ask_once() -> None:
     grid = Grid({})
-    roles = place("0000000a", read("true"), grid, 4)
+    roles = place("0000000a", read("true"), grid, 4, ())
     assert set(roles) == {0, 1, 2, 3}
     assert [slot for slot, role in roles.items() if role & Role.ASKS] == [2]
-    lone = place("0000000a", read("s = 'a'"), grid, 4)
+    lone = place("0000000a", read("s = 'a'"), grid, 4, {Way("s", by_cell=False)})
     assert list(lone.values()) == [BOTH]

@@ -58,6 +58,7 @@ def test_advertisements_go_with_any_pair_that_finds_covers() -> None:
     assert "only to where it is advertised" in found.summary
     assert [one.name for one in PROTOCOLS.values() if one.advertised] == [
         "advertisement+covering",
+        "advertisement+covering+merging",
         "advertisement+identity",
         "advertisement",
     ]

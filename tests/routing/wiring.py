@@ -143,5 +143,10 @@ class Wiring:
 
 LINE = (("r1", "r2"), ("r2", "r3"))
 STAR = (("r1", "r2"), ("r1", "r3"), ("r1", "r4"))
-PROTOCOLS = ("flooding", "simple", "identity", "covering", "xroute")
-ADVERTISED = ("advertisement", "advertisement+identity", "advertisement+covering")
+PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "xroute")
+ADVERTISED = (
+    "advertisement",
+    "advertisement+identity",
+    "advertisement+covering",
+    "advertisement+covering+merging",
+)

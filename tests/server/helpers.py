@@ -92,14 +92,14 @@ async def line(*names: str, **more: Any) -> AsyncIterator[dict[str, Broker]]:
 
 
 @contextmanager
-def broker_in_a_thread() -> Iterator[str]:
-    """A broker on an event loop of its own; its address."""
+def broker_in_a_thread(**more: Any) -> Iterator[str]:
+    """A broker on an event loop of its own, with further settings; its address."""
     started: list[str] = []
     ready = threading.Event()
     stop: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def serve() -> None:
-        broker = Broker(settings(), Story().log)
+        broker = Broker(settings(**more), Story().log)
         event = asyncio.Event()
         stop.append((asyncio.get_running_loop(), event))
         started.append(str(await broker.start()))

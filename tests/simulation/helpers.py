@@ -17,8 +17,13 @@ from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, router_maker, simulate
 from sapwood.simulation.world import MakeRouter, World
 
-PROTOCOLS = ("flooding", "simple", "identity", "covering", "xroute")
-ADVERTISED = ("advertisement", "advertisement+identity", "advertisement+covering")
+PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "xroute")
+ADVERTISED = (
+    "advertisement",
+    "advertisement+identity",
+    "advertisement+covering",
+    "advertisement+covering+merging",
+)
 INPUTS_MAX = 200_000
 """Far more than any scenario of these tests needs: a loop ends as an error soon."""
 

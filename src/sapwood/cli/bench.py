@@ -12,7 +12,7 @@ import click
 
 from sapwood.cli.output import json_option, print_json, print_table, say
 
-SUBJECTS: Final = ("records", "network", "spark", "covering")
+SUBJECTS: Final = ("records", "network", "spark", "covering", "documents")
 DEFAULT_SUBJECTS: Final = SUBJECTS[:3]
 REMOVAL_SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4)
 
@@ -31,6 +31,7 @@ class Options:
     attributes: tuple[int, ...] = ()
     parquet: bool = False
     publications: int = 300
+    data: Path | None = None
 
 
 def _numbers(
@@ -51,14 +52,24 @@ def _numbers(
 @click.command
 @click.argument("subjects", nargs=-1, type=click.Choice(SUBJECTS))
 @click.option(
-    "--workload", "workloads", multiple=True, help="records: a workload (mix); repeatable."
+    "--workload",
+    "workloads",
+    multiple=True,
+    help="records: a workload (mix), documents: one (all); repeatable.",
 )
-@click.option("--engine", "engines", multiple=True, help="records: an engine (all); repeatable.")
+@click.option(
+    "--engine", "engines", multiple=True, help="records, documents: an engine (all); repeatable."
+)
 @click.option(
     "--sizes",
     callback=_numbers,
     metavar="N,N,...",
-    help="records: subscriptions (1000,10000,100000).",
+    help="records, documents: subscriptions (1000,10000,100000; documents also 1000000).",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="documents: folder with the expressions and documents of the YFilter 1.0 benchmark.",
 )
 @click.option(
     "--density",
@@ -80,7 +91,7 @@ def _numbers(
     "--fill-seconds",
     default=10.0,
     show_default=True,
-    help="records: how long an engine may take to add its subscriptions.",
+    help="records, documents: how long an engine may take to add its subscriptions.",
 )
 @click.option(
     "--export",
@@ -116,7 +127,7 @@ def command(
     """Measure matching, the network and Spark on this machine.
 
     Rates on shared machines vary by a factor of two; compare figures of one run. Without
-    SUBJECTS, records, network and spark are measured; covering takes longer.
+    SUBJECTS, records, network and spark are measured; covering and documents take longer.
     """
     import msgspec
 
@@ -193,10 +204,31 @@ def _measure_covering(options: Options) -> list[dict[str, Any]]:
     )
 
 
+def _measure_documents(options: Options) -> dict[str, Any]:
+    from sapwood.cli.benchmarks.documents import SIZES, Choices, run_documents
+
+    return run_documents(
+        Choices(
+            data=options.data,
+            workloads=options.workloads,
+            sizes=options.sizes or SIZES,
+            engines=options.engines,
+            seconds=options.seconds / 2,
+            fill_seconds=options.fill_seconds,
+        )
+    )
+
+
 def _print_records(report: dict[str, Any]) -> None:
     from sapwood.cli.benchmarks.records.tables import print_records
 
     print_records(report)
+
+
+def _print_documents(report: dict[str, Any]) -> None:
+    from sapwood.cli.benchmarks.documents.tables import print_documents
+
+    print_documents(report)
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
@@ -218,6 +250,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "network": _measure_network,
         "spark": _measure_spark,
         "covering": _measure_covering,
+        "documents": _measure_documents,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -226,5 +259,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "network": _print_figures,
         "spark": _print_figures,
         "covering": _print_rows,
+        "documents": _print_documents,
     }
 )

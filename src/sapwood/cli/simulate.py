@@ -63,7 +63,8 @@ H = TypeVar("H", Subscription, PublicationLine)
 @click.option(
     "--topology",
     required=True,
-    help="line:5, star:8, tree:31 or tree:31:2 (routers, branching), random:50, or a TOML file.",
+    help="line:5, star:8, tree:31 or tree:31:2 (routers, branching), random:50, transit-stub, "
+    "planetlab, or a TOML file.",
 )
 @click.option("--subscriptions", type=input_file, required=True, help="JSON Lines file, or -.")
 @click.option("--publications", type=input_file, required=True, help="JSON Lines file, or -.")

@@ -6,7 +6,9 @@ engines (`sapwood.matching.sides`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -24,6 +26,7 @@ from sapwood.matching.documents.engines import DocumentEngineInfo, document_engi
 from sapwood.matching.engines import EngineInfo, engine_info
 from sapwood.matching.protocol import Engine, SlotBatch
 from sapwood.matching.sides import Side, document_side, record_side
+from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder, PathName, opened, replaced
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
@@ -41,6 +44,12 @@ Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 _FORMAT: Final = "sapwood index"
 _VERSION: Final = 2
 _HEADER: Final = "index"
+
+_PIECE: Final = 64
+"""Publications that a thread matches at a time: enough to make the call's own cost vanish."""
+
+_SLOT_BYTES: Final = 32
+"""What an integer takes in Python."""
 
 
 class Index:
@@ -135,7 +144,11 @@ class Index:
         self._free.append(slot)
 
     def filter(self, id: str) -> Interest:  # noqa: A002 - the contract's word
-        """The filter with this id, read again from its text; raises `UnknownIdError`."""
+        """The filter with this id, equal to the one that was added; raises `UnknownIdError`.
+
+        It has the text that it was read from unless the engine gives filters back from arrays, as
+        the default one does.
+        """
         slot = self._slot(id)
         return self._side_of(slot).filter(slot)
 
@@ -169,9 +182,26 @@ class Index:
             count += len(documents.match(document))
         return count
 
-    def match_many(self, publications: Iterable[Matchable]) -> list[list[str]]:
-        """`match` for each publication; faster for many at once."""
+    def match_many(self, publications: Iterable[Matchable], threads: int = 1) -> list[list[str]]:
+        """`match` for each publication; faster for many at once.
+
+        With more than one thread, pieces of 64 publications are matched side by side, as far as
+        the engine does without the interpreter lock (the default one does most without); an index
+        that holds document filters takes one. Raises `InvalidValueError` for less than one, and
+        otherwise as `match`.
+        """
+        if threads < 1:
+            raise InvalidValueError("threads", f"{threads} are too few to match anything")
         parts = [_parts(publication) for publication in publications]
+        pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
+        # Engines of documents learn from what they match: one thread at a time.
+        if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
+            return self._matched(parts)
+        with ThreadPoolExecutor(threads) as pool:
+            return [ids for piece in pool.map(self._matched, pieces) for ids in piece]
+
+    def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
+        """The sorted ids of each record and document."""
         offsets, slots = self.match_slots(
             [record for record, _ in parts], [document for _, document in parts]
         )
@@ -197,6 +227,21 @@ class Index:
         if documents is None or trees is None:
             return found
         return _united(found, _match_present(documents, trees.match_slots))
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of what the index holds, by part; files that are mapped count like memory.
+
+        Takes about a microsecond for each id and each object: engines whose filters are arrays say
+        what these take, others are weighed object by object.
+        """
+        by_id = self._slots or {}
+        return {
+            "ids": sum(self._ids.memory().values()),
+            "slots by id": sys.getsizeof(by_id) + _SLOT_BYTES * len(by_id),
+            "free slots": held_bytes(self._free),
+            **dict(self._records.memory()),
+            **dict(self._documents.memory()),
+        }
 
     def fold(self) -> None:
         """Do what the engine has put off so that matching is as fast as it can be.

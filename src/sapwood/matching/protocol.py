@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from sapwood.model.publication import Record
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Slots: TypeAlias = npt.NDArray[np.int32]
+
+
+_Wanted_co = TypeVar("_Wanted_co", covariant=True)
 
 
 class SlotBatch(NamedTuple):
@@ -85,10 +88,10 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Remembering(Protocol):
+class Remembering(Protocol[_Wanted_co]):
     """An engine that gives filters back, so that nobody else need keep them."""
 
-    def filter(self, slot: int) -> Filter:
+    def filter(self, slot: int) -> _Wanted_co:
         """The filter in a taken slot: one that is equal to what was added, without its source."""
 
     def holds(self, slot: int) -> bool:

@@ -19,7 +19,8 @@ from sapwood.language.written import Written, as_given, read_interest
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.matching.engines import EngineInfo
-from sapwood.matching.protocol import Engine
+from sapwood.matching.protocol import Engine, Remembering
+from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
 from sapwood.model.documents.pattern import TreePattern
@@ -47,13 +48,14 @@ class _Slots(Protocol[_Wanted_contra]):
 
 
 class Side(Generic[_Engine, _Wanted]):
-    """The filters of one kind: an engine, and the text of each filter.
+    """The filters of one kind: an engine, and the text of each filter where the engine forgets it.
 
     `write` and `read` turn a filter into text and back; `folder` is the name of the engine's folder
     in a saved index, and begins the names of the arrays beside it.
 
     #: _texts[slot] is "" where the slot is free, or taken on the other side, or past the end
     #: there is an engine if there is a text
+    #: _memory is the engine if that gives filters back, and then there are no texts
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Side(Generic[_Engine, _Wanted]):
         self._texts = TextColumn()
         #: `None` as long as nothing needed it
         self.engine: _Engine | None = None
+        self._memory: Remembering[_Wanted] | None = None
 
     def __len__(self) -> int:
         """The number of filters."""
@@ -77,49 +80,75 @@ class Side(Generic[_Engine, _Wanted]):
 
     def holds(self, slot: int) -> bool:
         """Whether the slot is taken on this side."""
+        if self._memory is not None:
+            return self._memory.holds(slot)
         return slot < len(self._texts) and self._texts[slot] != ""
 
     def add(self, slot: int, wanted: _Wanted) -> None:
         """Take a free slot."""
         self._used().add(slot, wanted)
-        while len(self._texts) < slot:
-            self._texts[len(self._texts)] = ""
-        self._texts[slot] = self._write(wanted)
+        if self._memory is None:
+            while len(self._texts) < slot:
+                self._texts[len(self._texts)] = ""
+            self._texts[slot] = self._write(wanted)
 
     def remove(self, slot: int) -> None:
         """Free a slot that is taken on this side."""
         self._used().remove(slot)
-        self._texts[slot] = ""
+        if self._memory is None:
+            self._texts[slot] = ""
 
     def filter(self, slot: int) -> _Wanted:
-        """The filter in a slot that is taken on this side, read again from its text."""
+        """The filter in a slot that is taken on this side: equal to the one that was added.
+
+        It is read again from its text, and has its source, unless the engine gives it back.
+        """
+        if self._memory is not None:
+            return self._memory.filter(slot)
         return self._read(self._texts[slot])
+
+    def memory(self) -> Iterator[tuple[str, int]]:
+        """Bytes by part."""
+        if self.engine is not None:
+            for part, size in memory_of(self.engine).items():
+                yield f"{self._folder}: {part}", size
+        yield f"{self._folder}: texts", sum(self._texts.memory().values())
 
     def save(self, folder: Folder) -> None:
         """Write engine and texts; nothing at all where nothing was ever added."""
         if self.engine is None:
             return
         self.engine.save(folder.make_folder(self._folder).path)
-        offsets, joined = self._texts.packed()
-        folder.write_arrays({f"{self._folder}_offsets": offsets, f"{self._folder}_bytes": joined})
+        if self._memory is None:
+            offsets, joined = self._texts.packed()
+            names = self._array_names()
+            folder.write_arrays({names[0]: offsets, names[1]: joined})
 
     def load(self, folder: Folder) -> None:
         """Take over what `save` wrote, if it wrote something."""
         own: Path = folder.folder(self._folder).path
         if not folder.folder(self._folder).exists:
             return
-        names = (f"{self._folder}_offsets", f"{self._folder}_bytes")
+        engine = self._used()
+        if self._memory is not None:
+            engine.load(own, ())
+            return
+        names = self._array_names()
         columns = folder.read_arrays(names)
         self._texts = TextColumn(columns[names[0]], columns[names[1]])
-        engine = self._used()
         empty = set(self._texts.empty_places())
         engine.load(own, self._stored(empty))
         if len(engine) != len(self._texts) - len(empty):
             raise FileFormatError(str(folder), "its files do not belong together; save it again")
 
-    def taken(self) -> Iterator[int]:
+    def taken(self) -> Iterable[int]:
         """The slots taken on this side, ascending."""
+        if self._memory is not None:
+            return self._memory.taken()
         return (slot for slot, text in enumerate(self._texts) if text)
+
+    def _array_names(self) -> tuple[str, str]:
+        return f"{self._folder}_offsets", f"{self._folder}_bytes"
 
     def _stored(self, empty: set[int]) -> Iterator[tuple[int, _Wanted]]:
         for slot in range(len(self._texts)):
@@ -129,6 +158,8 @@ class Side(Generic[_Engine, _Wanted]):
     def _used(self) -> _Engine:
         if self.engine is None:
             self.engine = self._make()
+            if isinstance(self.engine, Remembering):
+                self._memory = self.engine
         return self.engine
 
 

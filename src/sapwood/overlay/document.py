@@ -3,6 +3,8 @@
 ::
 
     routers = ["core", "edge-1", "edge-2"]      # optional: else in the order the links name them
+    source = "core"                             # optional: links may form circles, and the overlay
+                                                # is the spanning tree of this router
 
     [[link]]
     between = ["core", "edge-1"]
@@ -14,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from sapwood.overlay.fields import Fields
+from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Topology
 
 
@@ -22,15 +25,16 @@ def decode_topology(document: object, place: str = "the topology") -> Topology:
 
     Raises `InputError` (or one of its kinds) naming the entry that is wrong.
     """
-    fields = Fields(place, document, ("routers", "link"))
+    fields = Fields(place, document, ("routers", "source", "link"))
     links = tuple(
         _decode_link(f"{place}, link {number}", entry)
         for number, entry in enumerate(fields.tables("link"), 1)
     )
-    if "routers" in fields:
-        return Topology(fields.texts("routers"), links)
-    named = dict.fromkeys(end for link in links for end in (link.a, link.b))
-    return Topology(tuple(named), links)
+    named = tuple(dict.fromkeys(end for link in links for end in (link.a, link.b)))
+    routers = fields.texts("routers") if "routers" in fields else named
+    if "source" in fields:
+        return Graph(routers, links).spanning_tree(fields.text("source"))
+    return Topology(routers, links)
 
 
 def encode_topology(topology: Topology) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Topologies by name: `line:5`, `star:8`, `tree:31:2`, `random:50`.
+"""Topologies by name: `line:5`, `star:8`, `tree:31:2`, `random:50`, `transit-stub`, `planetlab`.
 
-Routers are called `r1` to `rn`. The first number is always how many there are.
+Routers are called `r1` to `rn`. The first number, where there is any, is how many there are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Final, TypeAlias
 
 from sapwood.errors import InputError, LimitError, UnknownNameError
 from sapwood.limits import OVERLAY_ROUTERS_MAX
+from sapwood.overlay.planetlab import planetlab
 from sapwood.overlay.topology import Link, Topology
-
-Draw: TypeAlias = Callable[[int], int]
-"""`draw(n)` is some whole number from 0 to n - 1: `random.Random(seed).randrange`, say."""
+from sapwood.overlay.transit_stub import Draw, transit_stub
 
 _Parents: TypeAlias = Callable[[int], int]
 """For router number i >= 1 (counted from 0), the number of the router before it, less than i."""
@@ -25,17 +24,13 @@ _BRANCHING_DEFAULT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A family of topologies.
-
-    `parents(numbers, draw)` takes the numbers after the first one; `numbers_max` says how many
-    it accepts.
-    """
+    """A family of topologies: `make(numbers, draw)` takes one of these counts of numbers."""
 
     name: str
     usage: str
     summary: str
-    numbers_max: int
-    parents: Callable[[tuple[int, ...], Draw], _Parents]
+    counts: tuple[int, ...]
+    make: Callable[[tuple[int, ...], Draw], Topology]
 
 
 def parse_topology(text: str, draw: Draw) -> Topology:
@@ -49,16 +44,13 @@ def parse_topology(text: str, draw: Draw) -> Topology:
     if shape is None:
         raise UnknownNameError("topology", name, SHAPES)
     numbers = tuple(_number(word, text, shape) for word in words)
-    if not 1 <= len(numbers) <= 1 + shape.numbers_max:
+    if len(numbers) not in shape.counts:
         raise InputError(f"topology {text!r}: write {shape.usage}")
-    count, *rest = numbers
-    if count > OVERLAY_ROUTERS_MAX:
+    if numbers and numbers[0] > OVERLAY_ROUTERS_MAX:
         raise LimitError(
-            "OVERLAY_ROUTERS_MAX", OVERLAY_ROUTERS_MAX, count, f"topology {text!r}: its size"
+            "OVERLAY_ROUTERS_MAX", OVERLAY_ROUTERS_MAX, numbers[0], f"topology {text!r}: its size"
         )
-    parent = shape.parents(tuple(rest), draw)
-    names = tuple(f"r{number}" for number in range(1, count + 1))
-    return Topology(names, tuple(Link(names[parent(i)], names[i]) for i in range(1, count)))
+    return shape.make(numbers, draw)
 
 
 def _number(word: str, text: str, shape: Shape) -> int:
@@ -71,31 +63,58 @@ def _number(word: str, text: str, shape: Shape) -> int:
     return number
 
 
-def _line(_numbers: tuple[int, ...], _draw: Draw) -> _Parents:
-    return lambda i: i - 1
+def _joined(count: int, parent: _Parents) -> Topology:
+    names = tuple(f"r{number}" for number in range(1, count + 1))
+    return Topology(names, tuple(Link(names[parent(i)], names[i]) for i in range(1, count)))
 
 
-def _star(_numbers: tuple[int, ...], _draw: Draw) -> _Parents:
-    return lambda _: 0
+def _line(numbers: tuple[int, ...], _draw: Draw) -> Topology:
+    return _joined(numbers[0], lambda i: i - 1)
 
 
-def _tree(numbers: tuple[int, ...], _draw: Draw) -> _Parents:
-    branching = numbers[0] if numbers else _BRANCHING_DEFAULT
-    return lambda i: (i - 1) // branching
+def _star(numbers: tuple[int, ...], _draw: Draw) -> Topology:
+    return _joined(numbers[0], lambda _: 0)
 
 
-def _random(_numbers: tuple[int, ...], draw: Draw) -> _Parents:
-    return draw
+def _tree(numbers: tuple[int, ...], _draw: Draw) -> Topology:
+    count, branching = (*numbers, _BRANCHING_DEFAULT)[:2]
+    return _joined(count, lambda i: (i - 1) // branching)
+
+
+def _random(numbers: tuple[int, ...], draw: Draw) -> Topology:
+    return _joined(numbers[0], draw)
+
+
+def _transit_stub(_numbers: tuple[int, ...], draw: Draw) -> Topology:
+    return transit_stub(draw).tree
+
+
+def _planetlab(_numbers: tuple[int, ...], _draw: Draw) -> Topology:
+    return planetlab()
 
 
 SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
     {
         shape.name: shape
         for shape in (
-            Shape("line", "line:5", "each router linked to the next", 0, _line),
-            Shape("star", "star:8", "the first router linked to all others", 0, _star),
-            Shape("tree", "tree:31 or tree:31:2", "a full tree; branching is 2", 1, _tree),
-            Shape("random", "random:50", "each router linked to an earlier one, drawn", 0, _random),
+            Shape("line", "line:5", "each router linked to the next", (1,), _line),
+            Shape("star", "star:8", "the first router linked to all others", (1,), _star),
+            Shape("tree", "tree:31 or tree:31:2", "a full tree; branching is 2", (1, 2), _tree),
+            Shape("random", "random:50", "each linked to an earlier one, drawn", (1,), _random),
+            Shape(
+                "transit-stub",
+                "transit-stub",
+                "64 routers, 24 at the edge: a spanning tree of a drawn transit-stub graph",
+                (0,),
+                _transit_stub,
+            ),
+            Shape(
+                "planetlab",
+                "planetlab",
+                "22 routers with the link delays of a world-wide test bed",
+                (0,),
+                _planetlab,
+            ),
         )
     }
 )

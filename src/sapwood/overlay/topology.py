@@ -65,14 +65,14 @@ class Topology:
     _depths: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_routers(self.routers)
+        check_routers(self.routers)
         around = _adjacency(self.routers, self.links)
         parents, depths = _rooted(self.routers[0], around)
         unreached = [name for name in self.routers if name not in parents]
         if unreached:
             raise InputError(
                 f"the overlay is not connected: no way from {self.routers[0]!r} to "
-                f"{_named(unreached)}; add the missing links"
+                f"{named(unreached)}; add the missing links"
             )
         _check_longest_path(around, depths)
         object.__setattr__(self, "_around", around)
@@ -92,7 +92,7 @@ class Topology:
         if found is None:
             raise InputError(
                 f"there is no link between {a!r} and {b!r}; "
-                f"{a!r} is linked to {_named(self.neighbors(a)) or 'nobody'}"
+                f"{a!r} is linked to {named(self.neighbors(a)) or 'nobody'}"
             )
         return found
 
@@ -139,7 +139,8 @@ def abbreviated(names: Sequence[str]) -> tuple[str, ...]:
     return (*names[: _NAMES_SHOWN - 1], "…", names[-1])
 
 
-def _check_routers(routers: tuple[str, ...]) -> None:
+def check_routers(routers: tuple[str, ...]) -> None:
+    """Refuse names that no router may have, names that two have, and more than are allowed."""
     if not routers:
         raise InputError("an overlay needs at least one router")
     if len(routers) > OVERLAY_ROUTERS_MAX:
@@ -170,7 +171,8 @@ def _adjacency(routers: tuple[str, ...], links: tuple[Link, ...]) -> dict[str, d
         if a == b:
             raise InputError(
                 f"link {link} closes a circle: there is another way between {link.a!r} and "
-                f"{link.b!r}; overlays are trees in this version, so leave one of the links out"
+                f"{link.b!r}; overlays are trees in this version, so leave one of the links "
+                "out, or name the `source` whose spanning tree is meant"
             )
         joined[b] = a
         around[link.a][link.b] = link
@@ -211,5 +213,6 @@ def _check_longest_path(
         raise LimitError("HOPS_MAX", HOPS_MAX, longest, "the longest path, in links,")
 
 
-def _named(names: Sequence[str]) -> str:
+def named(names: Sequence[str]) -> str:
+    """The names for a message, as one text; abbreviated where they are many."""
     return ", ".join(repr(name) if name != "…" else name for name in abbreviated(names))

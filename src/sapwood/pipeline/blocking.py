@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from sapwood.model.numbers import Number
@@ -48,25 +48,37 @@ class Grid:
         return bisect_right(self.cuts.get(name, ()), number)
 
 
-def cover_blocks(hull: Hull, grid: Grid) -> tuple[int, ...] | None:
-    """The blocks (numbers of 32 bits) in which a possible cover is stored; `None`: everywhere."""
+class Way(NamedTuple):
+    """How possible covers are stored: by the values, or the cells, of an attribute."""
+
+    name: str
+    by_cell: bool
+
+
+def access(hull: Hull, grid: Grid) -> tuple[Way, tuple[int, ...]] | None:
+    """How a possible cover is stored, and the blocks (numbers of 32 bits); `None`: everywhere."""
     best: tuple[tuple[bool, int], tuple[int, ...]] | None = None
+    way = None
     for name, side in hull.sides:
         found = _access(name, side, grid)
         if found is not None and (best is None or found[0] < best[0]):
-            best = found
-    return None if best is None else best[1]
+            best, way = found, Way(name, found[0][0])
+    return None if best is None or way is None else (way, best[1])
 
 
-def asked_blocks(hull: Hull, grid: Grid) -> tuple[int, ...]:
-    """The blocks in which all possible covers of the filter are, but for the general ones."""
+def asked_blocks(hull: Hull, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
+    """The blocks in which all possible covers of the filter are, but for the general ones.
+
+    `ways` are those in which any cover is stored; without it, all there could be.
+    """
     blocks: dict[int, None] = {}
     for name, side in hull.sides:
         kind, value, beyond = side.low
         # The first value, unless it is left out or infinite, which no value of a filter's text is.
-        if kind >= NUMBER and not beyond and (kind > NUMBER or _is_finite(side.low)):
+        has_value = kind >= NUMBER and not beyond and (kind > NUMBER or _is_finite(side.low))
+        if has_value and (ways is None or Way(name, by_cell=False) in ways):
             blocks[_value_block(name, side.low)] = None
-        if kind == NUMBER:
+        if kind == NUMBER and (ways is None or Way(name, by_cell=True) in ways):
             blocks[_cell_block(name, grid.cell(name, value))] = None
     return tuple(blocks)
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Final
 from sapwood.errors import InputError
 from sapwood.limits import COVER_GROUP_FILTERS_MAX, COVER_ROUNDS_MAX, GRID_SAMPLE_FILTERS
 from sapwood.model.filter import NOTHING
-from sapwood.pipeline.blocking import Grid
+from sapwood.pipeline.blocking import Grid, Way
 from sapwood.pipeline.boxes import hull_of
-from sapwood.pipeline.covers import COVERED, PLACED, FindCovers, PlaceFilters, Role
+from sapwood.pipeline.covers import COVERED, PLACED, WAYS, FindCovers, PlaceFilters, Role, TellWays
 from sapwood.pipeline.normalforms import encode_form
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> I
     if slots:
         some = plain.orderBy("key").limit(GRID_SAMPLE_FILTERS).select("form").toArrow()
         grid = Grid.of(hull_of(form) for form in some.column(0).to_pylist())
-        placed = plain.mapInArrow(PlaceFilters(tuple(sorted(slots.items())), grid), PLACED)
+        told = plain.select("form").mapInArrow(TellWays(grid), WAYS).distinct().collect()
+        ways = frozenset(Way(row["name"], row["by_cell"]) for row in told)
+        placed = plain.mapInArrow(PlaceFilters(tuple(sorted(slots.items())), grid, ways), PLACED)
     else:
         both = F.lit(int(Role.COVER | Role.ASKS)).alias("role")
         placed = plain.select("home", F.lit(0).alias("slot"), both, "key", "form")

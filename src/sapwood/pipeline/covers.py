@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
 from itertools import groupby
@@ -13,7 +13,7 @@ import numpy as np
 
 from sapwood.limits import CANDIDATES_HELD_MAX
 from sapwood.model.filter import Filter
-from sapwood.pipeline.blocking import Grid, asked_blocks, cover_blocks
+from sapwood.pipeline.blocking import Grid, Way, access, asked_blocks
 from sapwood.pipeline.boxes import Boxes, Hull, boxes_of, hull_of
 from sapwood.pipeline.buckets import NOBODY, buckets
 from sapwood.pipeline.collecting import uncollected
@@ -23,6 +23,7 @@ from sapwood.pipeline.normalforms import decode_form
 if TYPE_CHECKING:
     import pyarrow as pa
 
+WAYS: Final = "name STRING, by_cell BOOLEAN"
 PLACED: Final = "home STRING, slot INT, role INT, key STRING, form BINARY"
 COVERED: Final = "home STRING, key STRING, cover STRING"
 
@@ -47,15 +48,45 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class TellWays:
+    """The function for `mapInArrow`: (form) in, `WAYS` out, each once a task.
+
+    Most sets are stored by few attributes in few ways, and what asks in those alone is copied less.
+    """
+
+    grid: Grid
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Tell the ways in which the filters of one task are stored."""
+        import pyarrow as pa
+
+        told: set[Way] = set()
+        for batch in batches:
+            for form in batch.column(0).to_pylist():
+                found = access(hull_of(form), self.grid)
+                if found is not None:
+                    told.add(found[0])
+        ordered = sorted(told)
+        yield pa.RecordBatch.from_pydict(
+            {
+                "name": pa.array([way.name for way in ordered], pa.string()),
+                "by_cell": pa.array([way.by_cell for way in ordered], pa.bool_()),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PlaceFilters:
     """The function for `mapInArrow`: (home, key, form) in, `PLACED` out.
 
     `slots` says into how many groups the filters of a home are cut; homes that are not named are
-    one group. A row comes out for each group in which the filter may cover something or asks.
+    one group. `ways` are those of `TellWays`. A row comes out for each group in which the filter
+    may cover something or asks.
     """
 
     slots: tuple[tuple[str, int], ...]
     grid: Grid
+    ways: frozenset[Way]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Place all filters of one task."""
@@ -72,7 +103,7 @@ class PlaceFilters:
                 found = (
                     {0: Role.COVER | Role.ASKS}
                     if count == 1
-                    else place(key, hull_of(form), self.grid, count)
+                    else place(key, hull_of(form), self.grid, count, self.ways)
                 )
                 rows += [row] * len(found)
                 places += found
@@ -108,12 +139,14 @@ class FindCovers:
             )
 
 
-def place(key: str, hull: Hull, grid: Grid, slots: int) -> dict[int, Role]:
+def place(key: str, hull: Hull, grid: Grid, slots: int, ways: Container[Way]) -> dict[int, Role]:
     """The groups, of so many, that a filter belongs to, and what it does in each."""
-    blocks = cover_blocks(hull, grid)
-    stored = range(slots) if blocks is None else {block % slots for block in blocks}
+    found = access(hull, grid)
+    stored = range(slots) if found is None else {block % slots for block in found[1]}
     # General covers are everywhere, and must be met somewhere.
-    asked = {block % slots for block in asked_blocks(hull, grid)} or {int(key[:8], 16) % slots}
+    asked = {block % slots for block in asked_blocks(hull, grid, ways)} or {
+        int(key[:8], 16) % slots
+    }
     roles = dict.fromkeys(sorted({*stored, *asked}), Role(0))
     for slot in stored:
         roles[slot] |= Role.COVER

@@ -12,6 +12,7 @@ from sapwood.pipeline.attributes import Array, leaves
 from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.decoding import CSVDecoder, plain_line, split_csv
 from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.journals import bounds, is_address, is_journal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -40,10 +41,13 @@ _UNPACKED: Final = (".gz", ".bz2")
 def read_lines(spark: SparkSession, path: str) -> DataFrame:
     """The lines of the text files at `path` (a file, a folder or a pattern): file, block, value.
 
-    `file` is a URI, `block` the byte at which the piece of the file begins that a task reads, and
+    The path may be a journal too (`journals`); its lines are those that are there now. `file` is a
+    URI, `block` the byte at which the piece of the file begins that a task reads, and
     `value` the line as bytes. A line longer than `LINE_BYTES_MAX` comes cut, but still longer.
     Raises `FileFormatError` if there is nothing at `path`.
     """
+    if is_journal(path):
+        return _journal_lines(spark, path)
     check_path(path)
     with spark_faults(path):
         # Only a line feed ends a line, as everywhere in Sapwood; Spark would also take a lone CR.
@@ -95,6 +99,8 @@ def file_kind(spark: SparkSession, path: str) -> FileKind:
 
     Raises `FileFormatError` for a mixture, and for a packing that cannot be read.
     """
+    if is_journal(path):
+        return FileKind.LINES
     check_path(path)
     with spark_faults(path):
         files = spark.read.text(path).inputFiles()
@@ -156,6 +162,16 @@ def check_path(path: str) -> None:
         raise FileFormatError(
             path, "Spark passes over files whose names begin with _ or . ; rename it"
         )
+
+
+def _journal_lines(spark: SparkSession, path: str) -> DataFrame:
+    """The lines that a journal has now: what comes later does not come in between two readings."""
+    from sapwood.pipeline.source import FORMAT, register
+
+    register(spark)
+    first, end = bounds(path)
+    reader = spark.read.format(FORMAT).option("broker" if is_address(path) else "path", path)
+    return reader.option("start", first).option("end", end).option("lines", "true").load()
 
 
 def _kind_of(name: str) -> FileKind:

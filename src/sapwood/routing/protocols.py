@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +15,7 @@ from sapwood.covering.catalogue import (
     covering_named,
     interest_index,
 )
+from sapwood.covering.merging import Merger, PerfectRecordMerger
 from sapwood.errors import UnknownNameError
 from sapwood.routing.counted import Counted
 from sapwood.routing.forwarding.content import match_links
@@ -23,6 +25,7 @@ from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
+from sapwood.routing.propagation.merging import Merging
 from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.propagation.xroute.search import MakeIndex
@@ -40,7 +43,9 @@ class Protocol:
     brute-force matcher finds. `propagation` makes the state of one link, `upkeep` that of one
     router. `advertised` means that subscriptions travel only towards advertisements, so that
     clients have to advertise what they publish. With `counting` subscriptions travel as counts,
-    and this makes the covering indexes for it; nothing is propagated one by one then.
+    and this makes the covering indexes for it; nothing is propagated one by one then. `merging`
+    takes the place of `propagation` where links need keys of their own: given the identity of a
+    router it makes what makes them.
     """
 
     name: str
@@ -52,12 +57,14 @@ class Protocol:
     upkeep: Callable[[], Upkeep]
     advertised: bool = False
     counting: MakeIndex | None = None
+    merging: Callable[[str], Callable[[], Propagation]] | None = None
 
     def spread(self, identity: str) -> Spread | Counted:
         """The subscriptions of one router, whose identity is unique for all time."""
         if self.counting is not None:
             return Counted(identity, self.counting)
-        return Spread(SUBSCRIPTIONS, identity, self.propagation)
+        make = self.propagation if self.merging is None else self.merging(identity)
+        return Spread(SUBSCRIPTIONS, identity, make)
 
 
 def _record_protocol(
@@ -75,11 +82,15 @@ def _record_protocol(
 
 
 def _advertised(name: str, summary: str, inner: Protocol) -> Protocol:
+    merging = inner.merging
     return replace(
         inner,
         name=name,
         summary=f"{summary}, and only to where it is advertised",
         propagation=partial(Advertised, inner.propagation),
+        merging=None
+        if merging is None
+        else lambda identity: partial(Advertised, merging(identity)),
         advertised=True,
     )
 
@@ -89,6 +100,24 @@ _COVERING: Final = _record_protocol(
     "subscriptions travel unless one that covers them already did",
     Covering,
     match_links,
+)
+
+
+def _merged(inner: Protocol, merger: Merger) -> Callable[[str], Callable[[], Propagation]]:
+    """Link states that merge what an inner protocol would propagate."""
+
+    def of_router(identity: str) -> Callable[[], Propagation]:
+        serials = count(1)
+        return lambda: Merging(inner.propagation(), merger, f"{identity}.m{next(serials)}")
+
+    return of_router
+
+
+_MERGING: Final = replace(
+    _COVERING,
+    name="covering+merging",
+    summary="what covering would send is merged, as far as nothing is added",
+    merging=_merged(_COVERING, PerfectRecordMerger()),
 )
 _IDENTITY: Final = _record_protocol(
     "identity", "of equal subscriptions one travels", Identity, match_links
@@ -123,8 +152,10 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             _IDENTITY,
             _SIMPLE,
             _FLOODING,
+            _MERGING,
             _XROUTE,
             _advertised(f"{_ADVERTISEMENT}+covering", _COVERING.summary, _COVERING),
+            _advertised(f"{_ADVERTISEMENT}+covering+merging", _MERGING.summary, _MERGING),
             _advertised(f"{_ADVERTISEMENT}+identity", _IDENTITY.summary, _IDENTITY),
             _advertised(_ADVERTISEMENT, "every subscription travels", _SIMPLE),
         )

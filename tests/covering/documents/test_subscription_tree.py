@@ -161,8 +161,13 @@ def _spoil_owner(tree: SubscriptionTree) -> None:
     first.owners[second] = None
 
 
+def _spoil_name(tree: SubscriptionTree) -> None:
+    next(tree.root.descend()).names = frozenset("az")
+
+
 @pytest.mark.parametrize(
-    "spoil", [_spoil_keys, _spoil_group, _spoil_pattern, _spoil_pointer, _spoil_owner]
+    "spoil",
+    [_spoil_keys, _spoil_group, _spoil_pattern, _spoil_pointer, _spoil_owner, _spoil_name],
 )
 def test_an_inconsistent_tree_is_found(spoil: Callable[[SubscriptionTree], None]) -> None:
     tree = tree_of("/a", "/a/b")

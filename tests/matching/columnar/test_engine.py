@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.errors import FileFormatError, InvariantError
+from sapwood.errors import InvariantError
 from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import U64
-from sapwood.matching.columnar.engine import ColumnarEngine
+from sapwood.matching.columnar.engine import ColumnarEngine, KernelsName
 from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.kernels import plain
 from sapwood.model.conjunction import Conjunction
@@ -142,6 +141,7 @@ class Interrupting:
     def __init__(self, engine: ColumnarEngine, happens: Callable[[], None]) -> None:
         self.happens: Callable[[], None] | None = happens
         self.match_batch = plain.match_batch
+        self.looked_up = plain.looked_up
         self.engine = engine
         engine._loaded_kernels = self
 
@@ -299,24 +299,6 @@ def test_saving_makes_one_segment(tmp_path: Path) -> None:
     assert again.match({"a": 7}) == [7]
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("attributes", {}),
-        ("attributes", [1]),
-        ("probes", [["a"]]),
-        ("probes", "x"),
-    ],
-)
-def test_damaged_names_are_told(tmp_path: Path, name: str, content: object) -> None:
-    engine = ColumnarEngine()
-    engine.add(0, parse_filter("a like '%x%'"))
-    engine.save(tmp_path)
-    (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    with pytest.raises(FileFormatError, match=name):
-        ColumnarEngine().load(tmp_path, ())
-
-
 def test_validate_finds_slots_that_are_lost_doubled_or_miscounted() -> None:
     engine = ColumnarEngine(EAGER)
     fill(engine, 0, 4)
@@ -330,3 +312,80 @@ def test_validate_finds_slots_that_are_lost_doubled_or_miscounted() -> None:
     engine._state = engine._state._replace(parts=engine._state.parts * 2)
     with pytest.raises(InvariantError, match="two places"):
         engine.validate()
+
+
+def entries_for(engine: ColumnarEngine, records: list[Record]) -> float:
+    """Entries that lookups lead to on average."""
+    (part,) = engine._state.parts
+    engine._sample.clear()
+    engine._sample.extend(records)
+    usual = engine._usual(part.segment)
+    assert usual is not None
+    return usual
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "plain"])
+@pytest.mark.parametrize("by", ["fold", "match"])
+def test_access_is_chosen_anew_when_other_records_come(kernels: KernelsName, by: str) -> None:
+    engine = ColumnarEngine(kernels=kernels)
+    for slot in range(1200):
+        engine.add(slot, parse_filter(f"a = {slot // 120} and b = {slot % 2}"))
+    varied: list[Record] = [{"a": number % 10, "b": 0} for number in range(256)]
+    drifted: list[Record] = [{"a": number % 10, "b": 1} for number in range(256)]
+    engine._sample.extend(varied)
+    engine.fold()
+    (first,) = engine._state.parts
+    assert first.usual is not None
+    assert first.usual <= 60  # by `a`; what `b = 1` finds is not looked up
+    engine._matched = engine._drift_asked = 0
+    engine.fold()
+    assert engine._state.parts == (first,)
+    engine._sample.extend(drifted)
+    assert entries_for(engine, drifted) > 600
+    expected = [engine.match(record) for record in drifted]
+    assert engine._state.parts == (first,)
+    if by == "fold":
+        engine.fold()
+    else:
+        engine._matched = 16_384
+        engine.match({"c": 1})
+    (second,) = engine._state.parts
+    assert second is not first
+    assert entries_for(engine, drifted) <= 60
+    assert [engine.match(record) for record in drifted] == expected
+    engine.validate()
+
+
+def test_large_segments_that_drifted_wait_for_fold() -> None:
+    engine = ColumnarEngine(FoldPolicy(joined_max=10))
+    fill(engine, 0, 40)
+    engine.fold()
+    parts = engine._state.parts
+    engine._sample.extend([{"a": 1}] * 64)
+    engine._matched = 16_384
+    engine.match({"a": 1})
+    assert engine._state.parts == parts
+    engine.fold()  # nothing was known of records when it was built
+    assert engine._state.parts != parts
+
+
+def test_memory_names_what_is_in_segments_and_what_is_not() -> None:
+    engine = ColumnarEngine()
+    fill(engine, 0, 1000)
+    before = engine.memory()
+    assert before["tail"] > 100_000
+    assert "blocks" not in before
+    engine.fold()
+    folded = engine.memory()
+    assert folded["blocks"] >= 4 * 4 * 1000
+    assert folded["tail"] < 1000
+    assert sum(folded.values()) < 150_000
+    assert min(folded.values()) >= 0
+
+
+def test_engine_says_which_slots_are_taken() -> None:
+    engine = ColumnarEngine()
+    for slot in (1, 5):
+        engine.add(slot, parse_filter("a = 1"))
+    assert [*engine.taken()] == [1, 5]
+    assert [engine.holds(slot) for slot in (0, 1, 5, 10**9)] == [False, True, True, False]

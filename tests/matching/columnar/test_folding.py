@@ -34,7 +34,7 @@ def test_nothing_new_joins_nothing_that_is_in_order() -> None:
 
 def test_free_serial_is_the_smallest_that_no_part_has() -> None:
     segment = made(["a = 1"]).segment()
-    parts = [Part(number, segment) for number in (0, 2, 1, 5)]
+    parts = [Part(number, segment, None) for number in (0, 2, 1, 5)]
     assert free_serial(parts) == 3
     assert free_serial([]) == 0
     assert free_serial(parts[1:]) == 0

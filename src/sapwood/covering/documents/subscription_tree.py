@@ -12,15 +12,16 @@ siblings; what is done here keeps the invariants after any history:
 * who pointed to a deleted node, and its parent, point to what it covered.
 
 Short-cuts of the search: a cover asks for no more levels and no other names, and one that names the
-root element covers nothing with another root; children are kept by that name. The first two are the
-work's depth-first search to the level of equal length, the last its rule that no relative
-expression lies below an absolute one. Pointers are kept up to date at once (the eager mode): an
-insertion looks at every node that the short-cuts leave over.
+root element covers nothing with another root; children are kept by that name. The first two stand
+for the work's depth-first search to the level of equal length, the last for its rule that no
+relative expression lies below an absolute one. What a pattern covers is looked for among those that
+ask for the rarest name it asks for, instead of breadth first through the tree. Pointers are kept up
+to date at once (the eager mode).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from sapwood.errors import InvariantError
@@ -99,7 +100,7 @@ class Node:
                     yield child
 
     def possible_children(self, above: Node) -> Iterator[Node]:
-        """Children that another node may cover, or that may have something below that it covers."""
+        """Children that another node may cover, as far as the name of the root element tells."""
         for label, group in self.children.items():
             if _may_meet(label, above.head):
                 yield from group
@@ -118,15 +119,17 @@ class SubscriptionTree:
     #: the parent covers the child, siblings are not related
     #: a pointer leads to a covered node outside the subtree; owners are the inverse of supers
     #: subtree and pointers lead from a node to exactly the nodes that it covers
+    #: _named[n] has the nodes that ask for the name n; none is empty
     """
 
-    __slots__ = ("_nodes", "root")
+    __slots__ = ("_named", "_nodes", "root")
 
     searches_itself = True
 
     def __init__(self) -> None:
         self.root = Node(None)
         self._nodes: dict[int, Node] = {}
+        self._named: dict[str, _Nodes] = {}
 
     def __len__(self) -> int:
         """The number of patterns."""
@@ -183,12 +186,7 @@ class SubscriptionTree:
 
     def contained(self, filter: TreePattern) -> set[int]:  # noqa: A002
         """Keys of all patterns that one covers, which need not be in the tree."""
-        found: set[int] = set()
-        for node in self._topmost(Node(filter)):
-            found.update(node.keys)
-            for below in node.descend():
-                found.update(below.keys)
-        return found
+        return {key for node in self._covered(Node(filter)) for key in node.keys}
 
     def below(self, key: int) -> set[int]:
         """Keys of all patterns that one in the tree covers, itself too; none is compared."""
@@ -215,6 +213,11 @@ class SubscriptionTree:
         every = list(self.root.descend())
         if {key: node for node in every for key in node.keys} != self._nodes:
             raise InvariantError("the subscription tree does not hold exactly its patterns")
+        named = {(name, node) for node in every for name in node.names}
+        if named != {(name, node) for name, nodes in self._named.items() for node in nodes}:
+            raise InvariantError("the subscription tree has lost a name")
+        if not all(self._named.values()):
+            raise InvariantError("the subscription tree keeps a name that nobody asks for")
         for node in every:
             parent = node.parent
             if parent is None or node not in parent.children.get(node.head, ()):
@@ -237,37 +240,36 @@ class SubscriptionTree:
             waiting += covering
         return found
 
-    def _topmost(self, above: Node) -> Iterator[Node]:
-        """The nodes that one covers and whose parents it does not, other than itself."""
-        waiting = [self.root]
-        while waiting:
-            for child in waiting.pop().possible_children(above):
-                if child is above:
-                    continue
-                if above.covers(child):
-                    yield child
-                else:
-                    waiting.append(child)
+    def _covered(self, above: Node) -> _Nodes:
+        """All nodes that one covers."""
+        candidates: Iterable[Node] = self.root.descend()
+        if above.names:
+            rarest = min(sorted(above.names), key=lambda name: len(self._named.get(name, ())))
+            candidates = self._named.get(rarest, ())
+        return {node: None for node in candidates if above.covers(node)}
 
     def _insert(self, node: Node, coverers: list[Node]) -> None:
         """Put in a node that covers none of those that cover it."""
         parent = self.root
         while (further := next(parent.covering_children(node), None)) is not None:
             parent = further
-        covered = [child for child in parent.possible_children(node) if node.covers(child)]
+        covered = self._covered(node)
         _adopt(parent, node)
-        for child in covered:
+        for child in [one for one in covered if one.parent is parent]:
             _leave(child)
             _adopt(node, child)
-        for target in [one for one in parent.supers if node.covers(one)]:
+        for target in [one for one in parent.supers if one in covered]:
             _unpoint(parent, target)
             _point(node, target)
         for coverer in coverers:
             is_told = next(coverer.covering_children(node), None) is not None
             if not is_told and not node.is_below(coverer):
                 _point(coverer, node)
-        for target in self._topmost(node):
-            _point(node, target)
+        for target in covered:
+            if target.parent not in covered and target.parent is not node:
+                _point(node, target)
+        for name in node.names:
+            self._named.setdefault(name, {})[node] = None
 
     def _delete(self, node: Node) -> list[Node]:
         """Take a node out that has no keys; returns its former children."""
@@ -284,6 +286,10 @@ class SubscriptionTree:
         for child in children:
             _leave(child)
         _leave(node)
+        for name in node.names:
+            del self._named[name][node]
+            if not self._named[name]:
+                del self._named[name]
         for child in children:
             self._attach(child, parent)
         for owner in above:

@@ -29,13 +29,13 @@ from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeAlias, cast
+from typing import Final, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.errors import FileFormatError, InvariantError
-from sapwood.matching.columnar import residual, restoring
+from sapwood.errors import InvariantError
+from sapwood.matching.columnar import residual, restoring, saving
 from sapwood.matching.columnar.batch import Batch, Encoder, Found
 from sapwood.matching.columnar.build import RowKernels, build
 from sapwood.matching.columnar.columns import DEAD, U8, U32, U64
@@ -69,9 +69,6 @@ _SAMPLED_MAX: Final = 256
 
 _SAMPLED_EVERY: Final = 32
 """One match in so many keeps its record."""
-
-_LAYOUT: Final = 3
-"""Which arrays a saved engine has; another number for every change."""
 
 _SAMPLED_MIN: Final = 64
 """Records in the sample that say something about all."""
@@ -222,7 +219,10 @@ class ColumnarEngine:
     def match(self, record: Record) -> list[int]:
         """The slots whose filters accept `record`, ascending, each once."""
         slots, repeats = self._match_one(record, _ALL)
-        return sorted(set(slots)) if repeats else sorted(slots)
+        if repeats:
+            slots = list(set(slots))
+        slots.sort()
+        return slots
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
@@ -293,11 +293,13 @@ class ColumnarEngine:
         """Fold everything into one segment and write its arrays."""
         store = Folder(folder)
         self.fold()
-        store.write_json("layout", _LAYOUT)
-        store.write_json("attributes", list(self._attributes))
-        store.write_json("probes", list(self._probes.texts()))
+        parts = self._state.parts
+        usual = parts[0].usual if parts else None
+        saving.write_names(
+            store, saving.Names(list(self._attributes), list(self._probes.texts()), usual)
+        )
         store.write_arrays({"nowhere": np.flatnonzero(self._state.homes == NOWHERE)})
-        for part in self._state.parts:
+        for part in parts:
             part.segment.save(store.make_folder("segment"))
 
     def load(
@@ -308,13 +310,13 @@ class ColumnarEngine:
         """Map what `save` wrote; no filter is read."""
         assert not len(self), "an engine is loaded when it is empty"
         store = Folder(folder)
-        _check_layout(store)
-        self._attributes.update(_read_attributes(store))
-        self._probes.restore(_read_probes(store))
+        names = saving.read_names(store)
+        self._attributes.update((name, number) for number, name in enumerate(names.attributes))
+        self._probes.restore(names.probes)
         nowhere = store.read_arrays(("nowhere",))["nowhere"].astype(np.int64)
         parts: tuple[Part, ...] = ()
         if store.folder("segment").exists:
-            parts = (Part(0, Segment.load(store.folder("segment")), None),)
+            parts = (Part(0, Segment.load(store.folder("segment")), names.usual),)
         slots = np.concatenate([nowhere, *(part.segment.slots() for part in parts)])
         homes = np.full(max(64, int(slots.max(initial=0)) + 1), FREE, np.int16)
         homes[slots] = 0
@@ -346,9 +348,11 @@ class ColumnarEngine:
         state = self._settled()
         records = (record,)
         self._remember(records)
-        slots = [slot for slot, wanted in state.tail.items() if wanted.accepts(record)]
-        if len(slots) >= limit:
-            return slots, False
+        slots: list[int] = []
+        if state.tail:
+            slots = [slot for slot, wanted in state.tail.items() if wanted.accepts(record)]
+            if len(slots) >= limit:
+                return slots, False
         batch = self._encoder.batch(records)
         repeats = False
         doubtful: list[tuple[Segment, Found]] = []
@@ -419,7 +423,7 @@ class ColumnarEngine:
         return self._state
 
     def _is_drift_due(self) -> bool:
-        """Whether so much was matched since it was last asked that asking, and building, is paid."""
+        """Whether enough was matched since it was last asked to pay for asking and building."""
         return self._matched - self._drift_asked >= max(_DRIFT_RECORDS, self._taken)
 
     def _is_fold_due(self, state: State) -> bool:
@@ -536,30 +540,3 @@ def _grown(homes: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
     grown = np.full(max(slots, len(homes) + len(homes) // 2), FREE, np.int16)
     grown[: len(homes)] = homes
     return grown
-
-
-def _check_layout(folder: Folder) -> None:
-    layout = folder.read_json("layout") if folder.has_json("layout") else None
-    if layout != _LAYOUT:
-        raise FileFormatError(
-            folder.place("layout.json"),
-            f"says layout {layout!r}, this program reads {_LAYOUT}; build the index again",
-        )
-
-
-def _read_attributes(folder: Folder) -> dict[str, int]:
-    names = folder.read_json("attributes")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FileFormatError(folder.place("attributes.json"), "is not a list of names")
-    return {name: number for number, name in enumerate(names)}
-
-
-def _read_probes(folder: Folder) -> list[tuple[str, str]]:
-    pairs = folder.read_json("probes")
-    if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
-        raise FileFormatError(folder.place("probes.json"), "is not a list of pairs of texts")
-    return [(attribute, pattern) for attribute, pattern in pairs]
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(v, str) for v in value)

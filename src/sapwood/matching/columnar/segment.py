@@ -7,7 +7,7 @@ the marks that say which of its conjunctions have been removed.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -46,6 +46,9 @@ class Annex(NamedTuple):
     check_probe: U32
     check_forbidden: npt.NDArray[np.bool_]
 
+
+_NEAR: Final = 4
+"""Places around a good guess that are searched first."""
 
 _ANNEX_TYPES: Final = (np.uint32, np.uint32, np.uint32, np.bool_)
 
@@ -89,15 +92,26 @@ class Segment:
         """The conjunctions of a slot that were not removed."""
         by_slot = self.annex.by_slot
         columns, stride = self.columns, int(self.columns.block_stride[0])
+        marks, count = self.marks, len(by_slot)
 
-        def slot_of(conjunction: int) -> int:
+        def slot_at(place: int) -> int:
+            conjunction = int(by_slot[place])
             start = conjunction * stride if stride else columns.block_start[conjunction]
             return int(columns.blocks[start]) & SLOT_MASK
 
-        first = bisect_left(by_slot, slot, key=slot_of)
-        last = bisect_right(by_slot, slot, lo=first, key=slot_of)
+        if not count:
+            return by_slot
+        # Slots are dense as a rule, so the place is near where it would be if they were evenly so.
+        lowest, highest = slot_at(0), slot_at(count - 1)
+        guess = (slot - lowest) * (count - 1) // max(1, highest - lowest)
+        low, high = max(0, guess - _NEAR), min(count, guess + _NEAR)
+        if low >= high or (low and slot_at(low) >= slot) or slot_at(high - 1) < slot:
+            low, high = 0, count
+        first = last = bisect_left(range(count), slot, low, high, key=slot_at)
+        while last < count and slot_at(last) == slot:
+            last += 1
         found: U32 = by_slot[first:last]
-        live: U32 = found[(self.marks[found] & DEAD) == 0]
+        live: U32 = found[(marks[found] & DEAD) == 0]
         return live
 
     def remove(self, slot: int) -> int:

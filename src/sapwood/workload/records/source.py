@@ -46,16 +46,16 @@ class Workload:
 
     def subscriptions(self, count: int, seed: int, start: int = 0) -> Iterator[Subscription]:
         """Subscriptions `start` to `count` - 1 of the stream, with ids `s0`, `s1`, ..."""
-        for number, filter_ in _stream(self.draw_filters, (seed, _SUBSCRIPTIONS), start, count):
+        for number, filter_ in stream(self.draw_filters, (seed, _SUBSCRIPTIONS), start, count):
             yield Subscription(f"s{number}", filter_)
 
     def publications(self, count: int, seed: int, start: int = 0) -> Iterator[Publication]:
         """Publications `start` to `count` - 1 of the stream, with ids `p0`, `p1`, ..."""
-        for number, record in _stream(self.draw_records, (seed, _PUBLICATIONS), start, count):
+        for number, record in stream(self.draw_records, (seed, _PUBLICATIONS), start, count):
             yield Publication(f"p{number}", record)
 
 
-def _stream(
+def stream(
     draw: Callable[[np.random.Generator, int], Sequence[_Drawn]],
     seed: tuple[int, int],
     start: int,

@@ -49,3 +49,7 @@ class Dtd:
             return self._declared[name]
         except KeyError:
             raise UnknownNameError("element", name, self._declared) from None
+
+    def __reduce__(self) -> tuple[type[Dtd], tuple[str, tuple[ElementType, ...]]]:
+        """The rest follows; read-only views do not travel to other processes."""
+        return type(self), (self.root, self.elements)

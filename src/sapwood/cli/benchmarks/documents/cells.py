@@ -117,7 +117,9 @@ def run_cells(source: Source, plan: Plan) -> Iterator[Cell]:
                 break
             with settled_heap():
                 passes = measure(rival, documents, plan.seconds)
-                parsing = _parsing(documents[: len(passes.first)], source.reads_content)
+                parsing = _parsing(
+                    documents[: len(passes.first)], reads_content=source.reads_content
+                )
             if name == AUTOMATON:
                 reference[size] = passes.typical
             verdict = _verdict(passes, sample, source.published.get(size), len(documents))
@@ -153,7 +155,7 @@ def measure(rival: Contender, documents: Sequence[bytes], seconds: float) -> Pas
         passes.first.append((time.perf_counter() - begin) * 1e6)
         passes.counts.append(len(found))
         if len(passes.found) < CHECKED_DOCUMENTS:
-            passes.found.append(frozenset(found))
+            passes.found.append(frozenset(map(int, found)))
         if time.perf_counter() >= end:
             break
     passes.later = [[] for _ in passes.first]
@@ -203,7 +205,7 @@ def _filled(
     )
 
 
-def _parsing(documents: Sequence[bytes], reads_content: bool) -> dict[str, float]:
+def _parsing(documents: Sequence[bytes], *, reads_content: bool) -> dict[str, float]:
     """What reading takes, as an engine does it and as the parser alone does."""
     readers: dict[str, Callable[[bytes], object]] = {
         "parse_us": lambda data: read_document(data, content=reads_content),
@@ -216,9 +218,7 @@ def _parsing(documents: Sequence[bytes], reads_content: bool) -> dict[str, float
                 begin = time.perf_counter()
                 read(document)
                 times.append((time.perf_counter() - begin) * 1e6)
-    return {
-        name: statistics.fmean(map(statistics.median, times)) for name, times in took.items()
-    }
+    return {name: statistics.fmean(map(statistics.median, times)) for name, times in took.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from lxml import etree
 
 from sapwood.cli.benchmarks.documents.sources import BOUNDS
@@ -16,7 +17,12 @@ from sapwood.model.documents.pattern import TreePattern
 ONE_BY_ONE: Final = "lxml one by one"
 """The name of the baseline among the engines."""
 
-_TEXTS_REMEMBERED: Final = 2**18
+TEXTS_REMEMBERED: Final = 2**18
+"""Texts of which an engine's contender keeps the pattern, where memory is not what is measured."""
+
+
+Found: TypeAlias = list[int] | npt.NDArray[np.int32]
+"""Slots, ascending."""
 
 
 class Contender(Protocol):
@@ -28,16 +34,16 @@ class Contender(Protocol):
     def add(self, read: Any) -> None:
         """Add the next expression."""
 
-    def match(self, document: bytes) -> Sequence[int]:
-        """The slots of the expressions that hold, ascending; parses the document."""
+    def match(self, document: bytes) -> Found:
+        """The slots of the expressions that hold; parses the document."""
 
 
 class EngineContender:
     """An engine of the catalogue."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, texts_remembered: int = TEXTS_REMEMBERED) -> None:
         self._engine = document_engine_info(name).make()
-        self._read = lru_cache(_TEXTS_REMEMBERED)(lambda text: parse_xpath(text, bounds=BOUNDS))
+        self._read = lru_cache(texts_remembered)(lambda text: parse_xpath(text, bounds=BOUNDS))
 
     def read(self, expression: str) -> TreePattern:
         """The pattern of an expression; of equal ones, the same."""
@@ -47,10 +53,9 @@ class EngineContender:
         """Add the next pattern."""
         self._engine.add(len(self._engine), read)
 
-    def match(self, document: bytes) -> Sequence[int]:
+    def match(self, document: bytes) -> Found:
         """The slots, as an array."""
-        slots: Any = self._engine.match_slots([document]).slots
-        return slots
+        return self._engine.match_slots([document]).slots
 
 
 class OneByOne:
@@ -67,12 +72,12 @@ class OneByOne:
         """Compile the next expression."""
         self._compiled.append(etree.XPath(f"boolean({read})"))
 
-    def match(self, document: bytes) -> Sequence[int]:
+    def match(self, document: bytes) -> Found:
         """The slots of the expressions that are true."""
         tree = etree.ElementTree(etree.fromstring(document))
         return [slot for slot, holds in enumerate(self._compiled) if holds(tree)]
 
 
-def contender(name: str) -> Contender:
+def contender(name: str, texts_remembered: int = TEXTS_REMEMBERED) -> Contender:
     """An empty one of that name; raises `UnknownNameError` for an engine that does not exist."""
-    return OneByOne() if name == ONE_BY_ONE else EngineContender(name)
+    return OneByOne() if name == ONE_BY_ONE else EngineContender(name, texts_remembered)

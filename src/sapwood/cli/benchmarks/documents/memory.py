@@ -35,9 +35,7 @@ class Memory:
     resident_bytes: int | None = None
 
 
-def run_memory(
-    name: str, data: Path | None, engine: str, size: int, fill_seconds: float
-) -> Memory:
+def run_memory(name: str, data: Path | None, engine: str, size: int, fill_seconds: float) -> Memory:
     """Fill an engine in a process of its own and see how much that process has grown.
 
     Raises `EnvironmentMissingError` where the process could not be run.
@@ -58,7 +56,8 @@ def measure(name: str, data: Path | None, engine: str, size: int, fill_seconds: 
     The first part brings what is there once: compiled code, libraries, buffers.
     """
     (source,) = (one for one in sources(data)[0] if one.name == name)
-    rival, documents = contender(engine), shuffled(source.documents())[:WARM_DOCUMENTS]
+    rival = contender(engine, texts_remembered=0)
+    documents = shuffled(source.documents())[:WARM_DOCUMENTS]
     expressions = source.expressions(size)
     filling = Filling(0, 0, 0.0, fill_seconds)
     resident: list[int] = []

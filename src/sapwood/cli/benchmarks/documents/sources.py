@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,8 +18,6 @@ from sapwood.language.xpath import XPathBounds
 
 BOUNDS: Final = XPathBounds(descendants=16)
 """Some expressions of the YFilter benchmark have more `//` than the default allows."""
-
-ALL_THERE_ARE: Final = 1_000_000_000
 
 _DISTINCT: Final = "queries-153928-d.txt.gz"
 _WITH_DUPLICATES: Final = "queries-500000.txt.gz"
@@ -39,15 +37,17 @@ _PUBLISHED_DUPLICATES: Final = MappingProxyType(
 class Source:
     """Where expressions and documents come from.
 
-    `expressions` yields the first ones, `available` of them at most; `published` is what YFilter 1.0
-    reports as matches a document, to as many digits as were printed, by number of expressions.
+    `expressions` yields the first ones, `available` of them at most. `published` is what YFilter
+    1.0 reports as matches a document, by number of expressions and to as many digits as were
+    printed. `reads_content` says whether attributes or texts are asked for.
     """
 
     name: str
     available: int
     expressions: Callable[[int], Iterator[str]]
     documents: Callable[[], Sequence[bytes]]
-    published: Mapping[int, str] = MappingProxyType({})
+    published: Mapping[int, str] = field(default_factory=dict)
+    reads_content: bool = False
 
     def sizes(self, wanted: Sequence[int]) -> tuple[int, ...]:
         """The sizes that were asked for, as far as there are expressions."""
@@ -64,9 +64,7 @@ def sources(data: Path | None) -> tuple[tuple[Source, ...], dict[str, str]]:
     if data is None:
         return (made,), dict.fromkeys(names, "no folder with the YFilter benchmark was given")
     missing = [
-        name
-        for name in (_DISTINCT, _WITH_DUPLICATES, _DOCUMENTS)
-        if not (data / name).is_file()
+        name for name in (_DISTINCT, _WITH_DUPLICATES, _DOCUMENTS) if not (data / name).is_file()
     ]
     if missing:
         return (made,), dict.fromkeys(names, f"{data} has no {missing[0]}")
@@ -84,8 +82,9 @@ def sources(data: Path | None) -> tuple[tuple[Source, ...], dict[str, str]]:
         Source(
             names[2],
             _VALUED_MAX,
-            lambda count: with_values(tuple(paths(ALL_THERE_ARE)), documents(), count),
+            lambda count: with_values(tuple(paths(_DISTINCT_COUNT)), documents(), count),
             documents,
+            reads_content=True,
         ),
         made,
     ), {}

@@ -12,8 +12,8 @@ from sapwood.xml import Document, read_document
 
 SEED: Final = 20_03
 _STEP: Final = re.compile(r"(//?)([^/]+)")
-_TRIES: Final = 50
-"""How often a step of a path is drawn until one has an attribute or a text in some document."""
+IN_VAIN_MAX: Final = 1000
+"""Draws in a row that may give nothing new until there is nothing more to be had."""
 
 
 def with_values(
@@ -28,30 +28,35 @@ def with_values(
     random = Random(seed)  # noqa: S311 - samples, not secrets
     subjects, values = _contents(documents)
     made: set[str] = set()
+    in_vain = 0
     while len(made) < count:
-        expression = _drawn(random, paths, subjects, values)
-        if expression not in made:
-            made.add(expression)
-            yield expression
+        expression = _drawn(random, random.choice(paths), subjects, values)
+        if expression is None or expression in made:
+            in_vain += 1
+            if in_vain > IN_VAIN_MAX:
+                raise InputError(f"the paths and documents give no more than {len(made)} of these")
+            continue
+        in_vain = 0
+        made.add(expression)
+        yield expression
 
 
 def _drawn(
     random: Random,
-    paths: Sequence[str],
+    path: str,
     subjects: dict[str, tuple[str, ...]],
     values: dict[str, tuple[str, ...]],
-) -> str:
-    for _ in range(_TRIES):
-        steps = _STEP.findall(random.choice(paths))
-        at = random.randrange(len(steps))
-        name = steps[at][1]
-        if name in subjects:
-            subject = random.choice(subjects[name])
-            value = random.choice(values[subject])
-            parts = [axis + step for axis, step in steps]
-            parts[at] += f"[{subject}='{value}']"
-            return "".join(parts)
-    raise InputError("no step of the paths has an attribute or a text in the documents")
+) -> str | None:
+    """The path with an equality at some step; `None` if elements of that name have nothing."""
+    steps = _STEP.findall(path)
+    at = random.randrange(len(steps))
+    name = steps[at][1]
+    if name not in subjects:
+        return None
+    subject = random.choice(subjects[name])
+    parts = [axis + step for axis, step in steps]
+    parts[at] += f"[{subject}='{random.choice(values[subject])}']"
+    return "".join(parts)
 
 
 def _contents(

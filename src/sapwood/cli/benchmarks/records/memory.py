@@ -67,12 +67,13 @@ def measure(name: str, engine: str, size: int, fill_seconds: float) -> Memory:
         if not filling.complete:
             return Memory(name, engine, size, str(replace(filling, wanted=size)))
         warm_up(index.match_many, publications, WARM_SECONDS)  # folds what was added
-        resident.append(_resident_bytes())
+        resident.append(resident_bytes())
     grown = (resident[1] - resident[0]) / max(1, size - first)
     return Memory(name, engine, size, "measured", grown)
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """What this process has in memory, garbage collected."""
     gc.collect()
     fields = Path("/proc/self/statm").read_text("ascii").split()
     return int(fields[_PAGES_FIELD]) * resource.getpagesize()

@@ -137,8 +137,6 @@ class _Containing:
 
     def at(self, place: Place, twig: Twig) -> _Members:
         """Members whose element at `place` is implied by `twig`; their names are known to be."""
-        if len(place.ends) == len(place.members) or not (twig.reach or twig.leaves):
-            return place.ends
         near, several = place.near, place.several
         granted: list[_Members] = []
         if place.heights or place.leaves:
@@ -150,8 +148,10 @@ class _Containing:
                 for child in twig.near:
                     is_end = not (child.reach or child.leaves)
                     for label in child.labels:
-                        for one in near.get(label, ()):
-                            some = one.ends if is_end else self.at(one, child)
+                        for one in near.get(label) or ():
+                            ends = one.ends
+                            is_known = is_end or len(ends) == len(one.members)
+                            some = ends if is_known else self.at(one, child)
                             if some:
                                 granted.append(some)
         if place.far:
@@ -201,7 +201,10 @@ def _all_granted(place: Place, granted: list[_Members]) -> _Members:
 
     `granted` has one set for each leaf, height and child that is.
     """
-    found, several = place.ends.union(*granted), place.several
+    several = place.several
+    if len(granted) == 1:
+        return place.ends.union(granted[0] - several.keys())
+    found = place.ends.union(*granted)
     counted = found & several.keys()
     if counted:
         tally = dict.fromkeys(counted, 0)

@@ -1,0 +1,57 @@
+"""What a saved engine has beside its segment: names, and which layout all of it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from sapwood.errors import FileFormatError
+from sapwood.matching.storage import Folder
+
+LAYOUT: Final = 3
+"""Which files there are and what is in them: another number for every change."""
+
+
+class Names(NamedTuple):
+    """Attributes and pattern probes by number, and `Part.usual` of the segment."""
+
+    attributes: Sequence[str]
+    probes: Sequence[tuple[str, str]]
+    usual: float | None
+
+
+def write_names(folder: Folder, names: Names) -> None:
+    """Write three JSON documents."""
+    folder.write_json("layout", {"layout": LAYOUT, "usual": names.usual})
+    folder.write_json("attributes", list(names.attributes))
+    folder.write_json("probes", [list(probe) for probe in names.probes])
+
+
+def read_names(folder: Folder) -> Names:
+    """What `write_names` wrote; raises `FileFormatError` for anything else."""
+    usual = _read_layout(folder)
+    names = folder.read_json("attributes")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FileFormatError(folder.place("attributes.json"), "is not a list of names")
+    pairs = folder.read_json("probes")
+    if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
+        raise FileFormatError(folder.place("probes.json"), "is not a list of pairs of texts")
+    return Names(names, [(attribute, pattern) for attribute, pattern in pairs], usual)
+
+
+def _read_layout(folder: Folder) -> float | None:
+    said = folder.read_json("layout")
+    number = said.get("layout") if isinstance(said, dict) else None
+    if number != LAYOUT:
+        raise FileFormatError(
+            folder.place("layout.json"),
+            f"says layout {number!r}, this program reads {LAYOUT}; build the index again",
+        )
+    usual = said.get("usual")
+    if usual is not None and not isinstance(usual, float):
+        raise FileFormatError(folder.place("layout.json"), "does not say what is usual")
+    return usual
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(v, str) for v in value)

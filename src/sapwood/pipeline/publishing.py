@@ -1,0 +1,71 @@
+"""Rows as publications of a broker's client: what the writers of the format `sapwood` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from sapwood.client.blocking import connect
+from sapwood.errors import InputError
+from sapwood.model.publication import Publication
+from sapwood.xml.encodings import encode_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RECONNECT_S: Final = 30.0
+"""Seconds for which a task tries to reach a broker that went away; then Spark decides."""
+
+
+def publish_batches(broker: str, batches: Iterator[pa.RecordBatch]) -> int:
+    """Publish all rows of one task through a broker; how many, when all are accepted.
+
+    Raises `InputError` for rows that are no publications, and for those the broker refuses.
+    """
+    count = 0
+    with connect(broker, reconnect_s=RECONNECT_S) as client:
+        for batch in batches:
+            done = client.publish_many(publications_in(batch))
+            if done.refused:
+                first = done.refused[0]
+                raise InputError(f"publication {first.id!r} was refused: {first.reason}")
+            count += done.accepted
+    return count
+
+
+def publications_in(batch: pa.RecordBatch) -> list[Publication]:
+    """The publications in rows with `id` and `attributes`, `document` or both.
+
+    Attributes are JSON text or a struct. Raises `InputError` for a row that is none.
+    """
+    names = batch.schema.names
+    if "id" not in names or not {"attributes", "document"} & set(names):
+        raise InputError(
+            f"what is published has the columns id and attributes or document; this has "
+            f"{', '.join(names)}"
+        )
+    nothing: list[Any] = [None] * batch.num_rows
+    ids = batch.column("id").to_pylist()
+    records = batch.column("attributes").to_pylist() if "attributes" in names else nothing
+    documents = batch.column("document").to_pylist() if "document" in names else nothing
+    return [
+        Publication(id_, _record(record), _document(document))
+        for id_, record, document in zip(ids, records, documents, strict=True)
+    ]
+
+
+def _record(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.decode(value, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise InputError(
+            f"attributes that are no JSON object cannot be published: {error}"
+        ) from None
+
+
+def _document(value: str | bytes | None) -> bytes | None:
+    return encode_text(value) if isinstance(value, str) else value

@@ -1,0 +1,183 @@
+"""Merging: what an inner strategy would propagate, with mergers in the place of their members.
+
+XPE dissemination 2.19, per link: towards a neighbor mergers are told and their members withdrawn,
+in this order; when members go, the merger is kept as long as it is within the budget for those that
+are left, else they are told again before it is withdrawn. Mergers are made in passes over all that
+the link knows, one after so many newcomers (the work says periodically; here nothing depends on
+time); a newcomer that a merger covers joins it at once and travels nowhere.
+
+A merger has a key of its own, made from a prefix that nobody else in the overlay uses. To the
+neighbor it is a subscription like any other. Each router knows the members by their own links, so
+that nothing is delivered, or sent on, which only the merger accepts; what an imperfect merger
+accepts beyond its members crosses one link and ends there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sapwood.covering.merging import Merger, Told
+from sapwood.errors import InvariantError
+from sapwood.limits import MERGING_PASS_MIN
+from sapwood.matching.posets.order import has_one_form
+from sapwood.model.interest import Interest
+from sapwood.routing.propagation.protocol import Change, Propagation, net_change
+
+
+class Merging:
+    """The state of a link on which mergers stand for what the inner strategy propagates.
+
+    `prefix` begins the keys of mergers.
+
+    #: _members[m] is what merger m stands for: at least two keys that the inner strategy has
+    #: propagated; _merger_of is the inverse
+    #: propagated == the mergers, and what the inner strategy has propagated and no merger replaces
+    """
+
+    __slots__ = (
+        "_inner",
+        "_members",
+        "_merger",
+        "_merger_of",
+        "_newcomers",
+        "_prefix",
+        "_propagated",
+        "_serial",
+    )
+
+    def __init__(self, inner: Propagation, merger: Merger, prefix: str) -> None:
+        self._inner = inner
+        self._merger = merger
+        self._prefix = prefix
+        self._serial = 0
+        self._members: dict[str, dict[str, None]] = {}
+        self._merger_of: dict[str, str] = {}
+        self._propagated: dict[str, Interest] = {}
+        #: how many keys were told since the last pass
+        self._newcomers = 0
+
+    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
+        """Propagate what the inner strategy does, merged."""
+        told = self._follow(self._inner.start(candidates))
+        return net_change((told, self._pass()))
+
+    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+        """Take in one more candidate."""
+        return self._passing(self._follow(self._inner.add(key, filter)))
+
+    def remove(self, key: str) -> Change:
+        """Give up a candidate."""
+        return self._passing(self._follow(self._inner.remove(key)))
+
+    def representative(self, key: str) -> str | None:
+        """What stands for it by the inner strategy, or the merger that stands for that."""
+        inner = self._inner.representative(key)
+        return None if inner is None else self._merger_of.get(inner, inner)
+
+    @property
+    def propagated(self) -> Mapping[str, Interest]:
+        """What the neighbor knows of, mergers included."""
+        return self._propagated
+
+    @property
+    def mergers(self) -> int:
+        """How many of them are mergers."""
+        return len(self._members)
+
+    def validate(self, candidates: Mapping[str, Interest]) -> None:
+        """Check that mergers replace exactly their members, and accept what those accept."""
+        self._inner.validate(candidates)
+        inverse = {key: m for m, members in self._members.items() for key in members}
+        if inverse != self._merger_of or any(len(keys) < 2 for keys in self._members.values()):
+            raise InvariantError("mergers and their members disagree")
+        inner = self._inner.propagated
+        if not inverse.keys() <= inner.keys():
+            raise InvariantError("a merger stands for what is not there")
+        if self._propagated.keys() != {*self._members, *(inner.keys() - inverse.keys())}:
+            raise InvariantError("not exactly the mergers and what they leave is propagated")
+        for key, wanted in self._propagated.items():
+            if key in inner and inner[key] != wanted:
+                raise InvariantError(f"{key} was propagated with another filter")
+            if key not in inner and key not in self._members:
+                raise InvariantError(f"{key} was propagated and nobody asked for it")
+            for member in self._members.get(key, ()):
+                # Of other filters a cover may hold that `covers` does not see.
+                is_certain = has_one_form(inner[member]) and has_one_form(wanted)
+                if is_certain and not wanted.covers(inner[member]):
+                    raise InvariantError(f"merger {key} does not cover {member}")
+
+    def _follow(self, change: Change) -> Change:
+        """What a change of the inner strategy comes to, before the next pass."""
+        told: list[str] = []
+        gone: list[str] = []
+        for key in change.propagate:
+            wanted = self._inner.propagated[key]
+            merger = next((m for m in self._members if self._propagated[m].covers(wanted)), None)
+            if merger is None:
+                self._propagated[key] = wanted
+                self._newcomers += 1
+                told.append(key)
+            else:
+                self._join(merger, (key,))
+        lessened: dict[str, None] = {}
+        for key in change.withdraw:
+            merger = self._merger_of.pop(key, None)
+            if merger is None:
+                del self._propagated[key]
+                gone.append(key)
+            else:
+                del self._members[merger][key]
+                lessened[merger] = None
+        for merger in lessened:
+            told.extend(self._settle(merger))
+            if merger not in self._members:
+                gone.append(merger)
+        return Change(tuple(told), tuple(gone))
+
+    def _settle(self, merger: str) -> list[str]:
+        """Keep a merger that has lost members, or give it up; returns what has to be told then."""
+        left = tuple(self._members[merger])
+        wanted = self._propagated[merger]
+        originals = [self._inner.propagated[key] for key in left]
+        if len(left) > 1 and self._merger.may_stand(wanted, originals):
+            return []
+        del self._members[merger], self._propagated[merger]
+        for key, original in zip(left, originals, strict=True):
+            del self._merger_of[key]
+            self._propagated[key] = original
+        self._newcomers += len(left)
+        return list(left)
+
+    def _passing(self, change: Change) -> Change:
+        """The change, and that of a pass if one is due."""
+        if self._newcomers < max(MERGING_PASS_MIN, len(self._propagated) // 4):
+            return change
+        return net_change((change, self._pass()))
+
+    def _pass(self) -> Change:
+        """Merge whatever can be merged now."""
+        self._newcomers = 0
+        told: list[str] = []
+        gone: list[str] = []
+        known = {key: Told(one, self._originals(key)) for key, one in self._propagated.items()}
+        for interest, keys in self._merger.groups(known):
+            self._serial += 1
+            merger = f"{self._prefix}.{self._serial}"
+            members = [member for key in keys for member in self._members.pop(key, (key,))]
+            for key in keys:
+                del self._propagated[key]
+            self._propagated[merger] = interest
+            self._members[merger] = {}
+            self._join(merger, members)
+            told.append(merger)
+            gone.extend(keys)
+        return Change(tuple(told), tuple(gone))
+
+    def _join(self, merger: str, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._members[merger][key] = None
+            self._merger_of[key] = merger
+
+    def _originals(self, key: str) -> tuple[Interest, ...]:
+        inner = self._inner.propagated
+        return tuple(inner[member] for member in self._members.get(key, (key,)))

@@ -1,0 +1,28 @@
+"""`run_documents` makes every table of the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.cli.benchmarks.documents import Choices, run_documents
+from sapwood.errors import UnknownNameError
+
+
+def test_run_documents_measures_cells_updates_and_memory() -> None:
+    report = run_documents(Choices(sizes=(60,), engines=("xtrie",), seconds=0.02))
+    assert [(c["workload"], c["engine"]) for c in report["cells"]] == [("made", "xtrie")]
+    assert [u["verdict"] for u in report["updates"]] == ["agrees"]
+    assert [m["verdict"] for m in report["memory"]] == ["measured"]
+    assert [c["verdict"] for c in report["cells"]] == ["agrees"]
+    assert set(report["left_out"]) == {
+        "yfilter distinct",
+        "yfilter duplicates",
+        "yfilter valued",
+    }
+
+
+def test_run_documents_refuses_names_it_does_not_know() -> None:
+    with pytest.raises(UnknownNameError, match="weather"):
+        run_documents(Choices(workloads=("weather",)))
+    with pytest.raises(UnknownNameError, match="steam"):
+        run_documents(Choices(engines=("steam",)))

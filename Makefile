@@ -7,7 +7,7 @@ COUNT ?= 1
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test style types coverage simulate fuzz bench lock clean
+.PHONY: help setup demo test style types coverage simulate fuzz long bench lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUN
 
 fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TESTS=tests/model)
 	@.venv/bin/pytest -q -n 2 --hypothesis-profile fuzz -m "not spark and not network" $(TESTS)
+
+long: $(COMPLETE)  ## Run the tests that the gate has no time for
+	@.venv/bin/pytest -q --long -m long $(TESTS)
 
 bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 	@.venv/bin/sapwood bench

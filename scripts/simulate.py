@@ -12,17 +12,8 @@ import argparse
 import sys
 import time
 
-from tests.simulation.helpers import faults_found, run_with
-
 from sapwood.routing.protocols import PROTOCOLS
-from sapwood.simulation.simulator import router_maker
-from sapwood.simulation.swarm import Mixture, draw_scenario
-
-ADVERTISING_EVERY = 4
-"""Under protocols that do not route by advertisements, every so many seeds clients advertise."""
-
-DOCUMENTS_EVERY = 2
-"""Every so many seeds clients speak of documents, too."""
+from sapwood.simulation.examination import draw_for, examine
 
 
 def main() -> int:
@@ -44,22 +35,19 @@ def main() -> int:
 
 def run_seed(seed: int, protocol: str, *, verbose: bool) -> bool:
     """Run the scenario of one seed under one protocol; whether all was right."""
-    advertising = PROTOCOLS[protocol].advertised or seed % ADVERTISING_EVERY == 0
-    mixture = Mixture(advertisements=advertising, documents=seed % DOCUMENTS_EVERY == 0)
-    scenario = draw_scenario(seed, mixture)
-    make_router = router_maker(protocol)
-    trial = run_with(scenario, make_router, protocol)
-    found = faults_found(trial, make_router)
-    if found:
-        print("\n".join(trial.outcome.world.trace.story))
-        print(f"\nsimulate: seed {seed} under {protocol} went wrong: {found}")
+    examined = examine(draw_for(protocol, seed), protocol)
+    world, judgment = examined.outcome.world, examined.judgment
+    if examined.found:
+        print("\n".join(examined.outcome.world.trace.story))
+        print(f"\nsimulate: seed {seed} under {protocol} went wrong: {dict(examined.found)}")
     elif verbose:
+        scenario = examined.scenario
         print(
             f"{protocol:<23} {len(scenario.topology.routers)} routers, "
-            f"{len(scenario.steps)} steps, {trial.metrics.deliveries} deliveries "
-            f"({trial.judgment.must} due, {trial.judgment.may} allowed)"
+            f"{len(scenario.steps)} steps, {len(world.history.deliveries)} deliveries "
+            f"({judgment.must} due, {judgment.may} allowed)"
         )
-    return not found
+    return not examined.found
 
 
 if __name__ == "__main__":

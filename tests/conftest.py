@@ -25,9 +25,18 @@ settings.register_profile(
 settings.load_profile("gate")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `--long` ask for the tests that the gate has no time for."""
+    parser.addoption("--long", action="store_true", help="run the tests marked long as well")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what is heavy together, for `pytest -n 2 --dist loadgroup`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is long, and keep what is heavy together (`-n 2 --dist loadgroup`)."""
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
     for item in items:
         if any(item.get_closest_marker(marker) for marker in HEAVY):
             item.add_marker(pytest.mark.xdist_group("heavy"))

@@ -34,6 +34,7 @@ ROOMS: Final = (
     ("server", "client"),
     ("pipeline",),
     ("workload",),
+    ("experiments",),
     ("cli",),
 )
 """The house from top to bottom: a room imports only from itself and from rooms above it. Rooms on

@@ -356,6 +356,24 @@ DTD_ELEMENTS_MAX: Final = 1024
 """Element types of one DTD: where each may hold each, a million edges. NITF 2.5 has 123, DocBook
 some 400."""
 
+ADVERTISEMENT_TEXT_CHARS_MAX: Final = 262_144
+"""Characters of one advertisement of documents: a quarter of a frame. That of NITF's DTD has some
+20,000."""
+
+ADVERTISEMENT_STEPS_MAX: Final = 8192
+"""Steps of one advertisement: its automaton has a state for each, and a bit for each in each."""
+
+ADVERTISEMENTS_MAX: Final = 65_536
+"""Advertisements that one DTD is taken apart into, to be counted and looked at."""
+
+ADVERTISEMENT_NESTING_MAX: Final = 64
+"""Parentheses inside each other in an advertisement, levels, as for documents."""
+
+ADVERTISEMENT_STATES_MAX: Final = 4096
+"""Sets of states that are looked at to compare an advertisement with a pattern that branches or
+with another advertisement; beyond, the answer is the careful one. Those of DTDs need as many as
+they have element types."""
+
 COVERING_ALTERNATIVES_MAX: Final = 64
 """Alternatives without `or` of an expression that are compared for covering, each with each: some
 20 ms for two expressions at most. One with more covers itself only. Precedent: three conditions
@@ -402,3 +420,7 @@ them, a quarter of what the link knows, so that passes cost each subscription th
 
 JOURNAL_ROWS_PER_TASK: Final = 50_000
 """Publications of a journal that one Spark task reads: a second or two of work."""
+
+STREAM_JOURNAL_ROWS_PER_BATCH: Final = 1_000_000
+"""Publications of a journal in one batch of a stream, unless configured: some seconds of work, so
+that a query that begins with a long history shows what it does."""

@@ -15,7 +15,10 @@ def test_job_prints_a_program_for_spark_submit() -> None:
 
 def test_every_command_is_there_and_says_what_it_does() -> None:
     told = run("--help").stdout
-    for name in ("ingest", "compile", "match", "stream", "report", "sweep", "job", "pack"):
+    for name in ("ingest", "compile", "match", "stream", "backfill", "report", "sweep"):
+        assert f"\n  {name} " in told
+        assert "--explain" in run(name, "--help").stdout
+    for name in ("job", "pack"):
         assert f"\n  {name} " in told
         assert run(name, "--help").exit_code == 0
 

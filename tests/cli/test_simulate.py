@@ -257,7 +257,7 @@ def test_simulate_takes_one_file_from_standard_input(folder: Folder) -> None:
     [
         ({"protocol": "magic"}, "no protocol is called 'magic'"),
         ({"topology": "ring:5"}, "no topology is called 'ring'; .*line, star, tree, random"),
-        ({"topology": "transit-stub"}, "no topology is called 'transit-stub'"),
+        ({"topology": "transit"}, "no topology is called 'transit'"),
         ({"topology": "line:0"}, "topology 'line:0': sizes begin at 1; write line:5"),
         ({"topology": "nowhere.toml"}, "nowhere.toml: there is no such file"),
     ],

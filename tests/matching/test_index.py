@@ -22,6 +22,7 @@ from sapwood.errors import (
     UnknownNameError,
 )
 from sapwood.language import parser
+from sapwood.matching.counting import CountingEngine
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Matchable
 from sapwood.matching.samples import Sampler
@@ -332,3 +333,12 @@ def test_default_index_keeps_no_text_of_filters(tmp_path: Path) -> None:
     assert not [*(tmp_path / "index").glob("records_*")]
     again = Index.load(tmp_path / "index")
     assert again.filter("s19999") == parse_filter("x = 1 and y between 2 and 3")
+
+
+def test_touched_bytes_are_told_by_engines_that_know_them() -> None:
+    for info in (VARIANTS[0], EngineInfo("counting", "records", True, "", CountingEngine)):
+        index = filled(info, a="x = 1")
+        index.fold()
+        index.add("d", sapwood.parse_xpath("//a"))
+        told = index.touched_bytes([{"x": 1}, b"<a/>"])
+        assert told == (8 + 4 * 4 if info is VARIANTS[0] else None)

@@ -58,7 +58,7 @@ async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("protocol", ["flooding", "simple", "identity"])
+@pytest.mark.parametrize("protocol", ["flooding", "simple", "identity", "xroute"])
 async def test_processes_deliver_the_same_under_every_protocol(protocol: str) -> None:
     scenario = read(Path(__file__).parent / "scenarios" / "crash-in-the-middle.json")
     assert await over_tcp(scenario, protocol) == simulated(scenario, protocol)

@@ -96,6 +96,7 @@ def submitted(program: str, arguments: list[str], folder: Path, python: Path) ->
     )
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_main_jobs_run_on_a_cluster_that_got_the_package_with_the_job(
     spark: Any, tmp_path: Path, executors_python: Path, work_folder: Path

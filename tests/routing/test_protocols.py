@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.errors import UnknownNameError
+from sapwood.errors import InputError, UnknownNameError
 from sapwood.routing.messages import Subscribe
 from sapwood.routing.protocols import PROTOCOLS, protocol
 from tests.routing import wiring
@@ -25,6 +25,29 @@ def test_covering_takes_the_name_of_a_pair_of_graph_and_index() -> None:
     chosen = protocol("covering:flat-8,counting")
     assert (chosen.name, chosen.exact) == ("covering:flat-8,counting", True)
     assert "flat-8,counting" in chosen.summary
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "covering:flat-1,counting+merging",
+        "covering+merging:0.1",
+        "advertisement+covering+merging:0.25",
+        "advertisement+covering:poset+merging",
+    ],
+)
+def test_merging_goes_with_any_covering_and_budget(name: str) -> None:
+    chosen = protocol(name)
+    assert (chosen.name, chosen.exact) == (name, True)
+    assert chosen.advertised == name.startswith("advertisement")
+    assert chosen.merging is not None
+    assert "is merged" in chosen.summary
+
+
+@pytest.mark.parametrize("budget", [":", ":x", ":1", ":-0.1", "0.1", ":nan"])
+def test_a_budget_that_is_none_is_refused(budget: str) -> None:
+    with pytest.raises(InputError, match=r"as in \+merging:0\.1"):
+        protocol(f"covering+merging{budget}")
 
 
 @pytest.mark.parametrize("pair", ["flat-1", "flat-1,columnr", ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +31,10 @@ def test_simulate_stops_at_a_seed_that_goes_wrong_and_tells_its_story(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = load("simulate")
-    monkeypatch.setattr(script, "faults_found", lambda *_: {"lost": 2})
+    examine = script.examine
+    monkeypatch.setattr(
+        script, "examine", lambda *given: replace(examine(*given), found={"lost": 2})
+    )
     assert run(monkeypatch, script, "--seed", "3", "--count", "2") == 1
     said = capsys.readouterr().out
     first = next(iter(PROTOCOLS))

@@ -209,7 +209,7 @@ def link_hello(broker: Broker, name: str = "raw", session: str = "s") -> Hello:
         role=Role.BROKER,
         name=name,
         session=session,
-        routing=broker.settings.protocol,
+        routing=broker.router.protocol.name,
         frame_bytes_max=broker.settings.connection.frame_bytes_max,
     )
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
-from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation import examination
+from sapwood.simulation.examination import findings
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.metrics import Metrics, measure
-from sapwood.simulation.oracle import Judgment, judge
+from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, router_maker, simulate
 from sapwood.simulation.world import MakeRouter, World
@@ -26,8 +26,6 @@ ADVERTISED = (
 )
 INPUTS_MAX = 200_000
 """Far more than any scenario of these tests needs: a loop ends as an error soon."""
-
-PROBES = ({"x": 1, "y": 2, "t": "oak", "b": True}, {"x": 4, "t": "elm", "b": False}, {"y": 0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +63,7 @@ def run_with(
 
 def judge_world(world: World, stuck: tuple[str, ...] = (), protocol: str = "covering") -> Judgment:
     """The oracle's judgment on a world at rest."""
-    advertised = protocol_named(protocol).advertised
-    return judge(world.history, world.network.delay_max_s, stuck=stuck, advertised=advertised)
+    return examination.judge_world(world, stuck, protocol)
 
 
 def faults_found(trial: Trial, make_router: MakeRouter) -> dict[str, int]:
@@ -74,27 +71,8 @@ def faults_found(trial: Trial, make_router: MakeRouter) -> dict[str, int]:
 
     The world is used up: probes are published in it, and its clients leave.
     """
-    judgment = trial.judgment
-    world = trial.outcome.world
-    words = {
-        "lost": judgment.lost.count,
-        "unexpected": judgment.unexpected.count,
-        "duplicated": judgment.duplicated.count,
-        "reordered": judgment.reordered.count,
-        "stuck": len(judgment.stuck),
-        "admitted": len(judgment.admitted),
-        "rebuffed": len(judgment.rebuffed),
-        "closed": world.tally.links_closed,
-        "strayed": len(strayed(world, trial.metrics.protocol)),
-        "diverged": len(divergences(world, make_router, PROBES)),
-        "leaked": len(leaks(world, make_router)),
-    }
-    return {word: count for word, count in words.items() if count}
-
-
-def strayed(world: World, protocol: str) -> tuple[str, ...]:
-    """Subscriptions that no advertisement asks for, where one has to."""
-    return strays(world) if protocol_named(protocol).advertised else ()
+    world, protocol = trial.outcome.world, trial.metrics.protocol
+    return findings(world, trial.judgment, protocol, make_router)
 
 
 def assert_right(scenario: Scenario, protocol: str, *, watched: bool = False) -> Trial:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from sapwood.overlay.topology import Link, Topology
+from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.router import Router
 from sapwood.routing.tables import ReceivedEntry
 from sapwood.simulation.divergence import divergences, leaks, strays
@@ -99,7 +100,9 @@ def test_divergences_see_a_subscription_that_does_not_come_back_for_an_advertise
     router = world.routers["c"]
     assert isinstance(router, Router)
     (key,) = router.subscriptions.entries.by_key
-    router.subscriptions.links["b"].remove(key)  # forgets that it waits
+    link = router.subscriptions.links["b"]
+    assert isinstance(link, Advertised)
+    link.remove(key)  # forgets that it waits
     found = divergences(world, router_maker("advertisement"), RECORDS, origins=["a"])
     assert len(found) == 1
     assert found[0].startswith("probe 1 at a: crosses no link, reaches a/ann/s2; afresh: ")

@@ -14,6 +14,7 @@ import pytest
 
 from sapwood.language import parse_filter
 from sapwood.overlay.topology import Link, Topology
+from sapwood.simulation.examination import strayed
 from sapwood.simulation.history import AdvertisementName, SubscriptionName
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import World
@@ -22,7 +23,6 @@ from tests.simulation.helpers import (
     advertise,
     judge_world,
     publish,
-    strayed,
     subscribe,
 )
 

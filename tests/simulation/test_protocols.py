@@ -8,14 +8,27 @@ from random import Random
 
 import pytest
 
+from sapwood.covering.documents.merging import PathUniverse
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.shapes import parse_topology
+from sapwood.routing.propagation.merging import Merging
+from sapwood.routing.propagation.protocol import Change
+from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.simulation.scenario import Scenario, subscribe_then_publish
+from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.vocabulary import draw_filter, draw_record
-from tests.simulation.helpers import ADVERTISED, PROTOCOLS, assert_right, run
+from sapwood.xml.dtd import read_dtd
+from tests.simulation.helpers import (
+    ADVERTISED,
+    PROTOCOLS,
+    assert_right,
+    faults_found,
+    run,
+    run_with,
+)
 from tests.simulation.recipes import NAMED, NARROW, uncover_under_traffic
 
 SHAPES = ("line:1", "line:2", "line:9", "star:9", "tree:15", "tree:13:3", "random:12")
@@ -31,6 +44,9 @@ COVERING_PAIRS = (
     "forest",
 )
 ADVERTISING = Mixture(advertisements=True)
+SMALL_WORLD = read_dtd(b"".join(b"<!ELEMENT %c (a|b|c)*>" % name for name in b"abc"), "a").paths
+"""Where the documents of the swarm come from, but for their roots."""
+
 DOCUMENTS = Mixture(actions_max=15, documents=True)
 
 
@@ -106,6 +122,32 @@ def test_protocols_are_right_for_both_languages_under_churn_and_faults(protocol:
     for seed in range(SWARM_SEEDS // 5):
         mixture = Mixture(advertisements=protocol in ADVERTISED, documents=True)
         assert_right(draw_scenario(seed, mixture), protocol)
+
+
+@pytest.mark.parametrize("advertised", [False, True])
+@pytest.mark.parametrize("budget", ["", ":0.1", ":0.6"])
+def test_merging_is_right_for_both_languages_whatever_mergers_add(
+    budget: str, advertised: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    merge = Merging._pass
+
+    def counted(link: Merging) -> Change:
+        change = merge(link)
+        made.extend(change.propagate)
+        return change
+
+    monkeypatch.setattr(Merging, "_pass", counted)
+    monkeypatch.setattr("sapwood.routing.propagation.merging.MERGING_PASS_MIN", 2)
+    name = f"{'advertisement+' if advertised else ''}covering+merging{budget}"
+    chosen = protocol_named(name, PathUniverse(SMALL_WORLD, levels=4))
+    for seed in range(12):
+        mixture = Mixture(actions_max=60, advertisements=advertised, documents=True)
+        scenario = draw_scenario(seed, mixture)
+        make_router = router_maker(chosen)
+        trial = run_with(scenario, make_router, name, watched=seed == 0)
+        assert faults_found(trial, make_router) == {}
+    assert len(made) > 10
 
 
 @pytest.mark.parametrize("pair", ["flat-1,columnar", "dense,reference", "poset", "forest"])

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.divergence import divergences, leaks
+from sapwood.simulation.examination import strayed
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
@@ -21,7 +22,6 @@ from tests.simulation.helpers import (
     advertise,
     judge_world,
     publish,
-    strayed,
     subscribe,
 )
 

@@ -12,7 +12,7 @@ import click
 
 from sapwood.cli.output import json_option, print_json, print_table, say
 
-SUBJECTS: Final = ("records", "network", "spark", "covering", "documents")
+SUBJECTS: Final = ("records", "network", "spark", "covering", "documents", "documents-covering")
 DEFAULT_SUBJECTS: Final = SUBJECTS[:3]
 REMOVAL_SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4)
 
@@ -32,6 +32,7 @@ class Options:
     parquet: bool = False
     publications: int = 300
     data: Path | None = None
+    dtd: Path | None = None
 
 
 def _numbers(
@@ -64,12 +65,18 @@ def _numbers(
     "--sizes",
     callback=_numbers,
     metavar="N,N,...",
-    help="records, documents: subscriptions (1000,10000,100000; documents also 1000000).",
+    help="records, documents: subscriptions (1000,10000,100000; documents also 1000000); "
+    "documents-covering: patterns (1000 to 100000).",
 )
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="documents: folder with the expressions and documents of the YFilter 1.0 benchmark.",
+)
+@click.option(
+    "--dtd",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="documents-covering: a DTD to draw patterns from (the news DTD that comes along).",
 )
 @click.option(
     "--density",
@@ -225,6 +232,20 @@ def _print_records(report: dict[str, Any]) -> None:
     print_records(report)
 
 
+def _measure_documents_covering(options: Options) -> dict[str, Any]:
+    from sapwood.cli.benchmarks.documents_covering import SIZES, run_documents_covering
+    from sapwood.xml.dtd import read_dtd
+
+    dtd = "news" if options.dtd is None else read_dtd(options.dtd.read_bytes())
+    return run_documents_covering(dtd, options.sizes or SIZES)
+
+
+def _print_documents_covering(report: dict[str, Any]) -> None:
+    from sapwood.cli.benchmarks.documents_covering import print_documents_covering
+
+    print_documents_covering(report)
+
+
 def _print_documents(report: dict[str, Any]) -> None:
     from sapwood.cli.benchmarks.documents.tables import print_documents
 
@@ -251,6 +272,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "spark": _measure_spark,
         "covering": _measure_covering,
         "documents": _measure_documents,
+        "documents-covering": _measure_documents_covering,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -260,5 +282,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "spark": _print_figures,
         "covering": _print_rows,
         "documents": _print_documents,
+        "documents-covering": _print_documents_covering,
     }
 )

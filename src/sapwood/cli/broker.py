@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from sapwood.cli.output import ExitStatus, engines_option, give_up_standard_output
+from sapwood.cli.output import ExitStatus, dtd_option, engines_option, give_up_standard_output
+from sapwood.cli.protocol_choice import chosen_protocol
 from sapwood.errors import InputError
 from sapwood.limits import (
     CONNECTIONS_MAX,
@@ -51,6 +52,7 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 )
 @click.option("--name", help="Unique in the overlay.  [default: the host's name and the port]")
 @click.option("--protocol", default="covering", show_default=True, help="See `sapwood protocols`.")
+@dtd_option
 @engines_option
 @click.option(
     "--data",
@@ -77,6 +79,8 @@ def command(
     peers: tuple[str, ...],
     log_level: str,
     engines: tuple[str, ...],
+    protocol: str,
+    dtd: str | None,
     **options: Any,
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
@@ -99,6 +103,7 @@ def command(
             raise InputError(f"{option}: {error}") from error
 
     settings = BrokerSettings(
+        protocol=chosen_protocol(protocol, dtd),
         engines=chosen_engines(engines, Engines("counting")),
         listen=address("--listen", listen, listening=True),
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),

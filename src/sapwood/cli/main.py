@@ -62,6 +62,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "engines": Entry("sapwood.cli.engines", "List the matching engines."),
         "protocols": Entry("sapwood.cli.protocols", "List the routing protocols."),
+        "experiment": Entry(
+            "sapwood.cli.experiment",
+            "Make a published figure or table again, beside what was published.",
+        ),
         "bench": Entry(
             "sapwood.cli.bench", "Measure matching, the network and Spark on this machine."
         ),

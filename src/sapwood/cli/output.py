@@ -61,6 +61,12 @@ engines_option = click.option(
     help="See `sapwood engines`; one for records and one for documents may be given.",
 )
 
+dtd_option: Final = click.option(
+    "--dtd",
+    type=click.Path(exists=True, dir_okay=False),
+    help="DTD of the documents: lets a protocol that merges judge what mergers of XPaths add.",
+)
+
 input_file: Final = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
 """The type of an option that names a file to read; `-` is standard input."""
 

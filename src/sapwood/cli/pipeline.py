@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from sapwood.cli.pipelines.backfill import backfill_command
 from sapwood.cli.pipelines.compile import compile_command
 from sapwood.cli.pipelines.ingest import ingest_command
 from sapwood.cli.pipelines.match import match_command
@@ -30,6 +31,7 @@ command.add_command(ingest_command)
 command.add_command(compile_command)
 command.add_command(match_command)
 command.add_command(stream_command)
+command.add_command(backfill_command)
 command.add_command(report_command)
 command.add_command(sweep_command)
 

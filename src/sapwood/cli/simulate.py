@@ -18,6 +18,7 @@ from sapwood.cli.output import (
     Advance,
     ExitStatus,
     amount,
+    dtd_option,
     input_file,
     json_option,
     print_json,
@@ -25,6 +26,7 @@ from sapwood.cli.output import (
     say,
     strict_option,
 )
+from sapwood.cli.protocol_choice import chosen_protocol
 from sapwood.errors import FileFormatError, InputError
 from sapwood.files import (
     STANDARD_INPUT,
@@ -42,6 +44,7 @@ from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
     from sapwood.overlay.topology import Topology
+    from sapwood.routing.protocols import Protocol
     from sapwood.simulation.history import History
     from sapwood.simulation.metrics import Metrics
     from sapwood.simulation.oracle import Judgment, Pair
@@ -60,14 +63,14 @@ H = TypeVar("H", Subscription, PublicationLine)
 
 @click.command
 @click.option("--protocol", required=True, help="See `sapwood protocols`.")
+@dtd_option
 @click.option(
     "--topology",
-    required=True,
     help="line:5, star:8, tree:31 or tree:31:2 (routers, branching), random:50, transit-stub, "
     "planetlab, or a TOML file.",
 )
-@click.option("--subscriptions", type=input_file, required=True, help="JSON Lines file, or -.")
-@click.option("--publications", type=input_file, required=True, help="JSON Lines file, or -.")
+@click.option("--subscriptions", type=input_file, help="JSON Lines file, or -.")
+@click.option("--publications", type=input_file, help="JSON Lines file, or -.")
 @click.option(
     "--advertisements",
     type=input_file,
@@ -83,6 +86,13 @@ H = TypeVar("H", Subscription, PublicationLine)
     help="File for lines that cannot be used.  [default: the name of the deliveries, or else of "
     "the publications, with .rejected added]",
 )
+@click.option(
+    "--swarm",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run N random scenarios instead, of the seed and those after it: overlay, languages, "
+    "churn and faults are drawn; no file is needed.",
+)
 @json_option
 @strict_option
 @click.pass_context
@@ -90,15 +100,17 @@ def command(
     ctx: click.Context,
     *,
     protocol: str,
-    topology: str,
-    subscriptions: str,
-    publications: str,
+    dtd: str | None,
+    topology: str | None,
+    subscriptions: str | None,
+    publications: str | None,
     advertisements: str | None,
     faults: str | None,
     seed: int,
     out: str | None,
     metrics: str | None,
     rejected: str | None,
+    swarm: int | None,
     as_json: bool,
     strict: bool,
 ) -> None:
@@ -114,11 +126,14 @@ def command(
     Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
     unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
     """
-    from sapwood.routing.protocols import protocol as protocol_named
-
+    chosen = chosen_protocol(protocol, dtd)
+    if swarm is not None:
+        ctx.exit(_swarm(protocol, seed, swarm, as_json=as_json))
+    if topology is None or subscriptions is None or publications is None:
+        raise _missing(ctx, topology=topology, subscriptions=subscriptions)
     if [subscriptions, publications, advertisements].count(STANDARD_INPUT) > 1:
         raise click.UsageError("only one of the files can be standard input")
-    by_default = advertisements is None and protocol_named(protocol).advertised
+    by_default = advertisements is None and chosen.advertised
     overlay = read_topology(topology, seed)
     timed_faults = read_faults(faults, overlay, seed) if faults is not None else None
     if out == STANDARD_OUTPUT:
@@ -132,7 +147,7 @@ def command(
         scenario = files.scenario(
             overlay, timed_faults or (), seed, advertise_everything=by_default
         )
-        result = run(scenario, protocol, with_probes=timed_faults is not None)
+        result = run(scenario, chosen, with_probes=timed_faults is not None)
         count = write_deliveries(stream, scenario, result.pairs)
         stream.flush()
         if metrics is not None:
@@ -150,6 +165,20 @@ def command(
         ctx.exit(ExitStatus.FAILED)
     incomplete = summary.rejected or files.advertisements_rejected or result.metrics.refused
     ctx.exit(ExitStatus.REJECTED if incomplete else ExitStatus.DONE)
+
+
+def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus:
+    from sapwood.cli.swarm import run_swarm
+
+    is_right = run_swarm(protocol, seed, count, as_json=as_json)
+    return ExitStatus.DONE if is_right else ExitStatus.FAILED
+
+
+def _missing(ctx: click.Context, **given: str | None) -> click.MissingParameter:
+    """What to raise where an option is missing that only a swarm does without."""
+    name = next((name for name, value in given.items() if value is None), "publications")
+    [option] = [parameter for parameter in ctx.command.params if parameter.name == name]
+    return click.MissingParameter(ctx=ctx, param=option)
 
 
 def read_topology(text: str, seed: int) -> Topology:
@@ -327,9 +356,8 @@ class Result:
         return lines
 
 
-def run(scenario: Scenario, protocol: str, *, with_probes: bool) -> Result:
+def run(scenario: Scenario, protocol: Protocol, *, with_probes: bool) -> Result:
     """Simulate, judge and measure; probe for divergence if there were faults."""
-    from sapwood.routing.protocols import protocol as protocol_named
     from sapwood.simulation.divergence import divergences
     from sapwood.simulation.metrics import measure
     from sapwood.simulation.oracle import judge
@@ -343,12 +371,12 @@ def run(scenario: Scenario, protocol: str, *, with_probes: bool) -> Result:
         judgment = judge(
             world.history,
             world.network.delay_max_s,
-            advertised=protocol_named(protocol).advertised,
+            advertised=protocol.advertised,
             stuck=outcome.stuck,
             seed=scenario.seed,
             progress=lambda _: advance(1),
         )
-    figures = measure(outcome, judgment, protocol=protocol, engine=ENGINE, seed=scenario.seed)
+    figures = measure(outcome, judgment, protocol=protocol.name, engine=ENGINE, seed=scenario.seed)
     pairs = delivered_pairs(world.history)
     diverged: tuple[str, ...] = ()
     if with_probes:

@@ -9,4 +9,6 @@ Shen 2007, section 4.2 splits the work in two layers, each of which can be excha
 4. `manager.py`    one of each over the subscriptions of a link: what to propagate and withdraw, in
                    the order that leaves no gap.
 5. `catalogue.py`  indexes, graphs and their combinations by name.
+6. `documents/`    the same for tree patterns: XSearch, and the subscription tree with super
+                   pointers.
 """

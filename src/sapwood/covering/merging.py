@@ -78,6 +78,21 @@ class PerfectRecordMerger:
             return False
 
 
+@dataclass(frozen=True, slots=True)
+class EitherMerger:
+    """Several mergers, each of which leaves alone what the others merge."""
+
+    mergers: tuple[Merger, ...]
+
+    def groups(self, told: Mapping[str, Told]) -> Sequence[Group]:
+        """What any of them would merge."""
+        return [group for merger in self.mergers for group in merger.groups(told)]
+
+    def may_stand(self, merger: Interest, originals: Sequence[Interest]) -> bool:
+        """Whether any of them would keep the merger."""
+        return any(one.may_stand(merger, originals) for one in self.mergers)
+
+
 _Boxes = dict[Conjunction, tuple[str, ...]]
 """Conjunctions, and the keys that each stands for."""
 

@@ -24,7 +24,7 @@ from sapwood.errors import (
 from sapwood.language import parse_filter
 from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
 from sapwood.matching.engines import EngineInfo, engine_info
-from sapwood.matching.protocol import Engine, SlotBatch
+from sapwood.matching.protocol import Accounting, Engine, SlotBatch
 from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder, PathName, opened, replaced
@@ -179,7 +179,7 @@ class Index:
         records, documents = self._records.engine, self._documents.engine
         count = 0 if record is None or records is None else records.match_count(record)
         if document is not None and documents is not None:
-            count += len(documents.match(document))
+            count += documents.match_count(document)
         return count
 
     def match_many(self, publications: Iterable[Matchable], threads: int = 1) -> list[list[str]]:
@@ -243,6 +243,16 @@ class Index:
             **dict(self._documents.memory()),
         }
 
+    def touched_bytes(self, publications: Iterable[Matchable]) -> float | None:
+        """Bytes of arrays that matching the record of a publication reads, on average.
+
+        `None` where the engine cannot tell. Beside the rate at which memory streams this says how
+        fast a match could be at best.
+        """
+        engine = self._records.engine
+        records = [record for record, _ in map(_parts, publications) if record is not None]
+        return engine.touched_bytes(records) if isinstance(engine, Accounting) else None
+
     def fold(self) -> None:
         """Do what the engine has put off so that matching is as fast as it can be.
 
@@ -250,8 +260,9 @@ class Index:
         many additions, or from time to time; it takes some microseconds for each filter, and may
         run in one thread of its own beside any other use of the index.
         """
-        if self._records.engine is not None:
-            self._records.engine.fold()
+        for engine in (self._records.engine, self._documents.engine):
+            if engine is not None:
+                engine.fold()
 
     def save(self, path: PathName) -> None:
         """Write the index into a folder of `.npy` and JSON files that takes the place of `path`.
@@ -261,8 +272,7 @@ class Index:
         with replaced(path, _HEADER) as folder:
             self._records.save(folder)
             self._documents.save(folder)
-            offsets, joined = self._ids.packed()
-            folder.write_arrays({"ids_offsets": offsets, "ids_bytes": joined})
+            self._ids.save(folder, "ids")
             header = {
                 "format": _FORMAT,
                 "version": _VERSION,
@@ -287,8 +297,7 @@ class Index:
         folder = opened(path)
         header = _read_header(folder)
         index = cls(records or header["records"], documents or header["documents"])
-        columns = folder.read_arrays(("ids_offsets", "ids_bytes"))
-        index._ids = TextColumn(columns["ids_offsets"], columns["ids_bytes"])
+        index._ids = TextColumn.load(folder, "ids")
         index._slots = None
         index._free = index._ids.empty_places()
         index._records.load(folder)

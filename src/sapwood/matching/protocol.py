@@ -101,6 +101,14 @@ class Remembering(Protocol[_Wanted_co]):
         """The taken slots, ascending."""
 
 
+@runtime_checkable
+class Accounting(Protocol):
+    """An engine that tells how much of its arrays a match reads."""
+
+    def touched_bytes(self, records: Sequence[Record]) -> float:
+        """Bytes that are read for a record, on average."""
+
+
 def batch_of(matches: Iterable[Sequence[int]]) -> SlotBatch:
     """The batch form of one sequence of sorted slots per record."""
     lists = list(matches)

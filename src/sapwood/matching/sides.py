@@ -120,9 +120,7 @@ class Side(Generic[_Engine, _Wanted]):
             return
         self.engine.save(folder.make_folder(self._folder).path)
         if self._memory is None:
-            offsets, joined = self._texts.packed()
-            names = self._array_names()
-            folder.write_arrays({names[0]: offsets, names[1]: joined})
+            self._texts.save(folder, self._folder)
 
     def load(self, folder: Folder) -> None:
         """Take over what `save` wrote, if it wrote something."""
@@ -133,9 +131,7 @@ class Side(Generic[_Engine, _Wanted]):
         if self._memory is not None:
             engine.load(own, ())
             return
-        names = self._array_names()
-        columns = folder.read_arrays(names)
-        self._texts = TextColumn(columns[names[0]], columns[names[1]])
+        self._texts = TextColumn.load(folder, self._folder)
         empty = set(self._texts.empty_places())
         engine.load(own, self._stored(empty))
         if len(engine) != len(self._texts) - len(empty):
@@ -146,9 +142,6 @@ class Side(Generic[_Engine, _Wanted]):
         if self._memory is not None:
             return self._memory.taken()
         return (slot for slot, text in enumerate(self._texts) if text)
-
-    def _array_names(self) -> tuple[str, str]:
-        return f"{self._folder}_offsets", f"{self._folder}_bytes"
 
     def _stored(self, empty: set[int]) -> Iterator[tuple[int, _Wanted]]:
         for slot in range(len(self._texts)):

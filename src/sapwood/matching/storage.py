@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,13 @@ class Folder:
         Raises `FileFormatError` if one is missing or is not an array.
         """
         return {name: _mapped(self.path / f"{name}.npy") for name in names}
+
+    def read_own_arrays(self, names: Iterable[str]) -> dict[str, Array]:
+        """The named arrays, mapped into memory; what is written to one stays in this process.
+
+        Errors as `read_arrays`.
+        """
+        return {name: _loaded(self.path / f"{name}.npy", "c") for name in names}
 
     def write_json(self, name: str, content: object) -> None:
         """One JSON document."""
@@ -137,8 +144,14 @@ def replaced(path: PathName, header: str) -> Iterator[Folder]:
 
 
 def _mapped(path: Path) -> Array:
+    return frozen(_loaded(path, "r"))
+
+
+def _loaded(path: Path, mode: Literal["r", "c"]) -> Array:
     try:
-        return frozen(np.load(path, mmap_mode="r", allow_pickle=False))
+        # Not `np.load`, which takes an archive for an array and fails in its own way.
+        loaded = np.lib.format.open_memmap(path, mode=mode)
+        return np.ascontiguousarray(loaded).view(np.ndarray)
     except FileNotFoundError:
         raise FileFormatError(str(path), "is missing; save the index again") from None
     except (OSError, ValueError, EOFError) as error:

@@ -9,7 +9,9 @@ from typing import TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.errors import FileFormatError
 from sapwood.matching.sizes import held_bytes
+from sapwood.matching.storage import Folder
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -80,6 +82,25 @@ class TextColumn(Sequence[str]):
             for at, text in enumerate(self._texts)
             if (in_arrays[at] if text is None else not text)
         ]
+
+    def save(self, folder: Folder, name: str) -> None:
+        """Write all texts as two arrays whose names begin with `name`."""
+        offsets, joined = self.packed()
+        folder.write_arrays({f"{name}_offsets": offsets, f"{name}_bytes": joined})
+
+    @classmethod
+    def load(cls, folder: Folder, name: str) -> TextColumn:
+        """Map what `save` wrote; raises `FileFormatError` for anything else."""
+        names = (f"{name}_offsets", f"{name}_bytes")
+        offsets, joined = folder.read_arrays(names).values()
+        if (offsets.dtype, joined.dtype, offsets.ndim, joined.ndim) != (np.int64, np.uint8, 1, 1):
+            raise FileFormatError(folder.place(f"{names[0]}.npy"), "does not begin texts")
+        ends = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(joined)
+        if not ends or np.any(offsets[1:] < offsets[:-1]):
+            raise FileFormatError(
+                folder.place(f"{names[1]}.npy"), "has other texts than was said; save it again"
+            )
+        return cls(offsets, joined)
 
     def packed(self) -> tuple[Offsets, Bytes]:
         """All texts as arrays."""

@@ -6,7 +6,7 @@ normal form in the place of the attributes, so that its steps count and set asid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+NAMESPACES: Final = "namespaces"
+"""A map from prefix to namespace, beside `xpath`."""
+
 ROWS: Final = (
-    "file STRING, line BIGINT, id STRING, attributes BINARY, home STRING, invisible INT, "
-    "undeclared ARRAY<STRING>, reason STRING, text STRING"
+    "file STRING, line BIGINT, id STRING, attributes BINARY, document STRING, home STRING, "
+    "invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
 )
 
 
@@ -45,24 +48,18 @@ def candidate_rows(spark: SparkSession, path: str) -> Iterator[DataFrame]:
 
 @contextmanager
 def table_rows(table: DataFrame) -> Iterator[DataFrame]:
-    """The rows of a table (id, filter, and home, file, line where it has them), decoded once.
+    """The rows of a table (id, filter or xpath, and home, file, line if it has them), decoded once.
 
     Of two rows with one id the first is taken: by file and line, or else by home and filter.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     types = {column.name: column.dataType.typeName() for column in table.schema.fields}
-    texts = ["id", "filter", *(["home"] if "home" in types else [])]
-    for name in texts:
-        if types.get(name) not in ("string", "char", "varchar"):
-            has = ", ".join(f"{column} {kind.upper()}" for column, kind in types.items())
-            raise InputError(
-                "a table of subscriptions has the text columns id and filter, and home may be a "
-                f"third; this one has {has}"
-            )
+    texts = interest_columns(types)
     # Without a place of its own a row gets one that does not depend on how the table is cut.
     file = F.col("file") if "file" in types else F.lit("")
-    line = F.col("line") if "line" in types else F.xxhash64(*texts[1:])
+    plain = [name for name in texts[1:] if name != NAMESPACES]
+    line = F.col("line") if "line" in types else F.xxhash64(*plain)
     value = F.to_json(F.struct(*texts)).cast("binary").alias("value")
     placed = table.select(file.alias("file"), line.cast("bigint").alias("line"), value)
     with ExitStack() as kept:
@@ -71,6 +68,23 @@ def table_rows(table: DataFrame) -> Iterator[DataFrame]:
         repeated = repeated_ids(decoded).persist()
         kept.callback(repeated.unpersist)
         yield mark_duplicates(decoded, repeated)
+
+
+def interest_columns(types: Mapping[str, str]) -> list[str]:
+    """Which columns of a table of subscriptions say what is wanted, by name and type.
+
+    Raises `InputError` for a table that has not the columns that are needed, as text.
+    """
+    wanted = [name for name in ("filter", "xpath") if name in types] or ["filter"]
+    texts = ["id", *wanted, *(["home"] if "home" in types else [])]
+    for name in texts:
+        if types.get(name) not in ("string", "char", "varchar"):
+            has = ", ".join(f"{column} {kind.upper()}" for column, kind in types.items())
+            raise InputError(
+                "a table of subscriptions has the text columns id and filter, or xpath, and home "
+                f"may be one more; this one has {has}"
+            )
+    return [*texts, *([NAMESPACES] if types.get(NAMESPACES) == "map" else [])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,11 @@ from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, Limit
 from sapwood.files.lines import decode_publication, read_member, split_subscription
 from sapwood.language.written import Written
 from sapwood.limits import FORMS_REMEMBERED_MAX, LINE_BYTES_MAX
-from sapwood.model.filter import Filter
-from sapwood.model.publication import Publication
 from sapwood.pipeline.attributes import Object, leaves
 from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.fitting import fit_cells, fit_record
 from sapwood.pipeline.normalforms import encode_form
+from sapwood.xml.encodings import decode_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +37,7 @@ DECODED_COLUMNS: Final = (
     *PLACE_COLUMNS,
     "id",
     "attributes",
+    "document",
     "home",
     "invisible",
     "undeclared",
@@ -51,7 +51,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 class Decoded(NamedTuple):
     """What became of some lines: one element a line in each of the columns.
 
-    `columns` are id, attributes, home, invisible and undeclared. `reasons` has a text for a
+    `columns` are id, attributes, document, home, invisible and undeclared. `reasons` has a text for a
     rejected line; the columns are null there.
     """
 
@@ -84,27 +84,31 @@ class JSONDecoder:
         homes: list[str | None] = []
         invisible: list[int] = []
         records: list[Any] = []
+        documents: list[str | None] = []
         for row, line in enumerate(lines):
             try:
                 found = decode_publication(line)
-                attributes = _attributes(found.publication)
             except InputError as error:
                 faults[row] = one_line(error)
                 ids.append(None)
                 homes.append(None)
                 invisible.append(0)
                 records.append(None)
+                documents.append(None)
             else:
                 ids.append(found.publication.id)
                 homes.append(found.home)
                 invisible.append(found.publication.invisible)
-                records.append(attributes)
+                records.append(found.publication.attributes)
+                document = found.publication.document
+                documents.append(None if document is None else decode_text(document))
         if self.record is None:
             texts = [None if r is None else msgspec.json.encode(r).decode() for r in records]
             column = pa.array(texts, pa.string())
         else:
             column = fit_record(self.record, records, faults, undeclared)
-        return _decoded(ids, column, homes, invisible, faults=faults, undeclared=undeclared)
+        told = (ids, column, homes, invisible, documents)
+        return _decoded(*told, faults=faults, undeclared=undeclared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,8 @@ class CSVDecoder:
                     faults.setdefault(row, f"the cell of {name!r} is empty, and the id needs it")
         nothing = [None] * len(lines)
         attributes = fit_cells(self.schema.record, cells, faults)
-        return _decoded(ids, attributes, nothing, [0] * len(lines), faults=faults, undeclared={})
+        none = [0] * len(lines)
+        return _decoded(ids, attributes, nothing, none, nothing, faults=faults, undeclared={})
 
     def _cells(self, line: bytes) -> list[str]:
         if len(line) > LINE_BYTES_MAX:
@@ -201,13 +206,8 @@ class SubscriptionDecoder:
                 homes.append(told.home)
                 forms.append(form)
         column = pa.array(forms, pa.binary())
-        return _decoded(ids, column, homes, [0] * len(lines), faults=faults, undeclared={})
-
-
-def _attributes(publication: Publication) -> Mapping[str, Any]:
-    if publication.attributes is None or publication.document is not None:
-        raise InputError("document: the pipeline matches records only; give it records")
-    return publication.attributes
+        none, nothing = [0] * len(lines), [None] * len(lines)
+        return _decoded(ids, column, homes, none, nothing, faults=faults, undeclared={})
 
 
 class LineDecoder(Protocol):
@@ -227,10 +227,7 @@ def form_of(written: Written) -> bytes:
 
     Depends on the text alone. Raises `InputError` for a text that is no filter.
     """
-    wanted = read_member(written)
-    if not isinstance(wanted, Filter):
-        raise InputError("xpath: the pipeline matches records only; match documents on one machine")
-    return encode_form(wanted)
+    return encode_form(read_member(written))
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +291,7 @@ def decoded_sql(decoder: LineDecoder) -> str:
     """The columns that `DecodeLines` gives, as DDL."""
     return (
         f"file STRING, block BIGINT, line BIGINT, id STRING, attributes {decoder.attributes_sql}, "
-        "home STRING, invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
+        "document STRING, home STRING, invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
     )
 
 
@@ -376,6 +373,7 @@ def _decoded(
     attributes: pa.Array,
     homes: Sequence[str | None],
     invisible: Sequence[int],
+    documents: Sequence[str | None],
     *,
     faults: Mapping[int, str],
     undeclared: Mapping[int, list[str]],
@@ -388,6 +386,7 @@ def _decoded(
     columns = (
         pa.array(ids, pa.string()),
         attributes,
+        pa.array(documents, pa.string()),
         pa.array(homes, pa.string()),
         pa.array(invisible, pa.int32()),
         pa.array(names, pa.list_(pa.string())),

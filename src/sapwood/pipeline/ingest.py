@@ -106,20 +106,20 @@ def mark_duplicates(numbered: DataFrame, repeated: DataFrame) -> DataFrame:
 
 
 def publications(rows: DataFrame) -> DataFrame:
-    """The good ones of decoded rows: id, attributes, home."""
-    return rows.where("id IS NOT NULL").select("id", "attributes", "home")
+    """The good ones of decoded rows: id, attributes, document, home."""
+    return rows.where("id IS NOT NULL").select("id", "attributes", "document", "home")
 
 
 def timed_publications(rows: DataFrame) -> DataFrame:
     """The good ones of rows with `published_at`: the table that `ingest` writes.
 
-    Its columns are id, attributes, home, published_at and `source`, the file a row comes from.
+    Its columns are id, attributes, home, document, published_at and `source`, the file a row comes from.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     source = shown_path(F.col("file")).alias("source")
     good = rows.where("id IS NOT NULL")
-    return good.select("id", "attributes", "home", "published_at", source)
+    return good.select("id", "attributes", "home", "document", "published_at", source)
 
 
 def rejected(rows: DataFrame) -> DataFrame:

@@ -162,6 +162,11 @@ class IngestJob:
         undeclared = header or counts.undeclared
         return IngestSummary(_of_lines(counts), undeclared, self.out, aside)
 
+    def explain(self, spark: SparkSession) -> str:
+        """The physical plan of the table; nothing is written."""
+        with spark_faults(), self._read(spark) as (rows, _, _):
+            return plan_of(timed_publications(rows))
+
     @contextmanager
     def _read(
         self, spark: SparkSession

@@ -2,8 +2,9 @@
 
 Reading a filter's text costs some hundred microseconds, reading its normal form back some ten. The
 bytes are MessagePack: a list of conjunctions, each a list of (attribute, constraint), or, for a
-filter with general `like` patterns, its canonical text. Equal filters give equal bytes. They live
-within one job, between its stages; files hold texts.
+filter with general `like` patterns, its canonical text. A tree pattern is a map with its canonical
+text and its prefixes. Equal filters give equal bytes. They live within one job, between its stages;
+files hold texts.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from sapwood.language import parse_filter
+from sapwood.language.written import canonical
+from sapwood.language.xpath import parse_xpath
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.numbers import Interval, Number
 from sapwood.model.strings import Strings
 
@@ -33,8 +37,15 @@ _Constraint: TypeAlias = tuple[str, int, list[_Interval], list[_Range]]
 _Form: TypeAlias = list[list[_Constraint]]
 
 
-def encode_form(filter: Filter) -> bytes:  # noqa: A002 - the field's word
+PATTERN_MARK: Final = b"\x82"
+"""With this byte, a map of two, the normal form of a tree pattern begins, and no other."""
+
+
+def encode_form(filter: Interest) -> bytes:  # noqa: A002 - the field's word
     """The normal form as bytes; equal for equal filters."""
+    if not isinstance(filter, Filter):
+        written = canonical(filter)
+        return msgspec.msgpack.encode({"xpath": written.text, "bindings": written.bindings})
     if any(conjunction.patterns for conjunction in filter.conjunctions):
         return msgspec.msgpack.encode(str(filter))
     try:
@@ -44,8 +55,17 @@ def encode_form(filter: Filter) -> bytes:  # noqa: A002 - the field's word
         return msgspec.msgpack.encode(str(filter))
 
 
+def decode_interest(form: bytes) -> Interest:
+    """The filter or tree pattern whose normal form this is."""
+    if not form.startswith(PATTERN_MARK):
+        return decode_form(form)
+    found = _decoder().decode(form)
+    bindings = found["bindings"]
+    return parse_xpath(found["xpath"], None if bindings is None else dict(bindings))
+
+
 def decode_form(form: bytes) -> Filter:
-    """The filter whose normal form this is."""
+    """The record filter whose normal form this is."""
     found = _decoder().decode(form)
     if isinstance(found, str):
         return parse_filter(found)
@@ -53,7 +73,7 @@ def decode_form(form: bytes) -> Filter:
 
 
 def read_form(form: bytes) -> tuple[Sequence[Any], bool]:
-    """The conjunctions of a normal form, unmade, and whether they say all that the filter says.
+    """The conjunctions of a record filter's normal form, unmade, and whether they say all that the filter says.
 
     Each is a sequence of (attribute, flags, intervals as (low, high, flags of open ends), ranges of
     texts). They do not say all of a filter with general `like` patterns, but never too little:

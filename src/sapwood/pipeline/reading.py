@@ -15,7 +15,7 @@ from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.journals import bounds, is_address, is_journal
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 
 
 class FileKind(StrEnum):
@@ -47,7 +47,8 @@ def read_lines(spark: SparkSession, path: str) -> DataFrame:
     Raises `FileFormatError` if there is nothing at `path`.
     """
     if is_journal(path):
-        return _journal_lines(spark, path)
+        # What is there now: what comes later does not come in between two readings.
+        return journal_lines(spark, path, *bounds(path))
     check_path(path)
     with spark_faults(path):
         # Only a line feed ends a line, as everywhere in Sapwood; Spark would also take a lone CR.
@@ -164,14 +165,23 @@ def check_path(path: str) -> None:
         )
 
 
-def _journal_lines(spark: SparkSession, path: str) -> DataFrame:
-    """The lines that a journal has now: what comes later does not come in between two readings."""
+def journal_lines(spark: SparkSession, path: str, start: int, end: int) -> DataFrame:
+    """The lines of a journal from one offset up to, and without, another: file, block, value."""
+    reader = _journal_reader(spark, path).option("start", start).option("end", end)
+    return reader.option("lines", "true").load()
+
+
+def read_journal(spark: SparkSession, path: str) -> DataFrame:
+    """What a journal holds now, as rows (`journaled.ROWS`)."""
+    first, end = bounds(path)
+    return _journal_reader(spark, path).option("start", first).option("end", end).load()
+
+
+def _journal_reader(spark: SparkSession, path: str) -> DataFrameReader:
     from sapwood.pipeline.source import FORMAT, register
 
     register(spark)
-    first, end = bounds(path)
-    reader = spark.read.format(FORMAT).option("broker" if is_address(path) else "path", path)
-    return reader.option("start", first).option("end", end).option("lines", "true").load()
+    return spark.read.format(FORMAT).option("broker" if is_address(path) else "path", path)
 
 
 def _kind_of(name: str) -> FileKind:

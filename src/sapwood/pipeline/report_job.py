@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.faults import spark_faults
+from sapwood.pipeline.journals import is_journal
 from sapwood.pipeline.output import check_table, local_path, write_table
 from sapwood.pipeline.pages import PageFigures, Totals, page
-from sapwood.pipeline.reading import FileKind, file_kind, read_parquet
+from sapwood.pipeline.plans import plan_of
+from sapwood.pipeline.reading import FileKind, file_kind, read_journal, read_parquet
 from sapwood.pipeline.reporting import (
     crossings_by_link,
     dead,
@@ -69,6 +71,12 @@ class ReportJob:
         place.write_text(page(totals, figures), encoding="utf-8")
         return ReportSummary(totals, self.out, str(place))
 
+    def explain(self, spark: SparkSession) -> str:
+        """The physical plans of all tables of figures, by name; nothing is written."""
+        with spark_faults(), ExitStack() as kept:
+            found = self._tables(spark, kept)
+            return "\n".join(f"== {name} ==\n{plan_of(table)}" for name, table in found.items())
+
     def _tables(self, spark: SparkSession, kept: ExitStack) -> dict[str, DataFrame]:
         """The tables of figures by name; those that are read more than once are kept."""
         delivered = read_rows(spark, self.deliveries, DELIVERIES)
@@ -114,16 +122,18 @@ class ReportJob:
 
 
 def read_rows(spark: SparkSession, path: str, columns: str) -> DataFrame:
-    """Some columns (DDL) of JSON Lines or Parquet; a time that Parquet lacks is null.
+    """Some columns (DDL) of JSON Lines, Parquet or a journal; a time that Parquet lacks is null.
 
     Raises `FileFormatError` for Parquet without another one of the columns.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
+    names = [column.split()[0] for column in columns.split(", ")]
+    if is_journal(path):
+        return read_journal(spark, path).select(*names)
     kind = file_kind(spark, path)
     if kind is FileKind.CSV:
         raise FileFormatError(path, "a report reads JSON Lines or Parquet, not CSV")
-    names = [column.split()[0] for column in columns.split(", ")]
     if kind is FileKind.LINES:
         return spark.read.schema(columns).json(path).where(F.col(names[0]).isNotNull())
     table = read_parquet(spark, path)

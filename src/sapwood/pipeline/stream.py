@@ -1,11 +1,12 @@
-"""Matching files as they arrive: a folder of JSON Lines in, deliveries out, exactly once.
+"""Matching publications as they arrive: a folder of files or a journal in, deliveries out, once.
 
-Structured Streaming decides which files make up batch 0, 1, 2, ..., and writes each decision into
-the checkpoint before the batch is run. Whatever happens, a batch with the same number has the same
-files for ever. So each batch is written as a folder of its own, `batch=17`, in place of whatever is
-there under that number: a batch that was cut short and runs again after a restart replaces its own
-half, and a batch that was done but not yet noted as done replaces itself by the same rows. That is
-exactly-once for every reader of Parquet, and for deliveries and rejected lines alike.
+Structured Streaming decides which files (or offsets of a journal) make up batch 0, 1, 2, ..., and
+writes each decision into the checkpoint before the batch is run. Whatever happens, a batch with the
+same number has the same files for ever. So each batch is written as a folder of its own,
+`batch=17`, in place of whatever is there under that number: a batch that was cut short and runs
+again after a restart replaces its own half, and a batch that was done but not yet noted as done
+replaces itself by the same rows. That is exactly-once for every reader of Parquet, and for
+deliveries and rejected lines alike.
 
 (The alternative is Spark's file sink. It leaves the files of failed attempts in the folder and says
 in a log of its own which ones count, so that only Spark reads each row once; and it takes one
@@ -32,13 +33,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError
-from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS
+from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS, STREAM_JOURNAL_ROWS_PER_BATCH
 from sapwood.pipeline.checks import agree, refuse_first
 from sapwood.pipeline.decoding import JSONDecoder
 from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.following import FollowedSet
 from sapwood.pipeline.ingest import count_lines, ingested, publications, rejected
+from sapwood.pipeline.journals import is_address, is_journal
 from sapwood.pipeline.matching import match_compiled
 from sapwood.pipeline.output import (
     exists,
@@ -47,10 +49,12 @@ from sapwood.pipeline.output import (
     write_rejected,
     write_table,
 )
+from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.publications import shape_of
-from sapwood.pipeline.reading import placed_lines
+from sapwood.pipeline.reading import placed_lines, read_lines
 from sapwood.pipeline.subscriptions import SubscriptionSet, ship
 from sapwood.pipeline.summaries import BatchSummary, Counts
+from sapwood.pipeline.wanted import EARLIEST
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,14 +65,15 @@ CHECKPOINT_SUFFIX: Final = ".checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class StreamJob:
-    """Match the files that come into a folder.
+    """Match the files that come into a folder, or what comes into a journal.
 
     A `SubscriptionSet` is fixed for the query; after a restart another one may be given, and holds
     from the next batch on. A `FollowedSet` is looked at before every batch. `checkpoint` and
     `aside` (for rejected lines) lie beside `out` unless named. A batch takes at most
-    `files_per_batch` files. With `strict` the first rejected line ends the query, and its batch is
-    not written. `on_batch` is told of every batch that is done; through Spark Connect it runs on
-    the server.
+    `files_per_batch` files, or `rows_per_batch` publications of a journal, which are read from
+    `start_at` on (`wanted.Options`). With `strict` the first rejected line ends the query, and its
+    batch is not written. `on_batch` is told of every batch that is done; through Spark Connect it
+    runs on the server.
     """
 
     source: str
@@ -78,6 +83,8 @@ class StreamJob:
     checkpoint: str | None = None
     aside: str | None = None
     files_per_batch: int = 100
+    rows_per_batch: int = STREAM_JOURNAL_ROWS_PER_BATCH
+    start_at: str = EARLIEST
     strict: bool = False
     on_batch: Callable[[BatchSummary], None] | None = None
 
@@ -95,12 +102,28 @@ class StreamJob:
         write_rejected(wanted, aside, expected=len(first.rejected))
         ship(spark, first)
         with spark_faults(self.source):
-            lines = stream_lines(spark, self.source, files_per_batch=self.files_per_batch)
+            lines = self._lines(spark)
         writer = lines.writeStream.foreachBatch(self.run_batch)
         writer = writer.option("checkpointLocation", checkpoint).queryName("sapwood")
         if every_s is None:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{every_s} seconds").start()
+
+    def explain(self, spark: SparkSession) -> str:
+        """The physical plan of a batch that has all that is there now; nothing is written."""
+        compiled, version = self._current(spark)
+        output = Output.PAIRS if version is None else Output.HOMES
+        with (
+            spark_faults(self.source),
+            ingested(read_lines(spark, self.source), self.decoder, distinct=False) as rows,
+        ):
+            good = publications(rows)
+            return plan_of(match_compiled(good, shape_of(good), compiled, output))
+
+    def _lines(self, spark: SparkSession) -> DataFrame:
+        if not is_journal(self.source):
+            return stream_lines(spark, self.source, files_per_batch=self.files_per_batch)
+        return stream_journal(spark, self.source, self.start_at, self.rows_per_batch)
 
     def run_batch(self, lines: DataFrame, batch: int) -> None:
         """Write the deliveries and the rejected lines of one batch, in place of earlier ones."""
@@ -140,6 +163,19 @@ def stream_lines(spark: SparkSession, folder: str, *, files_per_batch: int) -> D
     # Files that are older than the newest by more than this would be passed over without a word.
     reader = reader.option("maxFileAge", f"{STREAM_FILE_AGE_MAX_DAYS}d")
     return placed_lines(reader.text(folder))
+
+
+def stream_journal(
+    spark: SparkSession, journal: str, start_at: str, rows_per_batch: int
+) -> DataFrame:
+    """As `reading.read_lines`, for what a journal holds from an offset on, and what will come."""
+    from sapwood.pipeline.source import FORMAT, register
+
+    register(spark)
+    reader = spark.readStream.format(FORMAT)
+    reader = reader.option("broker" if is_address(journal) else "path", journal)
+    reader = reader.option("start", start_at).option("maxRowsPerTrigger", rows_per_batch)
+    return reader.option("lines", "true").load()
 
 
 def check_pair(spark: SparkSession, checkpoint: str, out: str) -> None:

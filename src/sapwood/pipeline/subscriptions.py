@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 DEFAULT_ENGINE: Final = "columnar"
 
+_KEPT: Final = ".kept"
+
 
 class Rejected(NamedTuple):
     """A row or line that could not be used (`schemas.REJECTED`)."""
@@ -63,7 +65,8 @@ class SubscriptionSet:
 
     `archive` is the index (or a folder of several), packed, and `name` what it is called where it
     is unpacked. `attributes`
-    are those that some filter reads, sorted. The archive lives as long as this process, because
+    are those that some filter reads, sorted; `documents` tells whether any reads documents. The
+    archive lives as long as this process, because
     Spark fetches it again for every executor, and every session, that comes later.
     """
 
@@ -72,12 +75,13 @@ class SubscriptionSet:
     size: int
     attributes: tuple[str, ...]
     rejected: tuple[Rejected, ...]
+    documents: bool = False
 
 
 def compile_subscriptions(
     subscriptions: DataFrame, *, engine: str = DEFAULT_ENGINE
 ) -> SubscriptionSet:
-    """Compile a table with the columns `id` and `filter` (text).
+    """Compile a table with the columns `id` and `filter`, or `xpath`, or both (text).
 
     Of two rows with the same id the first one is taken, by `file` and `line` where the table has
     these columns, else by the text of the filter, so that it does not depend on how the table is
@@ -102,22 +106,25 @@ def compile_candidates(
     first: dict[str, tuple[str | None, int | None]] = {}
     rejected: list[Rejected] = []
     attributes: set[str] = set()
+    documents = False
     for file, line, raw in candidates:
         try:
             subscription = decode_subscription(raw)
             if subscription.id in first:
                 where = describe_place(*first[subscription.id], beside=file)
                 raise InputError(f"id {subscription.id!r} was {where} already; give it its own id")
-            index.add(subscription.id, subscription.record_filter)
+            index.add(subscription.id, subscription.filter)
         except InputError as error:
             text = raw.decode(errors="backslashreplace")
             rejected.append(Rejected(file, line, one_line(error), text))
         else:
             first[subscription.id] = (file, line)
-            attributes |= attributes_read(subscription.record_filter)
+            attributes |= attributes_read(subscription.filter)
+            documents = documents or not isinstance(subscription.filter, Filter)
     with working_folder() as work:
         index.save(work / "index")
-        return packed_set(work / "index", size=len(index), attributes=attributes, rejected=rejected)
+        told = {"size": len(index), "attributes": attributes, "rejected": rejected}
+        return packed_set(work / "index", **told, documents=documents)
 
 
 @contextmanager
@@ -136,17 +143,21 @@ def packed_set(
     size: int,
     attributes: Iterable[str],
     rejected: Iterable[Rejected] = (),
+    documents: bool = False,
 ) -> SubscriptionSet:
     """The set whose index, or indexes, are in a folder."""
     kept = Path(tempfile.mkdtemp(prefix="sapwood-"))
     atexit.register(shutil.rmtree, kept, ignore_errors=True)
     name = f"sapwood-index-{digest(folder)}"
     archive = pack(folder, kept / f"{name}.zip")
-    return SubscriptionSet(archive, name, size, tuple(sorted(attributes)), tuple(rejected))
+    told = (tuple(sorted(attributes)), tuple(rejected))
+    return SubscriptionSet(archive, name, size, *told, documents=documents)
 
 
-def attributes_read(filter: Filter) -> set[str]:  # noqa: A002 - the field's word
-    """The attributes whose values decide whether the filter accepts a record."""
+def attributes_read(filter: Interest) -> set[str]:  # noqa: A002 - the field's word
+    """The attributes whose values decide whether the filter accepts a record; none of a pattern."""
+    if not isinstance(filter, Filter):
+        return set()
     return {name for conjunction in filter.conjunctions for name, _ in conjunction.constraints}
 
 
@@ -178,8 +189,14 @@ def pack(folder: Path, archive: Path) -> Path:
     hardly shrink, and time is dear.
     """
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as target:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(str(path.relative_to(folder)))  # dated 1980, not now
+        for path in sorted(folder.rglob("*")):
+            name = str(path.relative_to(folder))
+            if path.is_dir():
+                # An engine's folder may be empty, and Spark unpacks only what has a file in it.
+                if not any(path.iterdir()):
+                    target.writestr(zipfile.ZipInfo(f"{name}/{_KEPT}"), b"")
+                continue
+            entry = zipfile.ZipInfo(name)  # dated 1980, not now
             entry.external_attr = 0o644 << 16
             with path.open("rb") as source, target.open(entry, "w", force_zip64=True) as packed:
                 shutil.copyfileobj(source, packed)
@@ -198,19 +215,25 @@ def _rows(subscriptions: DataFrame) -> Iterator[Candidate]:
     from pyspark.sql import functions as F  # noqa: N812
 
     types = {field.name: field.dataType.typeName() for field in subscriptions.schema.fields}
-    for name in ("id", "filter"):
-        if types.get(name) not in ("string", "char", "varchar"):
-            has = ", ".join(f"{column} {kind.upper()}" for column, kind in types.items())
-            raise InputError(
-                f"a table of subscriptions has the text columns id and filter; this one has {has}"
-            )
+    members = interest_columns({name: type_ for name, type_ in types.items() if name != "home"})
+    texts = [name for name in members if name != NAMESPACES]
     places = [name for name in ("file", "line") if name in types]
-    table = subscriptions.select("id", "filter", *places)
-    _check_size(table, F.char_length("filter"))
-    order = [F.col(name).asc_nulls_last() for name in (*places, "id", "filter")]
+    table = subscriptions.select(*members, *places)
+    _check_size(table, interest_chars(texts[1:]))
+    order = [F.col(name).asc_nulls_last() for name in (*places, *texts)]
     for row in _collected(table.orderBy(*order)):
-        raw = msgspec.json.encode({"id": row["id"], "filter": row["filter"]})
-        yield Candidate(row.get("file"), row.get("line"), raw)
+        said = {name: row[name] for name in members}
+        if said.get(NAMESPACES) is not None:
+            said[NAMESPACES] = dict(said[NAMESPACES])
+        yield Candidate(row.get("file"), row.get("line"), msgspec.json.encode(said))
+
+
+def interest_chars(names: Sequence[str]) -> Column:
+    """The length of a row's interest, which one of these columns holds."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    lengths = [F.coalesce(F.char_length(name), F.lit(0)) for name in names]
+    return reduce(lambda total, one: total + one, lengths)
 
 
 def _lines(lines: DataFrame) -> Iterator[Candidate]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.output import check_table, exists, write_table
+from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.sweep import (
     RUNS,
     Figures,
@@ -88,6 +89,12 @@ class SweepJob:
             first_error=errors[0] if errors else None,
             out=self.out,
         )
+
+    def explain(self, spark: SparkSession) -> str:
+        """The physical plan of one wave; nothing is run."""
+        some = list(self.configurations[: self.wave])
+        table = configurations_table(spark, self.experiment, some)
+        return plan_of(runs(table, self.experiment, tasks=max(len(some), 1)))
 
     def _run_wave(self, spark: SparkSession, configurations: Sequence[Figures]) -> list[str]:
         """Run some configurations and write what came of them; the errors."""

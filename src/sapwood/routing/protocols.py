@@ -15,8 +15,9 @@ from sapwood.covering.catalogue import (
     covering_named,
     interest_index,
 )
-from sapwood.covering.merging import Merger, PerfectRecordMerger
-from sapwood.errors import UnknownNameError
+from sapwood.covering.documents.merging import PathUniverse, PatternMerger
+from sapwood.covering.merging import EitherMerger, PerfectRecordMerger
+from sapwood.errors import InputError, UnknownNameError
 from sapwood.routing.counted import Counted
 from sapwood.routing.forwarding.content import match_links
 from sapwood.routing.forwarding.flood import flood
@@ -67,7 +68,7 @@ class Protocol:
         return Spread(SUBSCRIPTIONS, identity, make)
 
 
-def _record_protocol(
+def _protocol(
     name: str, summary: str, propagation: Callable[[], Propagation], forwarding: Forwarding
 ) -> Protocol:
     return Protocol(
@@ -95,7 +96,7 @@ def _advertised(name: str, summary: str, inner: Protocol) -> Protocol:
     )
 
 
-_COVERING: Final = _record_protocol(
+_COVERING: Final = _protocol(
     "covering",
     "subscriptions travel unless one that covers them already did",
     Covering,
@@ -103,29 +104,28 @@ _COVERING: Final = _record_protocol(
 )
 
 
-def _merged(inner: Protocol, merger: Merger) -> Callable[[str], Callable[[], Propagation]]:
-    """Link states that merge what an inner protocol would propagate."""
+def _merged(inner: Protocol, name: str, budget: float, paths: PathUniverse | None) -> Protocol:
+    """An inner protocol of which what it would propagate is merged within a budget."""
+    documents = () if paths is None else (PatternMerger(paths, budget),)
+    merger = EitherMerger((PerfectRecordMerger(), *documents))
 
     def of_router(identity: str) -> Callable[[], Propagation]:
         serials = count(1)
         return lambda: Merging(inner.propagation(), merger, f"{identity}.m{next(serials)}")
 
-    return of_router
+    share = f"up to {budget:.0%} is added" if budget else "nothing is added"
+    summary = f"what covering would send is merged, as far as {share}"
+    return replace(inner, name=name, summary=summary, merging=of_router)
 
 
-_MERGING: Final = replace(
-    _COVERING,
-    name="covering+merging",
-    summary="what covering would send is merged, as far as nothing is added",
-    merging=_merged(_COVERING, PerfectRecordMerger()),
-)
-_IDENTITY: Final = _record_protocol(
+_MERGING: Final = _merged(_COVERING, "covering+merging", 0.0, None)
+_IDENTITY: Final = _protocol(
     "identity", "of equal subscriptions one travels", Identity, match_links
 )
-_SIMPLE: Final = _record_protocol(
+_SIMPLE: Final = _protocol(
     "simple", "every subscription travels to every router", Simple, match_links
 )
-_FLOODING: Final = _record_protocol(
+_FLOODING: Final = _protocol(
     "flooding",
     "publications travel to every router and are filtered at the edge",
     Flooding,
@@ -133,7 +133,7 @@ _FLOODING: Final = _record_protocol(
 )
 
 _XROUTE: Final = replace(
-    _record_protocol(
+    _protocol(
         "xroute",
         "covered subscriptions travel as counts, in one message each",
         Flooding,
@@ -163,29 +163,50 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
 )
 
 
-def protocol(name: str) -> Protocol:
-    """The protocol of that name, or `covering:` and the name of a pair of graph and index.
+def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
+    """The protocol of that name, or one that is put together by its name.
 
-    The pairs are those of `sapwood.covering.catalogue`; `advertisement+` can stand before them,
-    too. Raises `UnknownNameError` with the names there are.
+    `covering:` and the name of a pair of graph and index (`sapwood.covering.catalogue`) is covering
+    with that pair. `+merging` can stand behind it, with a budget as in `+merging:0.1`: the share of
+    what a merger accepts that none of its members accepts. `advertisement+` can stand before all.
+    Mergers of documents are judged against `paths`; without it, and for records, only those are
+    made that add nothing.
+
+    Raises `UnknownNameError` with the names there are, `InputError` for a budget that is none.
     """
-    found = PROTOCOLS.get(name)
-    if found is not None:
+    known = PROTOCOLS.get(name)
+    if known is not None and (paths is None or known.merging is None):
+        return known
+    rest = name.removeprefix(f"{_ADVERTISEMENT}+")
+    base, plus, budget = rest.partition("+merging")
+    kind, colon, pair = base.partition(":")
+    if kind != "covering" or (colon and not pair):
+        raise UnknownNameError("protocol", name, PROTOCOLS)
+    found = _covering(covering_named(pair)) if colon else _COVERING
+    if plus:
+        found = _merged(found, rest, _budget(name, budget), paths)
+    if rest == name:
         return found
-    inner = name.removeprefix(f"{_ADVERTISEMENT}+")
-    if inner != name and inner.startswith("covering:"):
-        pair_of_layers = protocol(inner)
-        return _advertised(name, pair_of_layers.summary, pair_of_layers)
-    kind, colon, pair = name.partition(":")
-    if kind == "covering" and colon:
-        return _covering(covering_named(pair))
-    raise UnknownNameError("protocol", name, PROTOCOLS)
+    return _advertised(name, found.summary, found)
 
 
 def _covering(pair: CoveringInfo) -> Protocol:
-    return _record_protocol(
+    return _protocol(
         f"covering:{pair.name}",
         f"{PROTOCOLS['covering'].summary}; covers are found by {pair.name}",
         lambda: Covering(pair.make()),
         match_links,
     )
+
+
+def _budget(name: str, text: str) -> float:
+    """The budget behind `+merging`, 0 where there is none."""
+    if not text:
+        return 0.0
+    try:
+        budget = float(text.removeprefix(":"))
+    except ValueError:
+        budget = -1.0
+    if not (text.startswith(":") and 0 <= budget < 1):
+        raise InputError(f"protocol {name!r}: behind +merging goes a share, as in +merging:0.1")
+    return budget

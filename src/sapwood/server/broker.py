@@ -143,7 +143,10 @@ class Broker:
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
         me = Identity(
-            self.name, secrets.token_hex(8), settings.protocol, settings.connection.frame_bytes_max
+            self.name,
+            secrets.token_hex(8),
+            self.router.protocol.name,
+            settings.connection.frame_bytes_max,
         )
         self.reception = Reception(me, self.roster, self._memory, self._encoded, self._log)
         try:

@@ -21,6 +21,7 @@ from sapwood.limits import (
 from sapwood.matching.choice import Engines
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood.matching.engines import engine_info
+from sapwood.routing.protocols import Protocol
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import PORT_DEFAULT, Address
@@ -42,7 +43,7 @@ class BrokerSettings:
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
     peers: tuple[Address, ...] = ()
-    protocol: str = "covering"
+    protocol: str | Protocol = "covering"
     engines: Engines = Engines("counting")  # noqa: RUF009 - a value
     name: str | None = None
     connection: ConnectionSettings = field(default_factory=ConnectionSettings)
@@ -55,7 +56,8 @@ class BrokerSettings:
     journal_bytes_max: int = JOURNAL_BYTES_MAX
 
     def __post_init__(self) -> None:
-        protocol_named(self.protocol)
+        if isinstance(self.protocol, str):
+            protocol_named(self.protocol)
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.matching.choice import Engines
+from sapwood.routing.protocols import Protocol
 from sapwood.routing.router import Router
 from sapwood.simulation.scenario import (
     Action,
@@ -42,9 +43,9 @@ class Outcome:
 
 
 def router_maker(
-    protocol: str, engine: str = "counting", documents: str = "path-automaton"
+    protocol: str | Protocol, engine: str = "counting", documents: str = "path-automaton"
 ) -> MakeRouter:
-    """Makes real routers of a protocol and of matching engines, all by name."""
+    """Makes real routers of a protocol, or the name of one, and of matching engines by name."""
     engines = Engines(engine, documents)
     return lambda name, incarnation: Router(name, protocol, engines, incarnation)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 from sapwood import parse_filter
+from sapwood.matching.columnar import grids
 from sapwood.matching.columnar.batch import Encoder, Found
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.residual import Probes
@@ -54,6 +57,28 @@ def made(filters: Sequence[Filter | str]) -> Made:
         writer.add(slot, wanted)
     conjunctions = [c for wanted in parsed for c in wanted.conjunctions]
     return Made(writer.rows(), attributes, probes, conjunctions)
+
+
+@contextmanager
+def grids_everywhere(bucket_members: int = 2) -> Iterator[None]:
+    """Costs at which every pair of constraints is worth a grid."""
+    with (
+        patch.object(grids, "_LOOKUP_COST", -1.0),
+        patch.object(grids, "_MEMBERS_MIN", 1),
+        patch.object(grids, "_BUCKET_MEMBERS", bucket_members),
+    ):
+        yield
+
+
+def told(found: Found, segment: Segment) -> list[tuple[list[int], list[int]]]:
+    """Slots and doubtful conjunctions of each record, sorted; repetitions stay."""
+    return [
+        (
+            sorted(found.slots[found.offsets[at] : found.offsets[at + 1]].tolist()),
+            sorted(found.doubts[found.doubt_offsets[at] : found.doubt_offsets[at + 1]].tolist()),
+        )
+        for at in range(len(found.offsets) - 1)
+    ]
 
 
 def shown(rows: Rows) -> list[tuple[int, object, object]]:

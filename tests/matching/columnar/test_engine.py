@@ -14,7 +14,7 @@ from sapwood import parse_filter
 from sapwood.errors import InvariantError
 from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import U64
-from sapwood.matching.columnar.engine import ColumnarEngine, KernelsName
+from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.kernels import plain
 from sapwood.model.conjunction import Conjunction
@@ -141,7 +141,7 @@ class Interrupting:
     def __init__(self, engine: ColumnarEngine, happens: Callable[[], None]) -> None:
         self.happens: Callable[[], None] | None = happens
         self.match_batch = plain.match_batch
-        self.looked_up = plain.looked_up
+        self.looked_up, self.touched = plain.looked_up, plain.touched
         self.engine = engine
         engine._loaded_kernels = self
 
@@ -324,10 +324,9 @@ def entries_for(engine: ColumnarEngine, records: list[Record]) -> float:
     return usual
 
 
-@pytest.mark.parametrize("kernels", ["compiled", "plain"])
 @pytest.mark.parametrize("by", ["fold", "match"])
-def test_access_is_chosen_anew_when_other_records_come(kernels: KernelsName, by: str) -> None:
-    engine = ColumnarEngine(kernels=kernels)
+def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
+    engine = ColumnarEngine()
     for slot in range(1200):
         engine.add(slot, parse_filter(f"a = {slot // 120} and b = {slot % 2}"))
     varied: list[Record] = [{"a": number % 10, "b": 0} for number in range(256)]
@@ -389,3 +388,13 @@ def test_engine_says_which_slots_are_taken() -> None:
         engine.add(slot, parse_filter("a = 1"))
     assert [*engine.taken()] == [1, 5]
     assert [engine.holds(slot) for slot in (0, 1, 5, 10**9)] == [False, True, True, False]
+
+
+def test_touched_bytes_are_those_of_what_records_lead_to() -> None:
+    engine = ColumnarEngine()
+    fill(engine, 0, 100)
+    assert engine.touched_bytes([{"a": 1}]) == 0.0
+    engine.fold()
+    # A look into the directory, and a block of five words: slot, two for the cells, attribute.
+    assert engine.touched_bytes([{"a": 1}, {"b": 1}]) == (8 + 4 * 4) / 2
+    assert engine.touched_bytes([]) == 0.0

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import combinations
 from random import Random
-from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar import grids
 from sapwood.matching.columnar.build import build
 from sapwood.matching.kernels import compiled, plain
 from sapwood.model.conjunction import Conjunction
@@ -20,20 +16,8 @@ from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import Interval
 from sapwood.model.publication import Record
-from tests.matching.columnar.made import Made, made
-from tests.matching.kernels.test_compiled import told
+from tests.matching.columnar.made import Made, grids_everywhere, made, told
 from tests.strategies import filters, records
-
-
-@contextmanager
-def grids_everywhere(bucket_members: int = 2) -> Iterator[None]:
-    """Costs at which every pair of constraints is worth a grid."""
-    with (
-        patch.object(grids, "_LOOKUP_COST", -1.0),
-        patch.object(grids, "_MEMBERS_MIN", 1),
-        patch.object(grids, "_BUCKET_MEMBERS", bucket_members),
-    ):
-        yield
 
 
 def box(**constraints: Constraint) -> Filter:

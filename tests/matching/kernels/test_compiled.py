@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from random import Random
 from types import ModuleType
 
@@ -11,26 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import Found
+from sapwood.matching.columnar.batch import Encoder
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.kernels import compiled, plain, views
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
-from tests.matching.columnar.made import made
+from tests.matching.columnar.made import Made, grids_everywhere, made, told
 from tests.strategies import filters, records
-
-
-def told(found: Found, segment: Segment) -> list[tuple[list[int], list[int]]]:
-    """Slots and doubtful conjunctions of each record, sorted; repetitions stay."""
-    return [
-        (
-            sorted(found.slots[found.offsets[at] : found.offsets[at + 1]].tolist()),
-            sorted(found.doubts[found.doubt_offsets[at] : found.doubt_offsets[at + 1]].tolist()),
-        )
-        for at in range(len(found.offsets) - 1)
-    ]
 
 
 @settings(deadline=None, max_examples=200)
@@ -67,6 +57,28 @@ def test_match_batch_stops_at_the_limit_like_its_twin(
     found = whole.found(compiled, segment, asked, limit)
     twin = whole.found(plain, segment, asked, limit)
     assert np.diff(found.offsets).tolist() == np.diff(twin.offsets).tolist()
+
+
+@settings(deadline=None)
+@given(wanted=st.lists(filters(), max_size=8), asked=st.lists(records(), max_size=4))
+def test_looked_up_and_touched_are_their_twins(wanted: list[Filter], asked: list[Record]) -> None:
+    whole = made(wanted)
+    for everywhere in (nullcontext(), grids_everywhere()):
+        with everywhere:
+            segment = whole.segment()
+        assert measured(compiled, whole, segment, asked) == measured(plain, whole, segment, asked)
+
+
+def measured(
+    kernels: ModuleType, whole: Made, segment: Segment, asked: list[Record]
+) -> tuple[int, int]:
+    """Entries looked up, and bytes read."""
+    batch = Encoder(whole.attributes).batch(asked)
+    size = len(whole.attributes) + 1
+    return (
+        kernels.looked_up(segment.image, *batch, np.zeros(size, np.uint32)),
+        kernels.touched(segment.image, *batch, np.zeros(size, np.uint32)),
+    )
 
 
 @pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
@@ -117,6 +129,7 @@ def test_bit_rows_leave_exactly_what_the_twin_finds(
     met += [{**met[0], "c": "x"}, {"b": 1, "c": 2.5}, {"a": 1}]
     found = whole.found(compiled, segment, [*met, *asked])
     assert told(found, segment) == told(whole.found(plain, segment, [*met, *asked]), segment)
+    assert measured(compiled, whole, segment, met) == measured(plain, whole, segment, met)
 
 
 def test_kernel_is_compiled_for_one_kind_of_segment(

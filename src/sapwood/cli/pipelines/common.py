@@ -37,6 +37,10 @@ engine_option = click.option(
     "--engine", default=DEFAULT_ENGINE, show_default=True, help="See `sapwood engines`."
 )
 
+explain_option = click.option(
+    "--explain", is_flag=True, help="Print the physical plan and do nothing else."
+)
+
 
 @contextmanager
 def session(master: str | None, description: str) -> Iterator[SparkSession]:

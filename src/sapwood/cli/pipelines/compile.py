@@ -14,7 +14,13 @@ from sapwood.cli.output import (
     say,
     strict_option,
 )
-from sapwood.cli.pipelines.common import engine_option, master_option, rejected_option, session
+from sapwood.cli.pipelines.common import (
+    engine_option,
+    explain_option,
+    master_option,
+    rejected_option,
+    session,
+)
 
 if TYPE_CHECKING:
     from sapwood.pipeline.compilation import CompileSummary
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
 @rejected_option
 @engine_option
 @master_option
-@click.option("--explain", is_flag=True, help="Print the physical plan and do nothing else.")
+@explain_option
 @json_option
 @strict_option
 @click.pass_context

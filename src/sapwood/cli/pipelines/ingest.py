@@ -17,6 +17,7 @@ from sapwood.cli.output import (
 from sapwood.cli.pipelines.common import (
     about_arrays,
     declared_by,
+    explain_option,
     master_option,
     publication_members,
     rejected_option,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 @master_option
 @json_option
 @strict_option
+@explain_option
 @click.pass_context
 def ingest_command(
     ctx: click.Context,
@@ -73,6 +75,7 @@ def ingest_command(
     master: str | None,
     as_json: bool,
     strict: bool,
+    explain: bool,
 ) -> None:
     """Bring files in as a Parquet table of publications.
 
@@ -86,7 +89,7 @@ def ingest_command(
     with session(master, "reading") as spark:
         # What identifies a row is a part of the schema, unless the table brings its own.
         own = schema is None and null_value is None
-        summary = IngestJob(
+        job = IngestJob(
             source=publications,
             out=out,
             schema=None if own else declared_by(schema, id_columns, null_value),
@@ -96,7 +99,11 @@ def ingest_command(
             published_at=published_at,
             aside=rejected,
             strict=strict,
-        ).run(spark)
+        )
+        if explain:
+            click.echo(job.explain(spark))
+            return
+        summary = job.run(spark)
     if as_json:
         print_json(_ingest_members(summary))
     else:

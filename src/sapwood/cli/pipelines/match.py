@@ -18,6 +18,7 @@ from sapwood.cli.pipelines.common import (
     about_arrays,
     count_members,
     engine_option,
+    explain_option,
     master_option,
     publication_members,
     rejected_option,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 )
 @engine_option
 @master_option
-@click.option("--explain", is_flag=True, help="Print the physical plan and do nothing else.")
+@explain_option
 @json_option
 @strict_option
 @click.pass_context

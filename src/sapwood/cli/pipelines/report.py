@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sapwood.cli.output import amount, json_option, print_json, say
-from sapwood.cli.pipelines.common import master_option, session
+from sapwood.cli.pipelines.common import explain_option, master_option, session
 
 
 @click.command("report")
@@ -19,6 +19,7 @@ from sapwood.cli.pipelines.common import master_option, session
 @click.option("--page", help="File for the page.  [default: report.html in --out]")
 @master_option
 @json_option
+@explain_option
 def report_command(
     *,
     deliveries: str,
@@ -29,6 +30,7 @@ def report_command(
     page: str | None,
     master: str | None,
     as_json: bool,
+    explain: bool,
 ) -> None:
     """Turn deliveries into figures, and into one page to look at.
 
@@ -42,6 +44,9 @@ def report_command(
 
     with session(master, "counting") as spark:
         job = ReportJob(deliveries, out, publications, subscriptions, crossings, page)
+        if explain:
+            click.echo(job.explain(spark))
+            return
         summary = job.run(spark)
     if as_json:
         print_json({**asdict(summary.totals), "out": summary.out, "page": summary.page})

@@ -17,6 +17,7 @@ from sapwood.cli.output import (
 from sapwood.cli.pipelines.common import (
     declared_by,
     engine_option,
+    explain_option,
     master_option,
     publication_members,
     rejected_option,
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
     required=True,
     help="JSON Lines or Parquet: id, filter; or a compiled set, at its newest version.",
 )
-@click.option("--publications", required=True, help="Folder into which JSON Lines files come.")
+@click.option(
+    "--publications",
+    required=True,
+    help="Folder into which JSON Lines files come; or a journal, that of the broker at HOST:PORT "
+    "or in a folder.",
+)
 @click.option("--out", required=True, help="Folder for the deliveries, one folder a batch.")
 @schema_option
 @click.option(
@@ -66,6 +72,7 @@ if TYPE_CHECKING:
 @master_option
 @json_option
 @strict_option
+@explain_option
 @click.pass_context
 def stream_command(
     ctx: click.Context,
@@ -82,6 +89,7 @@ def stream_command(
     master: str | None,
     as_json: bool,
     strict: bool,
+    explain: bool,
 ) -> None:
     """Match files as they come into a folder.
 
@@ -122,6 +130,9 @@ def stream_command(
             strict=strict,
             on_batch=tell,
         )
+        if explain:
+            click.echo(job.explain(spark))
+            return
         query = job.start(spark, every_s=every_s)
         try:
             with spark_faults(publications):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sapwood.cli.output import ExitStatus, amount, input_file, json_option, print_json, say
-from sapwood.cli.pipelines.common import master_option, session
+from sapwood.cli.pipelines.common import explain_option, master_option, session
 from sapwood.pipeline.experiments import OVERLAYS
 
 
@@ -33,6 +33,7 @@ from sapwood.pipeline.experiments import OVERLAYS
 )
 @master_option
 @json_option
+@explain_option
 @click.pass_context
 def sweep_command(
     ctx: click.Context,
@@ -43,6 +44,7 @@ def sweep_command(
     wave: int,
     master: str | None,
     as_json: bool,
+    explain: bool,
 ) -> None:
     """Run an experiment for many configurations, one a task.
 
@@ -55,7 +57,11 @@ def sweep_command(
 
     found = read_configurations(configurations)
     with session(master, "running") as spark:
-        summary = SweepJob(experiment, found, out, wave).run(spark)
+        job = SweepJob(experiment, found, out, wave)
+        if explain:
+            click.echo(job.explain(spark))
+            return
+        summary = job.run(spark)
     if as_json:
         print_json(asdict(summary))
     else:

@@ -44,6 +44,9 @@ BLOCK_WORDS: Final = 8
 ATTRIBUTES_MAX: Final = 20
 """Attributes with bit rows in one region: 20 or 40 bytes for each entry."""
 
+ROWS_MIN: Final = 24
+"""Entries of a stretch for which bit rows are worth reading."""
+
 DEAD: Final = 1
 """Mark: the conjunction was removed."""
 

@@ -101,6 +101,9 @@ class Kernels(RowKernels, Protocol):
     def looked_up(self, image: U64, words: bytes, texts: bytes, cells: U32) -> int:
         """See `sapwood.matching.kernels.plain.looked_up`."""
 
+    def touched(self, image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+        """See `sapwood.matching.kernels.plain.touched`."""
+
 
 class ColumnarEngine:
     """Access predicates over columns (see `sapwood.matching.columnar`).
@@ -216,6 +219,15 @@ class ColumnarEngine:
         }
         return found | others
 
+    def touched_bytes(self, records: Sequence[Record]) -> float:
+        """Bytes of lookups, bit rows and conjunctions that matching a record reads, on average."""
+        batch, total = self._encoder.batch(records), 0
+        for part in self._state.parts:
+            cells = np.zeros(max(1, len(self._attributes)), np.uint32)
+            image = part.segment.image
+            total += self._kernels().touched(image, batch.words, batch.texts, cells)
+        return total / max(1, len(records))
+
     def match(self, record: Record) -> list[int]:
         """The slots whose filters accept `record`, ascending, each once."""
         slots, repeats = self._match_one(record, _ALL)
@@ -313,11 +325,12 @@ class ColumnarEngine:
         names = saving.read_names(store)
         self._attributes.update((name, number) for number, name in enumerate(names.attributes))
         self._probes.restore(names.probes)
-        nowhere = store.read_arrays(("nowhere",))["nowhere"].astype(np.int64)
+        nowhere = store.read_arrays(("nowhere",))["nowhere"]
         parts: tuple[Part, ...] = ()
         if store.folder("segment").exists:
             parts = (Part(0, Segment.load(store.folder("segment")), names.usual),)
         slots = np.concatenate([nowhere, *(part.segment.slots() for part in parts)])
+        saving.check_slots(store, nowhere, slots[len(nowhere) :])
         homes = np.full(max(64, int(slots.max(initial=0)) + 1), FREE, np.int16)
         homes[slots] = 0
         homes[nowhere] = NOWHERE

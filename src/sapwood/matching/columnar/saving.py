@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from sapwood.errors import FileFormatError
-from sapwood.matching.storage import Folder
+from sapwood.matching.columnar.columns import SLOT_MASK
+from sapwood.matching.storage import Array, Folder
 
 LAYOUT: Final = 3
 """Which files there are and what is in them: another number for every change."""
@@ -37,6 +40,15 @@ def read_names(folder: Folder) -> Names:
     if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
         raise FileFormatError(folder.place("probes.json"), "is not a list of pairs of texts")
     return Names(names, [(attribute, pattern) for attribute, pattern in pairs], usual)
+
+
+def check_slots(folder: Folder, nowhere: Array, elsewhere: Array) -> None:
+    """Raise `FileFormatError` unless `nowhere` are slots, which are not `elsewhere` too."""
+    path = folder.place("nowhere.npy")
+    if nowhere.dtype != np.int64 or nowhere.ndim != 1:
+        raise FileFormatError(path, "is not a list of slots")
+    if np.any(nowhere < 0) or np.any(nowhere > SLOT_MASK) or np.isin(nowhere, elsewhere).any():
+        raise FileFormatError(path, "has other slots than were left over; save the index again")
 
 
 def _read_layout(folder: Folder) -> float | None:

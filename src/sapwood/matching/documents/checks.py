@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Final
 
 from sapwood.matching.documents.corpus import DocumentCase, document_cases
 from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.matching.documents.reference import ReferenceXPathEngine
 from sapwood.model.documents.pattern import TreePattern
+
+FOLD_EVERY: Final = 10
+"""Steps between two folds."""
 
 MakeEngine = Callable[[], DocumentEngine]
 
@@ -70,6 +74,11 @@ def check_changes(make: MakeEngine, seed: int, *, steps: int) -> None:
         asked = [random.choice(documents) for _ in range(3)]
         expected = [reference.match(data) for data in asked]
         _expect([engine.match(data) for data in asked], expected, f"{story}: match of {asked}")
+        counts = [engine.match_count(data) for data in asked]
+        _expect(counts, list(map(len, expected)), f"{story}: match_count of {asked}")
+        if step % FOLD_EVERY == 0:
+            engine.fold()
+            engine.validate()
         offsets, slots = engine.match_slots(asked)
         found = [slots[offsets[at] : offsets[at + 1]].tolist() for at in range(len(asked))]
         _expect(found, expected, f"{story}: match_slots of {asked}")

@@ -25,7 +25,9 @@ class DocumentEngine(Protocol):
     Matching raises `DocumentError` for bytes that are no document, `LimitError` beyond the
     engine's bounds; the engine is then as it was.
 
-    An engine learns from the documents it sees: matching changes it. One thread at a time.
+    An engine may learn from the documents it sees. Any number of threads may call the `match`
+    methods at the same time all the same, and one `fold`; `add`, `remove`, `save` and `load` need
+    the engine for themselves.
     """
 
     def __len__(self) -> int:
@@ -43,8 +45,17 @@ class DocumentEngine(Protocol):
     def match_any(self, document: Readable) -> bool:
         """Whether any pattern accepts `document`; may stop at the first."""
 
+    def match_count(self, document: Readable) -> int:
+        """How many patterns accept `document`."""
+
     def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
         """The matches of many documents: the fast path, as arrays."""
+
+    def fold(self) -> None:
+        """Put off work that makes matching faster no longer.
+
+        May run in one thread beside any other use; does nothing where nothing was put off.
+        """
 
     def save(self, folder: Path) -> None:
         """Write what `load` wants to find into the existing, empty `folder`."""
@@ -52,8 +63,9 @@ class DocumentEngine(Protocol):
     def load(self, folder: Path, patterns: Iterable[tuple[int, TreePattern]]) -> None:
         """Take over what `save` wrote, on an engine that is still empty.
 
-        `patterns` yields every taken slot with its pattern, ascending. Raises `FileFormatError` if
-        the files are not what `save` wrote.
+        `patterns` yields every taken slot with its pattern, ascending, and costs reading an
+        expression for each step: an engine whose own files say enough does not touch it. Raises
+        `FileFormatError` if the files are not what `save` wrote.
         """
 
     def validate(self) -> None:

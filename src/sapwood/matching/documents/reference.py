@@ -81,9 +81,16 @@ class ReferenceXPathEngine:
         tree = self._read(document)
         return any(holds(path, tree) for path in self._trees.values())
 
+    def match_count(self, document: Readable) -> int:
+        """How many patterns accept `document`."""
+        return len(self.match(document))
+
     def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
         """The matches of many documents, one after the other."""
         return batch_of([self.match(document) for document in documents])
+
+    def fold(self) -> None:
+        """Nothing is put off."""
 
     def save(self, folder: Path) -> None:
         """Nothing to write: the patterns say it all."""

@@ -21,6 +21,7 @@ from sapwood.matching.columnar.columns import (
     I64,
     IMPLIED_BIT,
     KEY_MAX,
+    ROWS_MIN,
     SEVERAL,
     SHARED,
     SLOT_MASK,
@@ -34,8 +35,8 @@ from sapwood.matching.kernels.views import compiled, fetch, i64, signed, u8, u32
 _WORD: Final = 64
 _CHUNK: Final = 1024
 """Candidates that are gathered before they are evaluated."""
-_ROWS_MIN: Final = 24
-"""Entries of a stretch for which bit rows are worth reading."""
+_DIRECTORY_BYTES: Final = 8
+"""What a lookup reads to find a stretch, at the least."""
 _AHEAD: Final = 16
 """Candidates whose blocks are asked for before they are looked at."""
 _LINE_BYTES: Final = 64
@@ -97,17 +98,77 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
 @compiled
 def looked_up(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
     """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
+    return _measure(image, words, texts, cells)[0]
+
+
+@compiled
+def touched(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+    """How many bytes of directories, bit rows and blocks a batch has read; see `match_batch`."""
+    return _measure(image, words, texts, cells)[1]
+
+
+@compiled
+def _measure(image: U64, words: bytes, texts: bytes, cells: U32) -> tuple[int, int]:
+    """Entries that a batch leads to, and bytes that are read of them."""
     values = np.frombuffer(words, np.int64)
     letters = np.frombuffer(texts, np.uint8) if len(texts) else np.empty(0, np.uint8)
     stretches = np.empty((_ROOM, 2), np.int64)
-    at_text = total = 0
+    candidates, aims = np.empty(_CHUNK, np.uint32), np.empty(ATTRIBUTES_MAX, np.int64)
+    plan_start = u32(image, at_column.PLAN_START)
+    at_text = entries = read = 0
     for record in range(values[0]):
         cells[:] = 0
         at_text = fill_cells(image, values, letters, at_text, record, cells)
         stretches, found = find_stretches(image, values, record, cells, stretches)
         for which in range(found):
-            total += stretches[which, 1] - stretches[which, 0]
-    return total
+            entry, last = stretches[which, 0], stretches[which, 1]
+            entries += last - entry
+            read += _DIRECTORY_BYTES
+            plan = _plan_of(image, entry, last)
+            if plan < 0:
+                for at in range(entry, last):
+                    read += _block_bytes(image, at)
+                continue
+            aim(image, cells, plan, aims)
+            attributes = signed(plan_start[plan + 1]) - signed(plan_start[plan])
+            while entry < last:
+                before = entry
+                entry, count = find_candidates(image, entry, last, plan, candidates, 0, aims)
+                words_read = _word_of(image, plan, entry - 1) - _word_of(image, plan, before) + 1
+                read += 8 * attributes * words_read
+                for at in range(count):
+                    read += _block_bytes(image, signed(candidates[at]))
+    return entries, read
+
+
+@compiled
+def _word_of(image: U64, plan: int, entry: int) -> int:
+    """The word of a bit row that an entry is in."""
+    return (entry - signed(u32(image, at_column.REGION_FIRST)[plan])) // _WORD
+
+
+@compiled
+def _block_bytes(image: U64, entry: int) -> int:
+    """What the block of an entry takes."""
+    stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
+    if stride:
+        return 4 * stride
+    entry_conjunction = u32(image, at_column.ENTRY_CONJUNCTION)
+    conjunction = signed(entry_conjunction[entry]) if len(entry_conjunction) else entry
+    start = u32(image, at_column.BLOCK_START)
+    return 4 * (signed(start[conjunction + 1]) - signed(start[conjunction]))
+
+
+@compiled
+def _plan_of(image: U64, entry: int, last: int) -> int:
+    """The plan of the bit rows to read for a stretch, or -1."""
+    region_first = u32(image, at_column.REGION_FIRST)
+    if last - entry < ROWS_MIN or not len(region_first):
+        return -1
+    plan = _first_beyond(region_first, 0, len(region_first), entry) - 1
+    if plan >= 0 and entry < u32(image, at_column.REGION_LAST)[plan]:
+        return plan
+    return -1
 
 
 @compiled
@@ -130,24 +191,23 @@ def _try_stretches(  # noqa: PLR0917 - compiled code takes arrays apart
     Candidates are gathered from many stretches before they are evaluated, so that much is fetched
     at a time. Returns `told` and `doubts`, which may have grown, and how much of each is filled.
     """
-    region_first = u32(image, at_column.REGION_FIRST)
     region_last = u32(image, at_column.REGION_LAST)
-    regions, enough = len(region_first), count + limit
+    enough = count + limit
     size = which = 0
     while which < found:
         entry, last = stretches[which, 0], stretches[which, 1]
-        plan, beyond = -1, which + 1
-        if last - entry >= _ROWS_MIN and regions:
-            plan = _first_beyond(region_first, 0, regions, entry) - 1
-            if plan >= 0 and entry < region_last[plan]:
-                end = signed(region_last[plan])
-                while beyond < found and entry < stretches[beyond, 0] < end:
-                    beyond += 1
-                aim(image, cells, plan, aims)
-                for at in range(which, beyond):
-                    fetch_rows(image, stretches[at, 0], stretches[at, 1], plan, aims)
-            else:
-                plan = -1
+        beyond, plan = which + 1, _plan_of(image, entry, last)
+        if plan >= 0:
+            end = signed(region_last[plan])
+            while (
+                beyond < found
+                and entry < stretches[beyond, 0] < end
+                and stretches[beyond, 1] - stretches[beyond, 0] >= ROWS_MIN
+            ):
+                beyond += 1
+            aim(image, cells, plan, aims)
+            for at in range(which, beyond):
+                fetch_rows(image, stretches[at, 0], stretches[at, 1], plan, aims)
         for at in range(which, beyond):
             entry, last = stretches[at, 0], stretches[at, 1]
             while entry < last:

@@ -20,6 +20,7 @@ from sapwood.matching.columnar.columns import (
     DEAD,
     I64,
     KEY_MAX,
+    ROWS_MIN,
     SEVERAL,
     SHARED,
     SLOT_MASK,
@@ -28,7 +29,9 @@ from sapwood.matching.columnar.columns import (
     U64,
     Columns,
     block_start_of,
+    block_starts,
     columns_of,
+    entry_conjunctions,
 )
 from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
 from sapwood.matching.columnar.segment import block
@@ -140,6 +143,48 @@ def looked_up(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
         cells[:] = 0
         at_text = fill_cells(image, values, letters, at_text, record, cells)
         total += sum(last - first for first, last in find_stretches(columns, cells))
+    return total
+
+
+def touched(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+    """How many bytes of directories, bit rows and blocks a batch has read; see `match_batch`."""
+    columns = columns_of(image)
+    sizes = 4 * np.diff(block_starts(columns))[entry_conjunctions(columns)]
+    values, letters = np.frombuffer(words, np.int64), np.frombuffer(texts, np.uint8)
+    total, at_text = 0, 0
+    for record in range(values[0]):
+        cells[:] = 0
+        at_text = fill_cells(image, values, letters, at_text, record, cells)
+        for first, last in find_stretches(columns, cells):
+            if first < last:
+                total += 8 + _read_of(columns, cells, sizes, first, last)
+    return total
+
+
+def _read_of(
+    columns: Columns, cells: U32, sizes: npt.NDArray[np.int64], first: int, last: int
+) -> int:
+    """Bytes of bit rows and blocks that are read of a stretch."""
+    plan = int(np.searchsorted(columns.region_first, first, side="right")) - 1
+    if last - first < ROWS_MIN or plan < 0 or first >= columns.region_last[plan]:
+        return int(sizes[first:last].sum())
+    base, end = int(columns.region_first[plan]), int(columns.region_last[plan])
+    attributes = columns.plan_attribute[columns.plan_start[plan] : columns.plan_start[plan + 1]]
+    at_cell = cells[attributes].astype(np.int64)
+    wanted = np.where(at_cell, 1 + (at_cell * columns.bucket_scale[attributes] >> 32), 0)
+    slices, words = int(columns.slices[0]), -(-(end - base) // 64)
+    of_block = len(attributes) * slices
+    total = 8 * len(attributes) * ((last - 1 - base) // 64 - (first - base) // 64 + 1)
+    for entry in range(first, last):
+        word, bit = divmod(entry - base, 64)
+        start = word // BLOCK_WORDS * BLOCK_WORDS
+        width = min(BLOCK_WORDS, words - start)
+        begin = int(columns.plan_row[plan]) + start * of_block
+        block = columns.rows[begin : begin + width * of_block]
+        block = block.reshape(len(attributes), slices, width)
+        rows = block[np.arange(len(attributes)), wanted, word - start]
+        if np.all(rows >> np.uint64(bit) & np.uint64(1)):
+            total += int(sizes[entry])
     return total
 
 

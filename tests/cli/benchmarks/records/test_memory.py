@@ -15,6 +15,8 @@ def test_run_memory_weighs_a_filled_index() -> None:
     assert found.verdict == "measured"
     assert found.bytes_per_subscription is not None
     assert 100 < found.bytes_per_subscription < 20_000
+    assert found.filter_bytes is not None
+    assert 100 < found.filter_bytes < 20_000
 
 
 def test_measure_takes_a_set_of_one() -> None:

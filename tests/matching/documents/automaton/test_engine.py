@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -112,11 +112,35 @@ def test_engine_is_unharmed_by_what_is_no_document() -> None:
     engine.validate()
 
 
-def test_engine_is_saved_as_nothing_and_loaded_from_patterns(tmp_path: Path) -> None:
-    made("/a").save(tmp_path)
-    engine = PathAutomatonEngine()
-    engine.load(tmp_path, [(4, parse_xpath("/a"))])
-    assert engine.match(b"<a/>") == [4]
+def test_expressions_of_patterns_that_are_gone_ask_for_no_content() -> None:
+    engine = made("/a[@x = 1][b]", "/a[b][c]")
+    engine.remove(0)
+    assert engine.match(b"<a><b/><c/></a>") == [1]
+    assert engine.match(read_document(b"<a><b/></a>", content=False)) == []
+
+
+def test_document_that_is_refused_leaves_no_marks() -> None:
+    engine = made("//b", "/a[@x = 1]")
+    for method in (engine.match, engine.match_count):
+        with pytest.raises(InputError, match="without its content"):
+            method(read_document(b"<a><b/></a>", content=False))
+        assert engine.match(b"<a/>") == []
+
+
+def test_threads_match_beside_each_other_and_beside_a_fold() -> None:
+    engine = made(*(f"//a{at % 30}[@x = '{at % 3}' or b{at % 5}]" for at in range(300)), "/r")
+    documents = [
+        f"<r><a{at} x='{at % 4}'><b{at % 7}/></a{at}></r>".encode() for at in range(30)
+    ] * 4
+    expected = [engine.match(data) for data in documents]
+    fresh = made(*(f"//a{at % 30}[@x = '{at % 3}' or b{at % 5}]" for at in range(300)), "/r")
+    with ThreadPoolExecutor(6) as pool:
+        folded = pool.submit(fresh.fold)
+        counts = pool.map(fresh.match_count, documents)
+        assert list(pool.map(fresh.match, documents)) == expected
+        assert list(counts) == [len(found) for found in expected]
+        folded.result()
+    fresh.validate()
 
 
 def test_document_of_many_elements_needs_more_than_one_word() -> None:
@@ -132,6 +156,6 @@ def test_validate_finds_a_target_in_the_wrong_place() -> None:
     with pytest.raises(InvariantError):
         engine.validate()
     engine = made("/a")
-    engine._users.view[0] = 2
+    engine._targets.users.view[0] = 2
     with pytest.raises(InvariantError):
         engine.validate()

@@ -29,7 +29,9 @@ def test_every_run_is_found_where_it_ends(
         there ^= {run}
         trie.validate()
         if number % 5 == 0:
+            trie.link()
             trie.step(trie.root, A)
+    trie.link()
     node = trie.root
     for end, label in enumerate(labels, start=1):
         node = trie.step(node, label)

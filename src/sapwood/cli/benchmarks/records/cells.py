@@ -70,10 +70,11 @@ class Rates:
 class Cell:
     """One engine at one size. Figures are `None` where the engine was not filled.
 
-    `scan_ratio` is the column scan's time divided by the engine's. `candidates` are the
-    conjunctions whose first test holds, which is an equality where there is one; `floor_bytes` is
-    what an engine must read of them at the least, and `bandwidth_share` the rate at which it does,
-    as a share of what memory streams.
+    `scan_ratio` is the column scan's time divided by the engine's. `touched_bytes` is what a match
+    reads of the engine's arrays, where the engine tells, and `bandwidth_share` the rate at which it
+    does so, as a share of what memory streams. `candidates` are the conjunctions whose first test
+    holds, which is an equality where there is one, and `floor_bytes` is what an engine that finds
+    them by it must read of them at the least.
     """
 
     workload: str
@@ -90,6 +91,7 @@ class Cell:
     scan_ratio: float | None = None
     candidates: float | None = None
     floor_bytes: float | None = None
+    touched_bytes: float | None = None
     bandwidth_share: float | None = None
 
 
@@ -123,7 +125,7 @@ def run_cells(source: Workload, plan: Plan, bytes_per_s: float) -> Iterator[Cell
         truths = {size: brute_force(subscriptions[:size], publications, plan) for size in sizes}
         for size, truth in truths.items():
             blank = Cell(source.name, SCAN, size, size, AGREES, truth.build_us)
-            yield _measured(blank, truth, truth.rates, bytes_per_s)
+            yield _measured(blank, truth, truth.rates, None, bytes_per_s)
         for engine in plan.engines:
             index = Index(records=engine)
             filling = Filling(0, 0, 0.0, plan.fill_seconds)
@@ -134,13 +136,19 @@ def run_cells(source: Workload, plan: Plan, bytes_per_s: float) -> Iterator[Cell
                 if not filling.complete:
                     yield blank
                     break
+                index.fold()
                 rates = measure(index.match_many, index.match, publications, plan.seconds)
                 verdict = verdict_of(index, publications, truths[size], plan.seconds)
-                yield _measured(replace(blank, verdict=verdict), truths[size], rates, bytes_per_s)
+                touched = index.touched_bytes(publications)
+                agreed = replace(blank, verdict=verdict)
+                yield _measured(agreed, truths[size], rates, touched, bytes_per_s)
 
 
-def _measured(blank: Cell, truth: Truth, rates: Rates, bytes_per_s: float) -> Cell:
+def _measured(
+    blank: Cell, truth: Truth, rates: Rates, touched: float | None, bytes_per_s: float
+) -> Cell:
     """The cell with its figures."""
+    streamed = rates.match_us / 1e6 * bytes_per_s
     return replace(
         blank,
         match_us=rates.match_us,
@@ -151,7 +159,8 @@ def _measured(blank: Cell, truth: Truth, rates: Rates, bytes_per_s: float) -> Ce
         scan_ratio=truth.rates.match_us / rates.match_us,
         candidates=truth.candidates,
         floor_bytes=truth.floor_bytes,
-        bandwidth_share=truth.floor_bytes / (rates.match_us / 1e6) / bytes_per_s,
+        touched_bytes=touched,
+        bandwidth_share=None if touched is None else touched / streamed,
     )
 
 

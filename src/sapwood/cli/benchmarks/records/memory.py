@@ -21,18 +21,23 @@ from sapwood.workload.records import workload
 
 MARK: Final = 5
 WARM_SECONDS: Final = 2.0
+_FILTERS: Final = "records: "
 _PAGES_FIELD: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a subscription occupies in an index, its id and the text of its filter included."""
+    """What a subscription occupies: in all, its id included, and beside that as the index reports.
+
+    The first is what a process grows by, the second `Index.memory` without ids.
+    """
 
     workload: str
     engine: str
     subscriptions: int
     verdict: str
     bytes_per_subscription: float | None = None
+    filter_bytes: float | None = None
 
 
 def run_memory(name: str, engine: str, size: int, fill_seconds: float) -> Memory:
@@ -66,10 +71,13 @@ def measure(name: str, engine: str, size: int, fill_seconds: float) -> Memory:
         filling = fill(index, islice(subscriptions, part), wanted, filling)
         if not filling.complete:
             return Memory(name, engine, size, str(replace(filling, wanted=size)))
-        warm_up(index.match_many, publications, WARM_SECONDS)  # folds what was added
+        index.fold()
+        warm_up(index.match_many, publications, WARM_SECONDS)
         resident.append(resident_bytes())
     grown = (resident[1] - resident[0]) / max(1, size - first)
-    return Memory(name, engine, size, "measured", grown)
+    reported = index.memory().items()
+    of_filters = sum(held for part, held in reported if part.startswith(_FILTERS)) / size
+    return Memory(name, engine, size, "measured", grown, of_filters)
 
 
 def resident_bytes() -> int:

@@ -17,6 +17,7 @@ _CELL_COLUMNS: Final = (
     ("publications/s", "publications_per_s", ",.0f"),
     ("matches", "matches_per_publication", ",.2f"),
     ("x scan", "scan_ratio", ",.2f"),
+    ("bytes read", "touched_bytes", ",.0f"),
     ("bandwidth", "bandwidth_share", ".1%"),
     ("ids", "verdict", ""),
 )
@@ -31,6 +32,7 @@ _UPDATE_COLUMNS: Final = (
 )
 _MEMORY_COLUMNS: Final = (
     ("bytes/subscription", "bytes_per_subscription", ",.0f"),
+    ("without ids", "filter_bytes", ",.0f"),
     ("", "verdict", ""),
 )
 _NAMES: Final = (

@@ -25,6 +25,8 @@ _Members: TypeAlias = Set[int]
 _Pair: TypeAlias = tuple[int, int]
 """A place and an element of the query, by their identities: both outlive the search."""
 
+_Below: TypeAlias = dict[str | None, list[tuple[int, Twig]]]
+
 _NOBODY: Final[_Members] = frozenset()
 
 
@@ -128,12 +130,14 @@ class _Containing:
     """One search for what covers.
 
     #: _known: what was found for pairs that can be come to on several ways, those below a gap
+    #: _under: what is below elements of the query, by their identities
     """
 
-    __slots__ = ("_known",)
+    __slots__ = ("_known", "_under")
 
     def __init__(self) -> None:
         self._known: dict[_Pair, _Members] = {}
+        self._under: dict[int, _Below] = {}
 
     def at(self, place: Place, twig: Twig) -> _Members:
         """Members whose element at `place` is implied by `twig`; their names are known to be."""
@@ -177,14 +181,28 @@ class _Containing:
     def _below_gaps(self, place: Place, twig: Twig) -> Iterable[_Members]:
         """What is granted at each child below a gap, which several elements may do together."""
         found: dict[Place, _Members] = {}
-        for depth, below in twig.below:
-            for label in below.labels:
-                for one in place.far.get(label, ()):
+        under, far = self._by_label(twig), place.far
+        few, many = (far, under) if len(far) < len(under) else (under, far)
+        for label in few:
+            if label not in many:
+                continue
+            for one in far[label]:
+                for depth, below in under[label]:
                     if depth >= one.levels:
                         some = self._remembered(one, below)
                         if some:
                             found[one] = some if one not in found else found[one] | some
         return found.values()
+
+    def _by_label(self, twig: Twig) -> _Below:
+        """What is below an element of the query, by the labels of those that may ask for it."""
+        found = self._under.get(id(twig))
+        if found is None:
+            found = self._under[id(twig)] = {}
+            for entry in twig.below:
+                for label in entry[1].labels:
+                    found.setdefault(label, []).append(entry)
+        return found
 
     def _remembered(self, place: Place, twig: Twig) -> _Members:
         if len(place.ends) == len(place.members) or not (twig.reach or twig.leaves):
@@ -202,16 +220,18 @@ def _all_granted(place: Place, granted: list[_Members]) -> _Members:
     `granted` has one set for each leaf, height and child that is.
     """
     several = place.several
-    if len(granted) == 1:
-        return place.ends.union(granted[0] - several.keys())
-    found = place.ends.union(*granted)
-    counted = found & several.keys()
-    if counted:
-        tally = dict.fromkeys(counted, 0)
-        for members in granted:
-            for member in members & counted:
-                tally[member] += 1
-        found -= {member for member, count in tally.items() if count < several[member]}
+    once: set[int] = set()
+    again: set[int] = set()
+    for members in granted:
+        if once:
+            again |= once & members
+        once |= members
+    found = once.difference(several)
+    found |= place.ends
+    for member in again:
+        wanted = several.get(member)
+        if wanted == 2 or sum(member in members for members in granted) == wanted:
+            found.add(member)
     return found
 
 

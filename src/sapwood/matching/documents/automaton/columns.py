@@ -18,6 +18,13 @@ class Column:
         self._data: Array = np.full(16, fill, dtype)
         self._size = 0
 
+    @classmethod
+    def of(cls, data: Array, fill: int = 0) -> Column:
+        """A column that begins as an array and takes it over, mapped into memory or not."""
+        column = cls(data.dtype, fill)
+        column._data, column._size = data, len(data)
+        return column
+
     def __len__(self) -> int:
         return self._size
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import MappingProxyType
 from typing import Final, NamedTuple, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.documents.automaton.columns import Column
-from sapwood.matching.documents.automaton.names import Names
+from sapwood.matching.documents.automaton.columns import Array, Column
+from sapwood.matching.documents.automaton.names import ANY, Names
 from sapwood.model.documents.comparison import Comparison, Relation
+from sapwood.model.documents.conditions import ALWAYS as NOTHING_ASKED
 from sapwood.model.documents.conditions import (
     AllOf,
     AnyOf,
@@ -17,6 +20,7 @@ from sapwood.model.documents.conditions import (
     Axis,
     Below,
     Condition,
+    NameTest,
     StringValue,
     Text,
 )
@@ -37,6 +41,7 @@ _RELATIONS: Final = (
     *((Relation.EQUAL, EQUAL), (Relation.DIFFERENT, DIFFERENT), (Relation.LESS, LESS)),
     *((Relation.AT_MOST, AT_MOST), (Relation.GREATER, GREATER), (Relation.AT_LEAST, AT_LEAST)),
 )
+_BY_NUMBER: Final = MappingProxyType({number: relation for relation, number in _RELATIONS})
 
 
 class Conditions(NamedTuple):
@@ -55,6 +60,11 @@ class Conditions(NamedTuple):
     numbers: npt.NDArray[np.float64]
     operands: npt.NDArray[np.int32]
 
+    @property
+    def rows(self) -> tuple[Array, ...]:
+        """The arrays with an entry a condition: all but the operands."""
+        return self[:-1]
+
 
 class _Row(NamedTuple):
     kind: int
@@ -70,13 +80,14 @@ class ConditionTable:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._columns = (
+        self._columns: tuple[Column, ...] = (
             *(Column(np.uint8), Column(np.int32), Column(np.int32)),
             *(Column(np.uint8), Column(np.int32), Column(np.float64)),
         )
         self._operands = Column(np.int32)
-        #: row, or the operands of one, to its number
-        self._numbers: dict[_Row | tuple[int, tuple[int, ...]], int] = {}
+        #: row, or the operands of one, to its number; `None` until somebody adds to a table that
+        #: was restored
+        self._numbers: dict[_Row | tuple[int, tuple[int, ...]], int] | None = {}
         #: literal text -> number
         self._literals: dict[str, int] = {}
         #: kinds of comparisons there are, and whether any is with a number
@@ -92,6 +103,44 @@ class ConditionTable:
     def literals(self) -> dict[str, int]:
         """The number of each literal text."""
         return self._literals
+
+    @classmethod
+    def of(cls, names: Names, conditions: Conditions, literals: Iterable[str]) -> ConditionTable:
+        """The table of which these are the arrays; takes them over."""
+        table = cls(names)
+        table._columns = tuple(Column.of(array) for array in conditions.rows)
+        table._operands = Column.of(conditions.operands)
+        table._literals = {text: number for number, text in enumerate(literals)}
+        table._numbers = None
+        compared = np.unique(conditions.kinds).tolist()
+        table.kinds = {kind for kind in compared if kind in (ATTRIBUTE, TEXT, VALUE)}
+        by_number = (conditions.relations != NO_RELATION) & (conditions.texts == NO_TEXT)
+        table.reads_numbers = bool(by_number.any())
+        return table
+
+    def condition(self, number: int) -> Condition:
+        """The condition of a number: the inverse of `number`."""
+        kind, first, second, relation, text, value = self._row(number)
+        if kind in (CHILD, DESCENDANT):
+            axis = Axis.CHILD if kind == CHILD else Axis.DESCENDANT
+            return Below(axis, self._test(first), self.condition(second))
+        if kind in (ALL_OF, ANY_OF):
+            operands = tuple(map(self.condition, self._operands.view[first:second].tolist()))
+            return AllOf(operands) if kind == ALL_OF else AnyOf(operands)
+        comparison = None
+        if relation != NO_RELATION:
+            literal = value if text == NO_TEXT else list(self._literals)[text]
+            comparison = Comparison(_BY_NUMBER[relation], literal)
+        if kind == ATTRIBUTE:
+            test = self._test(first)
+            assert test is not None, "an attribute always has a name"
+            return Attribute(test, comparison)
+        if kind == TEXT:
+            return Text(comparison)
+        if kind == VALUE:
+            assert comparison is not None, "a string-value is always compared"
+            return StringValue(comparison)
+        return NOTHING_ASKED
 
     def number(self, condition: Condition) -> int:
         """The number of a condition."""
@@ -130,20 +179,40 @@ class ConditionTable:
 
     def _joined(self, kind: int, operands: tuple[Condition, ...]) -> int:
         numbers = tuple(map(self.number, operands))
-        known = self._numbers.get((kind, numbers))
+        every = self._known_numbers()
+        known = every.get((kind, numbers))
         if known is None:
             first = len(self._operands)
             for number in numbers:
                 self._operands.append(number)
             known = self._append(_Row(kind, first, len(self._operands)))
-            self._numbers[kind, numbers] = known
+            every[kind, numbers] = known
         return known
 
     def _known(self, row: _Row) -> int:
-        known = self._numbers.get(row)
+        numbers = self._known_numbers()
+        known = numbers.get(row)
         if known is None:
-            known = self._numbers[row] = self._append(row)
+            known = numbers[row] = self._append(row)
         return known
+
+    def _known_numbers(self) -> dict[_Row | tuple[int, tuple[int, ...]], int]:
+        if self._numbers is None:
+            self._numbers = {}
+            for number in range(len(self)):
+                row = self._row(number)
+                if row.kind in (ALL_OF, ANY_OF):
+                    operands = tuple(self._operands.view[row.first : row.second].tolist())
+                    self._numbers[row.kind, operands] = number
+                elif row.kind != ALWAYS:
+                    self._numbers[row] = number
+        return self._numbers
+
+    def _row(self, number: int) -> _Row:
+        return _Row(*(column.view[number].item() for column in self._columns))
+
+    def _test(self, number: int) -> NameTest | None:
+        return None if number == ANY else self._names.tests[number - 1]
 
     def _append(self, row: _Row) -> int:
         for column, value in zip(self._columns, row, strict=True):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,23 +16,22 @@ from sapwood.errors import InvariantError
 from sapwood.limits import PATTERN_REMAINS_MIN
 from sapwood.matching.documents.automaton.access import Access, access
 from sapwood.matching.documents.automaton.columns import Column
-from sapwood.matching.documents.automaton.conditions import ALWAYS_ID, ConditionTable
-from sapwood.matching.documents.automaton.encoding import Encoder
-from sapwood.matching.documents.automaton.equalities import Equalities
-from sapwood.matching.documents.automaton.names import Names
-from sapwood.matching.documents.automaton.paths import PathTrie
 from sapwood.matching.documents.automaton.postings import FIRST_TARGET, GAP, Lists, Postings
 from sapwood.matching.documents.automaton.search import (
     Asked,
     Groups,
     MarkBook,
+    Marks,
     Patterns,
     Reached,
-    Targets,
 )
 from sapwood.matching.documents.automaton.states import PathStates
+from sapwood.matching.documents.automaton.storing import read_tables, write_tables
+from sapwood.matching.documents.automaton.tables import Tables
+from sapwood.matching.documents.automaton.targets import NO_EQUALITY, Target
 from sapwood.matching.documents.protocol import Readable
 from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.storage import Folder
 from sapwood.model.documents.pattern import TreePattern
 from sapwood.xml import Document, DocumentBounds, read_document
 from sapwood.xml.bounds import DEFAULT_BOUNDS
@@ -44,28 +44,29 @@ _KERNELS: Final = MappingProxyType(
         "plain": "sapwood.matching.documents.automaton.kernels.plain",
     }
 )
-_NO_EQUALITY: Final = -1
 _EQUALITY_BITS: Final = 31
 _EQUALITY_MASK: Final = (1 << _EQUALITY_BITS) - 1
 
 Slots: TypeAlias = npt.NDArray[np.int32]
 
 
-class _Target(NamedTuple):
-    """What a pattern comes down to (`access.py`), in numbers."""
-
-    node: int
-    equality: int
-    condition: int
-    at_document: bool
-
-
 class PathAutomatonEngine:
     """A path automaton over tree patterns (see `sapwood.matching.documents.automaton`).
+
+    Matching learns: a label path that no document had before becomes a state, which costs some
+    hundred microseconds at 150,000 paths and is paid once; `sapwood bench documents` shows the
+    first pass over documents beside later ones. Patterns that come or go leave the states as they
+    are: a state is told of new paths when a document next reaches it. What is learned is bounded by
+    `limits.PATH_STATES_MAX` and `limits.PATH_STATE_NODES_MAX`; a stream of documents with more
+    label paths than that begins to learn anew from time to time, and costs a new state an element
+    at worst. Nothing that was learned is saved.
 
     What removed patterns leave behind (paths, conditions, states that know them) is used again if
     they come back, and dropped together with all that was learned when it is more than half of all
     and more than `limits.PATTERN_REMAINS_MIN`.
+
+    Threads: any number may match at the same time, beside one that folds. Documents are parsed side
+    by side; learning and searching, which share tables, take turns under a lock.
 
     `kernels` names the compiled loops or their plain twins, which need no compiler and are slow.
     """
@@ -75,44 +76,28 @@ class PathAutomatonEngine:
     ) -> None:
         self._bounds = bounds
         self._kernels: Any = import_module(_KERNELS[kernels])
-        self._begin()
+        self._lock = Lock()
+        self._begin(Tables.empty())
 
-    def _begin(self) -> None:
-        """Begin with no patterns, and with nothing learned."""
-        self._names = Names()
-        self._paths = PathTrie()
-        self._table = ConditionTable(self._names)
-        self._encoder = Encoder(self._names, self._table)
-        self._equalities = Equalities(self._names, self._encoder)
-        self._states = PathStates(self._kernels)
-        self._book = MarkBook()
-        #: what patterns come down to -> its number; also those whose patterns are gone
-        self._targets: dict[_Target, int] = {}
-        self._target_nodes = Column(np.int32)
-        self._target_conditions = Column(np.int32)
-        self._target_at_document = Column(np.bool_)
-        self._target_equalities = Column(np.int32)
-        #: target -> what it was made of
-        self._accesses: list[Access] = []
-        #: how many targets have no slot
-        self._unused = 0
-        #: target -> how many slots it has
-        self._users = Column(np.int32)
+    def _begin(self, tables: Tables) -> None:
+        """Begin with the patterns of the tables, and with nothing learned."""
+        self._names, self._paths, self._table = tables.names, tables.paths, tables.conditions
+        self._encoder, self._equalities = tables.encoder, tables.equalities
+        self._targets = tables.targets
+        #: slots by target; targets with something to check by node, or by equality
+        self._slots = Postings.of(tables.of_slots)
+        self._by_node = Postings.of(tables.by_node())
+        self._by_equality = Postings.of(tables.by_equality())
         #: node -> who is there of whom nothing is left to check: GAP for nobody, the slot if it is
         #: only one, or the target with several (FIRST_TARGET - target)
-        self._plain = Column(np.int32, GAP)
-        #: slots by target; targets with something to check by node, or by equality
-        self._slots = Postings()
-        self._by_node = Postings()
-        self._by_equality = Postings()
+        self._plain = Column.of(tables.plain(), GAP)
+        self._states = PathStates(self._kernels)
+        self._book = MarkBook()
         #: the nodes of the targets in the lists of `_by_equality`, and which lists those were
         self._equality_nodes = np.zeros(0, np.int32)
-        self._equality_starts = self._by_equality.lists().starts
+        self._equality_starts = np.zeros(0, np.int64)
         #: room for the slots that are found, kept because fresh memory costs more than the search
         self._scratch = Column(np.int32)
-        #: slot -> whether its pattern reads content
-        self._reading = Column(np.bool_)
-        self._readers = 0
 
     def __len__(self) -> int:
         """The number of taken slots."""
@@ -121,43 +106,25 @@ class PathAutomatonEngine:
     def add(self, slot: int, pattern: TreePattern) -> None:
         """Take `slot` for `pattern`."""
         assert self._slots.key(slot) == GAP, f"slot {slot} is taken"
-        self._take(slot, access(pattern), reads_content=pattern.reads_content)
+        reached = access(pattern)
+        with self._lock:
+            self._take(slot, reached, reads_content=pattern.reads_content)
 
     def remove(self, slot: int) -> None:
         """Free `slot`; what was made for its pattern stays for a while, in case it comes back."""
-        target = self._slots.remove(slot)
-        self._users.view[target] -= 1
-        self._readers -= int(self._reading.view[slot])
-        if not self._users.view[target]:
-            self._leave(target)
-            self._unused += 1
-            if self._unused > max(PATTERN_REMAINS_MIN, len(self._targets) // 2):
-                self._renew()
+        with self._lock:
+            target = self._slots.remove(slot)
+            if not self._targets.leave(target):
+                self._leave(target)
+                if self._targets.unused > max(PATTERN_REMAINS_MIN, len(self._targets) // 2):
+                    self._renew()
 
-    def _take(self, slot: int, reached: Access, *, reads_content: bool) -> None:
-        target = self._target(reached)
-        self._slots.add(target, slot)
-        self._users.view[target] += 1
-        if self._users.view[target] == 1:
-            self._unused -= 1
-            self._enter(target, slot)
-        elif self._is_plain(target):
-            self._plain.view[self._target_nodes.view[target]] = FIRST_TARGET - target
-        if slot >= len(self._reading):
-            self._reading.resize(slot + 1)
-        self._reading.view[slot] = reads_content
-        self._readers += reads_content
-
-    def _renew(self) -> None:
-        """Make everything anew for the patterns that are there."""
-        taken = [
-            (slot, self._accesses[target], bool(self._reading.view[slot]))
-            for slot in range(len(self._reading))
-            if (target := self._slots.key(slot)) != GAP
-        ]
-        self._begin()
-        for slot, reached, reads_content in taken:
-            self._take(slot, reached, reads_content=reads_content)
+    def fold(self) -> None:
+        """Sort what was added, so that no document waits for that."""
+        with self._lock:
+            self._paths.fold()
+            for postings in (self._slots, self._by_node, self._by_equality):
+                postings.fold()
 
     def match(self, document: Readable) -> list[int]:
         """The slots whose patterns accept `document`, ascending."""
@@ -166,92 +133,120 @@ class PathAutomatonEngine:
 
     def match_any(self, document: Readable) -> bool:
         """Whether any pattern accepts `document`."""
-        return bool(len(self._found(document)))
+        return self.match_count(document) > 0
+
+    def match_count(self, document: Readable) -> int:
+        """How many patterns accept `document`; writes no slots."""
+        tree = self._read(document)
+        with self._lock:
+            return int(self._kernels.count(*self._search(tree)))
 
     def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
         """The matches of many documents, without a Python object for each match."""
         found = [self._found(document) for document in documents]
         offsets = np.zeros(len(found) + 1, np.int64)
         np.cumsum([len(slots) for slots in found], out=offsets[1:])
+        if len(found) == 1:
+            return SlotBatch(offsets, found[0])
         return SlotBatch(offsets, np.concatenate([np.zeros(0, np.int32), *found]))
 
     def save(self, folder: Path) -> None:
-        """Nothing to write: the patterns say it all, and the states are learned again."""
+        """Write paths, conditions and targets as arrays; what was learned is learned again."""
+        write_tables(Folder(folder), self._tables())
 
     def load(self, folder: Path, patterns: Iterable[tuple[int, TreePattern]]) -> None:  # noqa: ARG002
-        """Add all patterns again."""
-        for slot, stored in patterns:
-            self.add(slot, stored)
+        """Map the arrays into memory, where changes to them stay in this process.
 
-    def _target(self, reached: Access) -> int:
-        """The number of what a pattern comes down to; made if it is not there."""
+        No pattern is read. Raises `FileFormatError` for files that `save` did not write.
+        """
+        assert not len(self), "only an empty engine loads"
+        self._begin(read_tables(Folder(folder)))
+
+    def _tables(self) -> Tables:
+        """The patterns as tables."""
+        return Tables(
+            *(self._names, self._paths, self._table, self._encoder, self._equalities),
+            *(self._targets, self._slots.keys),
+        )
+
+    def _take(self, slot: int, reached: Access, *, reads_content: bool) -> None:
+        target = self._targets.number(self._target(reached, reads_content=reads_content))
+        self._slots.add(target, slot)
+        if self._targets.use(target) == 1:
+            self._enter(target, slot)
+        elif (wanted := self._targets[target]).is_plain:
+            self._plain.view[wanted.node] = FIRST_TARGET - target
+
+    def _renew(self) -> None:
+        """Make everything anew for the patterns that are there."""
+        former = self._tables()
+        self._begin(Tables.empty())
+        for slot, target in enumerate(former.of_slots.tolist()):
+            if target != GAP:
+                reads_content = former.targets[target].reads_content
+                self._take(slot, former.access(target), reads_content=reads_content)
+
+    def _target(self, reached: Access, *, reads_content: bool) -> Target:
+        """What a pattern comes down to, in numbers."""
         names = self._names
         path = [(axis, names.test(test)) for axis, test in reached.path]
-        equality = _NO_EQUALITY
+        equality = NO_EQUALITY
         if reached.equality is not None:
             equality = self._equalities.number(path[-1][1], reached.equality)
-        wanted = _Target(
-            self._paths.node(path), equality, self._table.number(reached.rest), reached.at_document
-        )
-        target = self._targets.get(wanted)
-        if target is None:
-            target = self._targets[wanted] = len(self._targets)
-            self._target_nodes.append(wanted.node)
-            self._target_conditions.append(wanted.condition)
-            self._target_at_document.append(wanted.at_document)
-            self._users.append(0)
-            self._accesses.append(reached)
-            self._unused += 1
-            self._target_equalities.append(wanted.equality)
-        return target
-
-    def _is_plain(self, target: int) -> bool:
-        """Whether a target is reached by its path alone."""
-        return bool(
-            self._target_equalities.view[target] == _NO_EQUALITY
-            and self._target_conditions.view[target] == ALWAYS_ID
+        return Target(
+            *(self._paths.node(path), equality, self._table.number(reached.rest)),
+            *(reached.at_document, reads_content),
         )
 
     def _enter(self, target: int, slot: int) -> None:
         """Make a target known to the search: its first slot has come."""
-        node, equality = self._place(target)
-        if equality != _NO_EQUALITY:
-            self._by_equality.add(equality, target)
-        elif not self._is_plain(target):
-            self._by_node.add(node, target)
+        wanted = self._targets[target]
+        if wanted.equality != NO_EQUALITY:
+            self._by_equality.add(wanted.equality, target)
+        elif not wanted.is_plain:
+            self._by_node.add(wanted.node, target)
         else:
-            self._plain.resize(max(len(self._plain), node + 1))
-            self._plain.view[node] = slot
+            self._plain.resize(max(len(self._plain), wanted.node + 1))
+            self._plain.view[wanted.node] = slot
 
     def _leave(self, target: int) -> None:
         """Take a target out of the search: its last slot has gone."""
-        node, equality = self._place(target)
-        if equality != _NO_EQUALITY:
+        wanted = self._targets[target]
+        if wanted.equality != NO_EQUALITY:
             self._by_equality.remove(target)
-        elif not self._is_plain(target):
+        elif not wanted.is_plain:
             self._by_node.remove(target)
         else:
-            self._plain.view[node] = GAP
+            self._plain.view[wanted.node] = GAP
 
-    def _place(self, target: int) -> tuple[int, int]:
-        return int(self._target_nodes.view[target]), int(self._target_equalities.view[target])
+    def _read(self, readable: Readable) -> Document:
+        if isinstance(readable, Document):
+            return readable
+        return read_document(readable, self._bounds, content=self._targets.readers > 0)
 
     def _found(self, readable: Readable) -> Slots:
         """The slots whose patterns accept a document, ascending."""
-        document = (
-            readable
-            if isinstance(readable, Document)
-            else read_document(readable, self._bounds, content=self._readers > 0)
-        )
-        if self._readers:
-            _ = document.whole  # refuses one that was read without the content that is asked for
+        document = self._read(readable)
+        with self._lock:
+            slots, marks = self._search(document)
+            self._scratch.reserve(len(self._slots))
+            count = self._kernels.collect(slots, marks, self._scratch.room)
+            return self._scratch.room[:count].copy()
+
+    def _search(self, document: Document) -> tuple[Lists, Marks]:
+        """Mark the targets and slots that a document reaches; whoever calls takes the marks back.
+
+        Raises `InputError` before anything is marked for a document without content that is needed.
+        """
+        if self._targets.readers:
+            _ = document.whole
         symbols, states = self._walk(document)
         distinct = list(dict.fromkeys(states))
         reached = Reached(np.array(distinct, np.int32), self._states.held())
         self._plain.resize(len(self._paths))
         slots = self._slots.lists()
         marks = self._book.begin(
-            len(self._reading),
+            self._slots.capacity,
             len(self._targets),
             len(self._paths),
             len(self._table),
@@ -267,9 +262,7 @@ class PathAutomatonEngine:
                 encoded = self._encoder.encode(document, symbols)
                 asked = Asked(self._table.conditions(), encoded)
                 self._kernels.check_candidates(candidates, groups, patterns, asked, marks)
-        self._scratch.reserve(len(self._slots))
-        count = self._kernels.collect(slots, marks, self._scratch.room)
-        return self._scratch.room[:count].copy()
+        return slots, marks
 
     def _walk(self, document: Document) -> tuple[list[int], list[int]]:
         """The symbol and the state of each element."""
@@ -290,22 +283,18 @@ class PathAutomatonEngine:
 
     def _patterns(self, slots: Lists) -> Patterns:
         """The patterns as they are now."""
-        by_equality = self._by_equality.lists()
+        targets, by_equality = self._targets.arrays(), self._by_equality.lists()
         if by_equality.starts is not self._equality_starts:
             # The lists were sorted anew. Gaps stay where they are, so nodes beside them do no harm.
             self._equality_starts = by_equality.starts
-            self._equality_nodes = self._target_nodes.view[by_equality.values]
+            self._equality_nodes = targets.nodes[by_equality.values]
         return Patterns(
             self._plain.view,
             slots,
             self._by_node.lists(),
             by_equality,
             self._equality_nodes,
-            Targets(
-                self._target_nodes.view,
-                self._target_conditions.view,
-                self._target_at_document.view,
-            ),
+            targets,
         )
 
     def _groups(self, document: Document, symbols: list[int], places: list[int]) -> Groups:
@@ -335,18 +324,17 @@ class PathAutomatonEngine:
             postings.validate()
         self._paths.validate()
         self._states.validate()
-        users = np.zeros(len(self._targets), np.int32)
-        for slot in range(len(self._reading)):
-            if self._slots.key(slot) != GAP:
-                users[self._slots.key(slot)] += 1
-        if not np.array_equal(users, self._users.view):
+        of_slots = self._slots.keys
+        users = np.bincount(of_slots[of_slots != GAP], minlength=len(self._targets))
+        if not np.array_equal(users, self._targets.users.view):
             raise InvariantError("a target does not have the slots it is said to have")
-        if np.count_nonzero(users == 0) != self._unused:
+        if np.count_nonzero(users == 0) != self._targets.unused:
             raise InvariantError("the number of unused targets is wrong")
-        for wanted, target in self._targets.items():
-            if wanted.equality != _NO_EQUALITY:
+        for target in range(len(self._targets)):
+            wanted = self._targets[target]
+            if wanted.equality != NO_EQUALITY:
                 there = self._by_equality.key(target) == wanted.equality
-            elif wanted.condition != ALWAYS_ID:
+            elif not wanted.is_plain:
                 there = self._by_node.key(target) == wanted.node
             else:
                 there = wanted.node < len(self._plain) and self._is_at(wanted.node, target)

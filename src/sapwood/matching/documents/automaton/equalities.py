@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
 from sapwood.matching.documents.automaton.access import Equality
 from sapwood.matching.documents.automaton.encoding import Encoder
 from sapwood.matching.documents.automaton.names import ANY, NONE, Names, Symbol
 from sapwood.model.documents.comparison import Literal
-from sapwood.model.documents.conditions import NameTest, Text
+from sapwood.model.documents.conditions import NameTest, StringValue, Text
 from sapwood.xml import Document
 
-_TEXT_SUBJECT = -1
-_VALUE_SUBJECT = -2
+TEXT_SUBJECT: Final = -1
+VALUE_SUBJECT: Final = -2
+"""What is compared, where it is no attribute."""
 
 _Place: TypeAlias = tuple[int, int]
 """The test of the element's name and what is compared: a test of an attribute's name, or one of
@@ -37,7 +39,8 @@ class Equalities:
         self._encoder = encoder
         self._texts: dict[_Place, dict[str, int]] = {}
         self._numbers: dict[_Place, dict[float, int]] = {}
-        self._count = 0
+        #: equality -> the test of the element's name, what is compared, and the literal
+        self._made: list[tuple[int, int, Literal]] = []
         #: what is compared, in all equalities
         self._subjects: set[int] = set()
         #: symbols of element and attribute, or of element and one of the two subjects, to tables;
@@ -46,12 +49,35 @@ class Equalities:
 
     def __len__(self) -> int:
         """The number of equalities."""
-        return self._count
+        return len(self._made)
+
+    @property
+    def made(self) -> list[tuple[int, int, Literal]]:
+        """Equalities by number, as `restore` takes them.
+
+        The test of the element's name, a test of an attribute's name or a number below 0 for one of
+        the two other subjects, and the literal.
+        """
+        return self._made
+
+    def restore(self, made: Iterable[tuple[int, int, Literal]]) -> None:
+        """Number the equalities that `made` gave, in the same way."""
+        for element_test, subject, literal in made:
+            self._number(element_test, subject, literal)
+
+    def equality(self, number: int) -> Equality:
+        """The equality of a number, without the element's name."""
+        _, subject, literal = self._made[number]
+        if subject > 0:
+            return Equality(self._names.tests[subject - 1], literal)
+        return Equality(Text if subject == TEXT_SUBJECT else StringValue, literal)
 
     def number(self, element_test: int, equality: Equality) -> int:
         """The number of an equality at elements whose name passes a test."""
-        subject = self._subject(equality)
-        place, literal = (element_test, subject), equality.literal
+        return self._number(element_test, self._subject(equality), equality.literal)
+
+    def _number(self, element_test: int, subject: int, literal: Literal) -> int:
+        place = (element_test, subject)
         self._subjects.add(subject)
         table: dict[Literal, int]
         tables: dict[_Place, dict[Literal, int]]
@@ -63,8 +89,8 @@ class Equalities:
         table = known
         number = table.get(literal)
         if number is None:
-            number = table[literal] = self._count
-            self._count += 1
+            number = table[literal] = len(self._made)
+            self._made.append((element_test, subject, literal))
         return number
 
     def satisfied(self, document: Document, symbols: list[int]) -> list[tuple[int, int]]:
@@ -78,21 +104,21 @@ class Equalities:
                 for at in range(starts[element], starts[element + 1]):
                     if numbers[at]:
                         self._find(element, symbol, numbers[at], values[at], found)
-        if _TEXT_SUBJECT in self._subjects:
+        if TEXT_SUBJECT in self._subjects:
             for element, text in zip(content.owners, content.texts, strict=True):
-                self._find(element, symbols[element], _TEXT_SUBJECT, text, found)
-        if _VALUE_SUBJECT in self._subjects:
+                self._find(element, symbols[element], TEXT_SUBJECT, text, found)
+        if VALUE_SUBJECT in self._subjects:
             for element, symbol in enumerate(symbols):
-                if self._tables(symbol, _VALUE_SUBJECT) != _NO_TABLES:
+                if self._tables(symbol, VALUE_SUBJECT) != _NO_TABLES:
                     value = document.string_value(element)
-                    self._find(element, symbol, _VALUE_SUBJECT, value, found)
+                    self._find(element, symbol, VALUE_SUBJECT, value, found)
         return found
 
     def _subject(self, equality: Equality) -> int:
         subject = equality.subject
         if isinstance(subject, NameTest):
             return self._names.test(subject)
-        return _TEXT_SUBJECT if subject is Text else _VALUE_SUBJECT
+        return TEXT_SUBJECT if subject is Text else VALUE_SUBJECT
 
     def _find(
         self, element: int, symbol: int, subject: int, value: str, found: list[tuple[int, int]]

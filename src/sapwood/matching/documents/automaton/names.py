@@ -41,6 +41,11 @@ class Names:
         self._numbers: dict[Symbol, int] = {UNTESTED: 0}
         self.symbols: list[Symbol] = [UNTESTED]
 
+    @property
+    def tests(self) -> list[NameTest]:
+        """The tests in the order of their numbers, which begin at 1."""
+        return list(self._tests)
+
     def test(self, test: NameTest | None) -> int:
         """The number of a test."""
         if test is None:

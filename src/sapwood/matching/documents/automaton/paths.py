@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
-from sapwood.matching.documents.automaton.columns import Column
-from sapwood.matching.documents.automaton.postings import Lists, Postings
+from sapwood.matching.documents.automaton.columns import Array, Column
+from sapwood.matching.documents.automaton.postings import GAP, Lists, Postings
 from sapwood.model.documents.conditions import Axis
 
 
@@ -34,10 +34,22 @@ class PathTrie:
         self._tests = Column(np.int32)
         self._descendant = Column(np.bool_)
         self._by_test = Postings()
-        #: (parent, step) -> node
-        self._children: dict[tuple[int, int], int] = {}
+        #: (parent, step) -> node; `None` until somebody adds to a trie that was restored
+        self._children: dict[tuple[int, int], int] | None = {}
         for column in (self._parents, self._tests, self._descendant):
             column.append(-1 if column is self._parents else 0)
+
+    @classmethod
+    def of(cls, parents: Array, tests: Array, descendant: Array) -> PathTrie:
+        """The trie of which these are the arrays; takes them over."""
+        paths = cls()
+        paths._parents, paths._tests = Column.of(parents), Column.of(tests)
+        paths._descendant = Column.of(descendant)
+        keys = tests.astype(np.int32)
+        keys[0] = GAP
+        paths._by_test = Postings.of(keys)
+        paths._children = None
+        return paths
 
     def __len__(self) -> int:
         """The number of nodes, the document's included."""
@@ -45,18 +57,38 @@ class PathTrie:
 
     def node(self, path: Iterable[tuple[Axis, int]]) -> int:
         """The node of a path; it and the nodes before it are made if they are not there."""
-        node = 0
+        node, children = 0, self._known_children()
         for axis, test in path:
             key = (node, 2 * test + (axis is Axis.DESCENDANT))
-            child = self._children.get(key)
+            child = children.get(key)
             if child is None:
-                child = self._children[key] = len(self._parents)
+                child = children[key] = len(self._parents)
                 self._parents.append(node)
                 self._tests.append(test)
                 self._descendant.append(axis is Axis.DESCENDANT)
                 self._by_test.add(test, child)
             node = child
         return node
+
+    def path(self, node: int) -> tuple[tuple[Axis, int], ...]:
+        """The path of a node: the inverse of `node`."""
+        steps: list[tuple[Axis, int]] = []
+        while node:
+            axis = Axis.DESCENDANT if self._descendant.view[node] else Axis.CHILD
+            steps.append((axis, int(self._tests.view[node])))
+            node = int(self._parents.view[node])
+        return tuple(reversed(steps))
+
+    def fold(self) -> None:
+        """Sort what was added."""
+        self._by_test.fold()
+
+    def _known_children(self) -> dict[tuple[int, int], int]:
+        if self._children is None:
+            parents, steps = self._parents.view, 2 * self._tests.view + self._descendant.view
+            pairs = zip(parents[1:].tolist(), steps[1:].tolist(), strict=True)
+            self._children = {pair: node for node, pair in enumerate(pairs, 1)}
+        return self._children
 
     def trie(self) -> Trie:
         """The arrays as they are now."""
@@ -67,9 +99,10 @@ class PathTrie:
     def validate(self) -> None:
         """Raise `InvariantError` unless nodes and the table of children agree."""
         self._by_test.validate()
-        if len(self._children) != len(self) - 1 != len(self._by_test):
+        children = self._known_children()
+        if not len(children) == len(self) - 1 == len(self._by_test):
             raise InvariantError("a node of the trie is lost")
-        for (parent, step), child in self._children.items():
+        for (parent, step), child in children.items():
             found = (int(self._parents.view[child]), int(self._tests.view[child]))
             axis = bool(self._descendant.view[child])
             if found != (parent, step >> 1) or axis != step & 1 or parent >= child:

@@ -50,9 +50,30 @@ class Postings:
         self._places = Column(np.int64, GAP)
         self._count = 0
 
+    @classmethod
+    def of(cls, keys: npt.NDArray[np.int32]) -> Postings:
+        """What each value's key is (`GAP` for none) as postings; takes the array over."""
+        postings = cls()
+        postings._keys = Column.of(keys, GAP)
+        postings._places.resize(len(keys))
+        postings._count = int(np.count_nonzero(keys != GAP))
+        postings._sort()
+        return postings
+
+    @property
+    def keys(self) -> npt.NDArray[np.int32]:
+        """Value to key, `GAP` where it is not there; `of` makes the same lists of it."""
+        keys: npt.NDArray[np.int32] = self._keys.view
+        return keys
+
     def __len__(self) -> int:
         """The number of values."""
         return self._count
+
+    @property
+    def capacity(self) -> int:
+        """A number above every value that was ever there."""
+        return len(self._keys)
 
     def key(self, value: int) -> int:
         """The key of a value, `GAP` if it is not there."""
@@ -88,6 +109,11 @@ class Postings:
         if len(self._tail_keys) > max(_TAIL_MIN, len(self._values) // _TAIL_SHARE):
             self._sort()
         return Lists(self._starts, self._values, self._tail_keys.view, self._tail_values.view)
+
+    def fold(self) -> None:
+        """Sort again if there is any tail."""
+        if len(self._tail_keys):
+            self._sort()
 
     def _sort(self) -> None:
         keys = self._keys.view

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Final, TypeAlias
 
 from sapwood.errors import InvariantError
@@ -59,6 +60,7 @@ class XTrieEngine:
         self._taken: dict[int, tuple[_Table, tuple[_Key, ...], bool]] = {}
         self._readers = 0
         self._next_keys = count()
+        self._lock = Lock()
 
     def __len__(self) -> int:
         """The number of taken slots."""
@@ -91,6 +93,7 @@ class XTrieEngine:
         tree = document
         if not isinstance(tree, Document):
             tree = read_document(tree, self._bounds, content=self._readers > 0)
+        self.fold()
         found: set[int] = set()
         for expanded, table in enumerate(self._tables):
             if table.slots:
@@ -101,9 +104,19 @@ class XTrieEngine:
         """Whether any pattern accepts `document`."""
         return bool(self.match(document))
 
+    def match_count(self, document: Readable) -> int:
+        """How many patterns accept `document`."""
+        return len(self.match(document))
+
     def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
         """The matches of many documents, one after the other."""
         return batch_of([self.match(document) for document in documents])
+
+    def fold(self) -> None:
+        """Link the tries, so that no document waits for that."""
+        with self._lock:
+            for table in self._tables:
+                table.runs.link()
 
     def save(self, folder: Path) -> None:
         """Nothing to write: the patterns say it all."""

@@ -1,7 +1,7 @@
 """Runs of labels as one trie with suffix links (L815), after Aho and Corasick (1975).
 
 A node's *suffix* is the node of the longest proper end of its run that the trie has. All links are
-made again when runs were added or removed, at the first step after that.
+made again by `link`, which has to be called between changes and steps.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ class RunTrie(Generic[T]):
 
     def step(self, node: TrieNode[T], label: Label) -> TrieNode[T]:
         """The node of the longest run that the labels up to this one end with."""
-        if not self._linked:
-            self._link()
+        assert self._linked, "link() comes after changes and before the first step"
         at: TrieNode[T] | None = node
         while at is not None:
             child = at.children.get(label)
@@ -83,7 +82,10 @@ class RunTrie(Generic[T]):
             yield from at.stored
             at = at.storing
 
-    def _link(self) -> None:
+    def link(self) -> None:
+        """Make the links again, if runs were added or removed since they were made."""
+        if self._linked:
+            return
         waiting = deque([self.root])
         while waiting:
             node = waiting.popleft()

@@ -466,12 +466,33 @@ def _is_set(rows: Bits, row: int, at: int) -> Any:
 
 
 @compiled
-def collect(slots: Lists, marks: Marks, found: Ints) -> int:
-    """Write the marked slots into `found`, ascending, and clear their marks; how many they are."""
+def count(slots: Lists, marks: Marks) -> int:
+    """How many slots are marked; clears their marks."""
+    _mark_tail(slots, marks)
+    found = 0
+    words = marks.words
+    for word in range(len(words)):
+        bits = words[word]
+        words[word] = 0
+        while bits:
+            found += 1
+            bits &= bits - _ONE
+    return found
+
+
+@compiled
+def _mark_tail(slots: Lists, marks: Marks) -> None:
+    """Mark the slots in the tail whose targets are marked."""
     for at in range(len(slots.tail_keys)):
         slot = slots.tail_values[at]
         if slot != GAP and marks.targets[slots.tail_keys[at]] == marks.round:
-            marks.words[slot >> 6] |= np.uint64(1) << np.uint64(slot & 63)
+            _mark(np.uint64(slot), marks.words)
+
+
+@compiled
+def collect(slots: Lists, marks: Marks, found: Ints) -> int:
+    """Write the marked slots into `found`, ascending, and clear their marks; how many they are."""
+    _mark_tail(slots, marks)
     count = 0
     words = marks.words
     for word in range(len(words)):

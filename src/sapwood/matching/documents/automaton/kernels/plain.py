@@ -105,8 +105,20 @@ def check_candidates(
             _take(target, patterns.slots, marks)
 
 
+def count(slots: Lists, marks: Marks) -> int:
+    """How many slots are marked; clears their marks."""
+    return len(_marked(slots, marks))
+
+
 def collect(slots: Lists, marks: Marks, found: Ints) -> int:
     """Write the marked slots into `found`, ascending, and clear their marks; how many they are."""
+    marked = _marked(slots, marks)
+    found[: len(marked)] = marked
+    return len(marked)
+
+
+def _marked(slots: Lists, marks: Marks) -> list[int]:
+    """The marked slots, ascending; clears their marks."""
     for key, slot in zip(slots.tail_keys.tolist(), slots.tail_values.tolist(), strict=True):
         if slot != GAP and marks.targets[key] == marks.round:
             _set_slot(slot, marks)
@@ -116,9 +128,8 @@ def collect(slots: Lists, marks: Marks, found: Ints) -> int:
         for bit in range(64)
         if bits >> bit & 1
     ]
-    found[: len(marked)] = marked
     marks.words[:] = 0
-    return len(marked)
+    return marked
 
 
 def _holds(condition: int, element: int, conditions: Conditions, document: Encoded) -> bool:

@@ -1,0 +1,23 @@
+"""The protocol that a command was told, with what is known of the documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sapwood.routing.protocols import Protocol
+
+
+def chosen_protocol(name: str, dtd: str | None) -> Protocol:
+    """The protocol of that name, with the paths of the DTD in a file.
+
+    Raises `UnknownNameError` for the name, `InputError` for a file that holds no DTD.
+    """
+    from sapwood.covering.documents.merging import PathUniverse
+    from sapwood.routing.protocols import protocol
+    from sapwood.xml.dtd import read_dtd
+
+    if dtd is None:
+        return protocol(name)
+    return protocol(name, PathUniverse(read_dtd(Path(dtd).read_bytes()).paths))

@@ -1,0 +1,88 @@
+"""A scenario under a protocol, looked at in every way: the oracle, divergence, strays, leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sapwood.model.publication import Publication
+from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation.oracle import Judgment, judge
+from sapwood.simulation.scenario import Scenario
+from sapwood.simulation.simulator import Outcome, router_maker, simulate
+from sapwood.simulation.swarm import Mixture, draw_scenario
+from sapwood.simulation.world import MakeRouter, World
+
+PROBES: Final = (
+    Publication("record", {"x": 1, "y": 2, "t": "oak", "b": True}),
+    Publication("record", {"x": 4, "t": "elm", "b": False}),
+    Publication("both", {"y": 0}, b'<a m="1"><b><c>elm</c></b></a>'),
+)
+"""What is published everywhere, to see whether an overlay behaves like a fresh one."""
+
+ADVERTISING_EVERY: Final = 4
+"""Under protocols that do not route by advertisements, every so many seeds clients advertise."""
+DOCUMENTS_EVERY: Final = 2
+"""Every so many seeds, there are documents and XPath subscriptions beside records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What came of a scenario; `found` counts what was wrong, by the word for it."""
+
+    scenario: Scenario
+    outcome: Outcome
+    judgment: Judgment
+    found: Mapping[str, int]
+
+
+def draw_for(protocol: str, seed: int) -> Scenario:
+    """The scenario of a seed in a swarm under a protocol, which decides whether all advertise."""
+    advertising = protocol_named(protocol).advertised or seed % ADVERTISING_EVERY == 0
+    documents = seed % DOCUMENTS_EVERY == 0
+    return draw_scenario(seed, Mixture(advertisements=advertising, documents=documents))
+
+
+def examine(scenario: Scenario, protocol: str) -> Examination:
+    """Run a scenario with routers that check themselves at rest, and look for all that is wrong."""
+    make_router = router_maker(protocol)
+    outcome = simulate(scenario, make_router, validate=False)
+    judgment = judge_world(outcome.world, outcome.stuck, protocol)
+    found = findings(outcome.world, judgment, protocol, make_router)
+    return Examination(scenario, outcome, judgment, found)
+
+
+def judge_world(world: World, stuck: tuple[str, ...], protocol: str) -> Judgment:
+    """The oracle's judgment on a world at rest."""
+    advertised = protocol_named(protocol).advertised
+    return judge(world.history, world.network.delay_max_s, stuck=stuck, advertised=advertised)
+
+
+def findings(
+    world: World, judgment: Judgment, protocol: str, make_router: MakeRouter
+) -> dict[str, int]:
+    """Every word that is not zero, of all the ways to look at a world; empty for right routers.
+
+    The world is used up: probes are published in it, and its clients leave.
+    """
+    words = {
+        "lost": judgment.lost.count,
+        "unexpected": judgment.unexpected.count,
+        "duplicated": judgment.duplicated.count,
+        "reordered": judgment.reordered.count,
+        "stuck": len(judgment.stuck),
+        "admitted": len(judgment.admitted),
+        "rebuffed": len(judgment.rebuffed),
+        "closed": world.tally.links_closed,
+        "strayed": len(strayed(world, protocol)),
+        "diverged": len(divergences(world, make_router, PROBES)),
+        "leaked": len(leaks(world, make_router)),
+    }
+    return {word: count for word, count in words.items() if count}
+
+
+def strayed(world: World, protocol: str) -> tuple[str, ...]:
+    """Subscriptions that no advertisement asks for, where one has to."""
+    return strays(world) if protocol_named(protocol).advertised else ()

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from sapwood.cli.main import main
 from sapwood.experiments.catalogue import EXPERIMENTS
 
-QUICK = ["experiment", "xroute-tables", "--sizes", "300,100"]
+QUICK = ["experiment", "xroute-tables", "--sizes", "60,30"]
 
 
 def test_experiment_lists_the_catalogue() -> None:
@@ -31,8 +31,8 @@ def test_experiment_prints_a_table_beside_what_was_published_and_writes_it(tmp_p
     heading, columns, first, second, compare = result.stdout.splitlines()
     assert "XNet, table 6.5" in heading
     assert "published_ratio" in columns
-    assert first.split()[0] == "100"
-    assert second.split()[0] == "300"
+    assert first.split()[0] == "30"
+    assert second.split()[0] == "60"
     assert compare.startswith("Compare the ratio")
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == [
@@ -43,7 +43,7 @@ def test_experiment_prints_a_table_beside_what_was_published_and_writes_it(tmp_p
         "xroute-tables.txt",
     ]
     table = pq.read_table(tmp_path / "out" / "xroute-tables.parquet")
-    assert table.column("subscriptions").to_pylist() == [100, 300]
+    assert table.column("subscriptions").to_pylist() == [30, 60]
     text = (tmp_path / "out" / "xroute-tables.txt").read_text(encoding="utf-8")
     assert text.splitlines()[1].split("\t") == columns.split()
 
@@ -52,7 +52,7 @@ def test_experiment_prints_json() -> None:
     result = CliRunner().invoke(main, [*QUICK, "--seed", "2", "--workload", "proteins", "--json"])
     report = json.loads(result.stdout)
     assert report["settings"]["workload"] == "proteins"
-    assert [row["subscriptions"] for row in report["rows"]] == [100, 300]
+    assert [row["subscriptions"] for row in report["rows"]] == [30, 60]
 
 
 @pytest.mark.parametrize("sizes", ["", "0", "1,,2", "x", "-1", "1.5"])

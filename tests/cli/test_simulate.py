@@ -339,7 +339,7 @@ def test_simulate_names_a_few_pairs_and_counts_the_rest(
 
 def test_simulate_reports_what_diverged(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "sapwood.simulation.divergence.divergences", lambda *_: ("probe 0 at r1: elsewhere",)
+        "sapwood.simulation.divergence.divergences", lambda *_, **__: ("probe 0 at r1: elsewhere",)
     )
     result = folder.simulate("--faults", folder.write("faults.toml", ""), "--out", "-")
     assert result.exit_code == 2

@@ -16,23 +16,26 @@ def numbers(report: Report, column: str) -> list[float]:
 
 def test_xroute_tables_grow_slower_than_those_of_simple() -> None:
     done: list[int] = []
-    report = run((250, 1000), seed=3, advance=done.append)
+    report = run((100, 1000), seed=3, advance=done.append)
     assert sum(done) == 1000
     assert report.columns == COLUMNS
-    assert report.column("subscriptions") == [250, 1000]
+    assert report.column("subscriptions") == [100, 1000]
     small, large = numbers(report, "ratio")
     assert large < small < 1
     assert large < 0.586, "published for 1,000 subscriptions"
     assert report.column("published_ratio") == [None, 0.586]
     assert all(factor > 2 for factor in numbers(report, "recompute_factor"))
     assert {chart.name for chart in report.charts} == {"tables", "registrations", "throughput"}
-    again = run((250, 1000), seed=3)
+
+
+def test_xroute_tables_are_the_same_for_the_same_seed() -> None:
     untimed = COLUMNS.index("register_ms")
-    assert [row[:untimed] for row in again.rows] == [row[:untimed] for row in report.rows]
+    first, again, other = (run((80,), seed=seed).rows[0][:untimed] for seed in (3, 3, 4))
+    assert first == again != other
 
 
 def test_xroute_tables_can_be_of_records() -> None:
-    report = run((200,), source="realistic")
+    report = run((100,), source="realistic")
     assert report.settings["workload"] == "realistic"
     [mean], [simple] = numbers(report, "xroute_mean"), numbers(report, "simple_mean")
     assert 0 < mean <= simple

@@ -5,9 +5,18 @@ from typing import Any
 
 import pytest
 
+from sapwood import parse_xpath
 from sapwood.matching.index import Index
 from sapwood.pipeline import evaluation
-from sapwood.pipeline.evaluation import Loaded, MatchBatches, Output, deliveries, load_indexes
+from sapwood.pipeline.evaluation import (
+    Loaded,
+    MatchBatches,
+    Output,
+    Some,
+    deliveries,
+    load_indexes,
+)
+from sapwood.pipeline.publications import Carried
 
 pa = pytest.importorskip("pyarrow")
 files = pytest.importorskip("pyspark").SparkFiles
@@ -31,7 +40,7 @@ def publications(count: int) -> Any:
 
 
 def test_batches_of_columns_are_matched(index: str) -> None:
-    match = MatchBatches(index, ("n",))
+    match = MatchBatches(index, Carried(("n",)))
     found = [
         row for batch in match(iter([publications(4), publications(1)])) for row in rows(batch)
     ]
@@ -49,18 +58,18 @@ def test_batches_of_texts_are_matched_without_those_that_are_none(index: str) ->
     batch = pa.RecordBatch.from_pydict(
         {"id": ["p", "q", "r"], "attributes": ["nope", '{"n": 1}', "{}"]}
     )
-    (found,) = MatchBatches(index, None)(iter([batch]))
+    (found,) = MatchBatches(index, Carried(None))(iter([batch]))
     assert sorted(rows(found)) == [("q", "all"), ("q", "low"), ("r", "all"), ("r", "none")]
 
 
 def test_a_batch_without_matches_gives_no_batch(index: str) -> None:
-    assert list(MatchBatches(index, None)(iter([publications(0)]))) == []
+    assert list(MatchBatches(index, Carried(None))(iter([publications(0)]))) == []
 
 
 def test_large_batches_are_cut(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "RECORDS_PER_MATCH_MAX", 3)
     monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 2)
-    found = list(MatchBatches(index, ("n",))(iter([publications(7)])))
+    found = list(MatchBatches(index, Carried(("n",)))(iter([publications(7)])))
     assert max(batch.num_rows for batch in found) == 2
     whole = sorted(row for batch in found for row in rows(batch))
     assert whole == sorted(
@@ -79,7 +88,7 @@ def test_free_slots_are_never_delivered() -> None:
         made.add(id_, "true")
     made.remove("b")
     loaded = Loaded(made, pa.array(list(made.ids), pa.string()))
-    (batch,) = deliveries(loaded, pa.array(["p"]), [{}])
+    (batch,) = deliveries(loaded, Some(pa.array(["p"]), [{}]))
     assert rows(batch) == [("p", "a"), ("p", "c")]
 
 
@@ -87,7 +96,7 @@ def test_lists_have_a_row_for_each_publication_that_is_wanted(
     index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 3)
-    found = list(MatchBatches(index, ("n",), Output.LISTS)(iter([publications(5)])))
+    found = list(MatchBatches(index, Carried(("n",)), Output.LISTS)(iter([publications(5)])))
     assert [batch.num_rows for batch in found] == [1, 1, 2, 1]
     lists = [row for batch in found for row in batch.to_pylist()]
     assert [row["publication"] for row in lists] == [f"p{n}" for n in range(5)]
@@ -96,7 +105,7 @@ def test_lists_have_a_row_for_each_publication_that_is_wanted(
 
 def test_counts_are_told_once_for_all_batches(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 1)
-    match = MatchBatches(index, ("n",), Output.COUNTS)
+    match = MatchBatches(index, Carried(("n",)), Output.COUNTS)
     found = [
         row
         for batch in match(iter([publications(5), publications(1)]))
@@ -120,7 +129,7 @@ def test_homes_of_several_segments_are_told_once(
             made.add(id_, text)
         made.save(tmp_path / "the-set" / f"segment-{number}")
     monkeypatch.setattr(files, "getRootDirectory", lambda: str(tmp_path))
-    match = MatchBatches("the-set", ("n",), Output.HOMES)
+    match = MatchBatches("the-set", Carried(("n",)), Output.HOMES)
     told = [
         tuple(row.values()) for batch in match(iter([publications(5)])) for row in batch.to_pylist()
     ]
@@ -140,11 +149,48 @@ def test_a_publication_that_everybody_wants_is_matched_alone(
     asked: list[int] = []
     match_slots = Index.match_slots
 
-    def counted(self: Index, records: Any) -> Any:
+    def counted(self: Index, records: Any, documents: Any) -> Any:
         asked.append(len(records))
-        return match_slots(self, records)
+        return match_slots(self, records, documents)
 
     monkeypatch.setattr(Index, "match_slots", counted)
     monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", 7)
-    list(MatchBatches(index, ("n",), output)(iter([publications(5)])))
+    list(MatchBatches(index, Carried(("n",)), output)(iter([publications(5)])))
     assert asked == [2, 2, 1]
+
+
+def test_documents_and_records_are_matched_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Index(records="counting")
+    made.add("record", "n is null or n > 0")
+    made.add("document", parse_xpath("//b[@c='1']"))
+    made.save(tmp_path / "the-index")
+    monkeypatch.setattr(files, "getRootDirectory", lambda: str(tmp_path))
+    rows_ = {
+        "both": ("<a><b c='1'/></a>", True, 1),
+        "document": ("<b c='1'/>", False, None),
+        "record": (None, True, None),
+        "other": ("<a/>", True, 0),
+        "bad": ("<a><b c='1'></a>", True, 1),
+    }
+    documents, present, numbers = zip(*rows_.values(), strict=True)
+    beside = {"id": list(rows_), "document": documents, "has_record": present}
+    columns = {**beside, "n": pa.array(numbers, pa.int64())}
+    expected = [
+        ("both", "document"),
+        ("both", "record"),
+        ("document", "document"),
+        ("record", "record"),
+    ]
+    match = MatchBatches("the-index", Carried(("n",), documents=True))
+    found = [row for b in match(iter([pa.RecordBatch.from_pydict(columns)])) for row in rows(b)]
+    assert sorted(found) == expected
+    written = [
+        f'{{"n": {"null" if n is None else n}}}' if there else None
+        for _, there, n in rows_.values()
+    ]
+    texts = {**beside, "attributes": pa.array(written, pa.string())}
+    match = MatchBatches("the-index", Carried(None, documents=True))
+    found = [row for b in match(iter([pa.RecordBatch.from_pydict(texts)])) for row in rows(b)]
+    assert sorted(found) == expected

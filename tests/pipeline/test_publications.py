@@ -6,6 +6,7 @@ import pytest
 
 from sapwood.errors import InputError, InvalidValueError
 from sapwood.pipeline.publications import (
+    Needs,
     as_publications,
     checked_publications,
     rejected_publications,
@@ -79,16 +80,16 @@ def test_shape_of_names_a_column_that_no_filter_can_read(spark: Any) -> None:
 
 def test_select_read_takes_only_what_filters_read_in_their_four_types(spark: Any) -> None:
     table = spark.createDataFrame([("p", (1.5, 0.5, (3,), [1]))], STRUCT)
-    narrow, names = select_read(table, shape_of(table), ["d.e", "a.b", "t", "unknown"])
-    assert names == ("a.b", "d.e")
+    narrow, carried = select_read(table, shape_of(table), Needs(["d.e", "a.b", "t", "unknown"]))
+    assert carried == (("a.b", "d.e"), False)
     assert [kind for _, kind in narrow.dtypes] == ["string", "double", "bigint"]
     assert rows(narrow) == [("p", 0.5, 3)]
 
 
 def test_select_read_does_not_confuse_an_attribute_with_the_id(spark: Any) -> None:
     table = spark.createDataFrame([("p", ("other",))], "id STRING, attributes STRUCT<id: STRING>")
-    narrow, names = select_read(table, shape_of(table), ["id"])
-    assert names == ("id",)
+    narrow, carried = select_read(table, shape_of(table), Needs(["id"]))
+    assert carried == (("id",), False)
     assert rows(narrow) == [("p", "other")]
 
 
@@ -106,7 +107,7 @@ FAULTY = [
 
 def test_a_row_is_selected_or_rejected_never_both(spark: Any) -> None:
     table = spark.createDataFrame(FAULTY, STRUCT)
-    narrow, _ = select_read(table, shape_of(table), [])
+    narrow, _ = select_read(table, shape_of(table), Needs([]))
     assert rows(narrow) == [("arrays",), ("good",), ("infinite",)]
     rejected = rejected_publications(table).select("file", "line", "reason").collect()
     assert len(rejected) + narrow.count() == len(FAULTY)

@@ -52,9 +52,18 @@ def test_segments_are_cut_into_chunks_and_equal_for_equal_filters(
 
 
 def test_texts_are_canonical() -> None:
-    named = ["segment", "home", "key", "filter"]
+    named = ["segment", "home", "key", "form"]
     (written,) = write_texts(iter([batch([(0, "r1", "a", "not x <= 1")]).rename_columns(named)]))
-    assert written.to_pylist() == [{"segment": 0, "home": "r1", "key": "a", "filter": "x > 1"}]
+    assert written.to_pylist() == [
+        {
+            "segment": 0,
+            "home": "r1",
+            "key": "a",
+            "filter": "x > 1",
+            "xpath": None,
+            "namespaces": None,
+        }
+    ]
 
 
 @pytest.mark.spark

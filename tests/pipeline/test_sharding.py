@@ -13,7 +13,7 @@ from sapwood.limits import (
 )
 from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.normalforms import encode_form
-from sapwood.pipeline.publications import shape_of
+from sapwood.pipeline.publications import Carried, shape_of
 from sapwood.pipeline.sharding import (
     Layout,
     MatchShards,
@@ -54,7 +54,7 @@ def form(text: str) -> bytes:
 
 
 def told(batches: list[Any], output: Output) -> list[tuple[Any, ...]]:
-    function = MatchShards(("n",), "counting", output)
+    function = MatchShards(Carried(("n",)), "counting", output)
     return sorted(
         tuple(row.values()) for found in function(iter(batches)) for row in found.to_pylist()
     )
@@ -80,7 +80,7 @@ def test_a_shard_may_lack_either_side() -> None:
     lone = [(0, 1, None, "p", 1), (1, 0, form("true"), "all", None), (2, 1, None, "q", 1)]
     for output in (Output.PAIRS, Output.COUNTS, Output.LISTS):
         assert told([batch(lone)], output) == []
-    assert list(MatchShards(("n",), "counting", Output.PAIRS)(iter([]))) == []
+    assert list(MatchShards(Carried(("n",)), "counting", Output.PAIRS)(iter([]))) == []
 
 
 @pytest.mark.spark

@@ -17,10 +17,13 @@ def test_texts_are_judged_unless_they_have_a_reason_already() -> None:
     columns = {
         "id": ["p", "q", "r"],
         "reason": pa.array([None, None, "no id"], pa.string()),
+        "record": ['{"t": [1]}', "nope", None],
+        "document": pa.array([None, None, None], pa.string()),
+        "arrays": pa.array([0, 0, 0], pa.int32()),
         "text": ['{"t": [1]}', "nope", None],
     }
     (judged,) = judge_texts(iter([pa.RecordBatch.from_pydict(columns)]))
-    assert judged.schema.names == ["id", "reason", "text", "invisible"]
+    assert judged.schema.names == ["id", "reason", "document", "text", "invisible"]
     assert judged.column("invisible").to_pylist() == [1, 0, 0]
     good, bad, worse = judged.column("reason").to_pylist()
     assert (good, worse) == (None, "no id")

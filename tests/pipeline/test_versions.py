@@ -16,7 +16,7 @@ from sapwood.pipeline.versions import (
     write_report,
 )
 
-REPORT = CompileReport(9, "d", 10, 1, 2, 3, 1, 3, 2, 1, ("x",), (("why", 1),))
+REPORT = CompileReport(9, "d", 10, 1, 2, 3, 1, 3, 2, 1, ("x",), 0, (("why", 1),))
 
 
 @pytest.mark.spark

@@ -382,7 +382,7 @@ def run(scenario: Scenario, protocol: Protocol, *, with_probes: bool) -> Result:
     if with_probes:
         published = islice(world.history.publications.values(), PROBES)
         probes = [one.publication for one in published]
-        diverged = divergences(world, make_router, probes)
+        diverged = divergences(world, make_router, probes, links=protocol.merging is None)
         figures = figures.with_diverged(len(diverged))
     return Result(figures, judgment, pairs, diverged)
 

@@ -93,7 +93,8 @@ class TextColumn(Sequence[str]):
         """Map what `save` wrote; raises `FileFormatError` for anything else."""
         names = (f"{name}_offsets", f"{name}_bytes")
         offsets, joined = folder.read_arrays(names).values()
-        if (offsets.dtype, joined.dtype, offsets.ndim, joined.ndim) != (np.int64, np.uint8, 1, 1):
+        kinds = (offsets.dtype.name, joined.dtype.name, offsets.ndim, joined.ndim)
+        if kinds != ("int64", "uint8", 1, 1):
             raise FileFormatError(folder.place(f"{names[0]}.npy"), "does not begin texts")
         ends = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(joined)
         if not ends or np.any(offsets[1:] < offsets[:-1]):

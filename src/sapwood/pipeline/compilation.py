@@ -10,7 +10,15 @@ from sapwood.errors import FileFormatError
 from sapwood.limits import COVER_GROUP_FILTERS_MAX
 from sapwood.pipeline.candidates import candidate_rows
 from sapwood.pipeline.checks import agree, refuse_first
-from sapwood.pipeline.compiling import DEFAULT_HOMES, covers, distinct, entries, keyed, members
+from sapwood.pipeline.compiling import (
+    DEFAULT_HOMES,
+    covers,
+    distinct,
+    entries,
+    is_pattern,
+    keyed,
+    members,
+)
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.ingest import count_lines, rejected
 from sapwood.pipeline.output import (
@@ -103,6 +111,7 @@ class CompileJob:
                             version=before.version,
                             segments=before.segments,
                             attributes=before.attributes,
+                            patterns=before.patterns,
                         )
                     else:
                         report = self._write(spark, report, wanted, filters, covered)
@@ -151,14 +160,14 @@ class CompileJob:
         folder = version_path(self.out, report.version)
         kept = entries(filters, covered).persist()
         try:
-            named = kept.withColumnRenamed("form", "filter")
-            table = named.mapInArrow(write_texts, WRITTEN)
+            table = kept.mapInArrow(write_texts, WRITTEN)
             agree("entries", report.entries, write_table(table, f"{folder}/entries"))
             followed = write_table(members(wanted, covered), f"{folder}/members")
             agree("members", report.good, followed)
             packed = segments(kept.select("home", "key", "form"), engine=self.engine)
             write_table(packed, f"{folder}/segments")
             attributes = read_attributes(kept.select(F.col("form").alias("attributes")))
+            patterns = kept.where(is_pattern(F.col("form"))).count()
         finally:
             kept.unpersist()
         stored = spark.read.parquet(f"{folder}/segments")
@@ -168,7 +177,9 @@ class CompileJob:
         local = local_path(folder)
         if local is not None:
             unpack_segments(stored, local / "index")
-        return replace(report, segments=whole["count(chunk)"], attributes=attributes)
+        return replace(
+            report, segments=whole["count(chunk)"], attributes=attributes, patterns=patterns
+        )
 
 
 def _report(

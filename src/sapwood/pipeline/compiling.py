@@ -24,10 +24,10 @@ from sapwood.model.filter import NOTHING
 from sapwood.pipeline.blocking import Grid, Way
 from sapwood.pipeline.boxes import hull_of
 from sapwood.pipeline.covers import COVERED, PLACED, WAYS, FindCovers, PlaceFilters, Role, TellWays
-from sapwood.pipeline.normalforms import encode_form
+from sapwood.pipeline.normalforms import PATTERN_MARK, encode_form
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 DEFAULT_HOMES: Final = ("r1",)
 """Where subscriptions live that name no home, unless told otherwise: an overlay of one router."""
@@ -65,6 +65,13 @@ def distinct(keyed: DataFrame) -> DataFrame:
     return satisfiable.groupBy("home", "key").agg(F.any_value("form").alias("form"), count)
 
 
+def is_pattern(form: Column) -> Column:
+    """Whether a normal form is that of a tree pattern."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.substring(form, 1, len(PATTERN_MARK)) == F.lit(PATTERN_MARK)
+
+
 @contextmanager
 def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> Iterator[DataFrame]:
     """The filters that need not be kept: home, key, cover, for the length of a block.
@@ -75,6 +82,8 @@ def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> I
     """
     from pyspark.sql import functions as F  # noqa: N812
 
+    # Tree patterns are kept as they are: covers are sought among record filters.
+    filters = filters.where(~is_pattern(F.col("form")))
     sizes = {row["home"]: row["count"] for row in filters.groupBy("home").count().collect()}
     slots = {home: -(-size // group_max) for home, size in sizes.items() if size > group_max}
     plain = filters.select("home", "key", "form")

@@ -51,8 +51,8 @@ _BOM: Final = b"\xef\xbb\xbf"
 class Decoded(NamedTuple):
     """What became of some lines: one element a line in each of the columns.
 
-    `columns` are id, attributes, document, home, invisible and undeclared. `reasons` has a text for a
-    rejected line; the columns are null there.
+    `columns` are id, attributes, document, home, invisible and undeclared. `reasons` has a text for
+    a rejected line; the columns are null there.
     """
 
     columns: tuple[pa.Array, ...]
@@ -291,7 +291,8 @@ def decoded_sql(decoder: LineDecoder) -> str:
     """The columns that `DecodeLines` gives, as DDL."""
     return (
         f"file STRING, block BIGINT, line BIGINT, id STRING, attributes {decoder.attributes_sql}, "
-        "document STRING, home STRING, invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
+        "document STRING, home STRING, invisible INT, undeclared ARRAY<STRING>, reason STRING, "
+        "text STRING"
     )
 
 

@@ -16,9 +16,11 @@ import numpy.typing as npt
 from sapwood.limits import MATCHES_HELD_MAX, PAIRS_PER_BATCH_MAX, RECORDS_PER_MATCH_MAX
 from sapwood.matching.index import Index
 from sapwood.model.publication import Record
-from sapwood.pipeline.records import record_or_none, records_of_columns
+from sapwood.pipeline.publications import Carried
+from sapwood.pipeline.records import document_or_none, record_or_none, records_of_columns
 from sapwood.pipeline.schemas import DELIVERY_COLUMNS
 from sapwood.pipeline.segments import segment_home
+from sapwood.xml import Document
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,12 +53,12 @@ class MatchBatches:
     """The function for `mapInArrow`: publications in, a part of the `output` out.
 
     `name` is what the index is called among the files that Spark has brought to this executor. In
-    comes the id and then a column for each of `attributes`, or the record as JSON text where these
-    are `None`. A text that holds no record gives no delivery (`rejected_publications` lists it).
+    comes the id and then what is `carried`. A text that holds no record, or no document, gives no
+    delivery (`rejected_publications` lists it).
     """
 
     name: str
-    attributes: tuple[str, ...] | None
+    carried: Carried
     output: Output = Output.PAIRS
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -66,22 +68,56 @@ class MatchBatches:
         folder = Path(SparkFiles.getRootDirectory()).absolute() / self.name
         teller = teller_of(self.output, load_indexes(str(folder)))
         for batch in batches:
-            yield from teller.tell(*publications_of(batch, self.attributes))
+            yield from teller.tell(publications_of(batch, self.carried))
         yield from teller.rest()
 
 
-def publications_of(
-    batch: pa.RecordBatch, attributes: tuple[str, ...] | None
-) -> tuple[pa.Array, Sequence[Record]]:
-    """The ids and the flat records of a batch (see `MatchBatches`)."""
-    ids = batch.column(0)
-    if attributes is not None:
-        return ids, records_of_columns(batch.columns[1:], attributes, batch.num_rows)
-    views = [record_or_none(text) for text in batch.column(1).to_pylist()]
-    good = [view.record for view in views if view is not None]
-    if len(good) < len(views):
-        ids = ids.take([row for row, view in enumerate(views) if view is not None])
-    return ids, good
+class Some(NamedTuple):
+    """Some publications: ids, flat records (`None`: none), and documents where they are needed."""
+
+    ids: pa.Array
+    records: Sequence[Record | None]
+    documents: Sequence[Document | None] | None = None
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.records)
+
+    def part(self, start: int, count: int) -> Some:
+        """At most `count` of them, from number `start` on."""
+        end = min(start + count, len(self.records))
+        documents = None if self.documents is None else self.documents[start:end]
+        return Some(self.ids.slice(start, end - start), self.records[start:end], documents)
+
+
+def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:
+    """The good publications in a batch that has the id and what is `carried`."""
+    ids, rest = batch.column(0), batch.columns[1:]
+    texts: list[str | None] = [None] * batch.num_rows
+    present: list[bool] | None = None
+    if carried.documents:
+        texts, present, rest = rest[0].to_pylist(), rest[1].to_pylist(), rest[2:]
+    records: Sequence[Record | None]
+    good: list[bool] | None = None
+    if carried.attributes is not None:
+        records = records_of_columns(rest, carried.attributes, batch.num_rows)
+        if present is not None:
+            records = [r if there else None for r, there in zip(records, present, strict=True)]
+    else:
+        written = rest[0].to_pylist()
+        views = [None if text is None else record_or_none(text) for text in written]
+        records = [None if view is None else view.record for view in views]
+        good = [(v is None) == (t is None) for v, t in zip(views, written, strict=True)]
+    documents = None
+    if carried.documents:
+        documents = [None if text is None else document_or_none(text) for text in texts]
+        read = [(d is None) == (t is None) for d, t in zip(documents, texts, strict=True)]
+        good = read if good is None else [a and b for a, b in zip(good, read, strict=True)]
+    if good is None or all(good):
+        return Some(ids, records, documents)
+    rows = [row for row, is_good in enumerate(good) if is_good]
+    kept = None if documents is None else [documents[row] for row in rows]
+    return Some(ids.take(rows), [records[row] for row in rows], kept)
 
 
 @lru_cache(maxsize=2)
@@ -127,33 +163,32 @@ class _Teller(ABC):
         largest = max((len(part.filters) for part in parts), default=0)
         self._at_once = min(max(MATCHES_HELD_MAX // max(largest, 1), 1), RECORDS_PER_MATCH_MAX)
 
-    def tell(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+    def tell(self, some: Some) -> Iterator[pa.RecordBatch]:
         """The rows that some publications give."""
-        for start in range(0, len(records), self._at_once):
-            piece = records[start : start + self._at_once]
-            yield from self._piece(ids.slice(start, len(piece)), piece)
+        for start in range(0, len(some), self._at_once):
+            yield from self._piece(some.part(start, self._at_once))
 
     def rest(self) -> Iterator[pa.RecordBatch]:
         """The rows that all publications together give."""
         return iter(())
 
     @abstractmethod
-    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
         """The rows that a few publications give."""
 
 
 class _Pairs(_Teller):
-    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
         for part in self._parts:
-            yield from deliveries(part, ids, records)
+            yield from deliveries(part, some)
 
 
 class _Lists(_Teller):
-    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for part in self._parts:
-            offsets, slots = part.filters.match_slots(records)
+            offsets, slots = part.filters.match_slots(some.records, some.documents)
             counts = np.diff(offsets)
             (found,) = counts.nonzero()
             start = 0
@@ -169,7 +204,9 @@ class _Lists(_Teller):
                     part.ids.take(pa.array(taken)),
                 )
                 names = ["publication", "subscriptions"]
-                yield pa.RecordBatch.from_arrays([ids.take(pa.array(rows)), lists], names=names)
+                yield pa.RecordBatch.from_arrays(
+                    [some.ids.take(pa.array(rows)), lists], names=names
+                )
                 start = end
 
 
@@ -178,10 +215,9 @@ class _Counts(_Teller):
         super().__init__(parts)
         self._totals = [np.zeros(len(part.ids), np.int64) for part in parts]
 
-    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
-        del ids  # Only how many there are is told, in the end.
+    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
         for number, part in enumerate(self._parts):
-            _, slots = part.filters.match_slots(records)
+            _, slots = part.filters.match_slots(some.records, some.documents)
             self._totals[number] += np.bincount(slots, minlength=len(part.ids))
         return iter(())
 
@@ -207,36 +243,34 @@ class _Homes(_Teller):
             self._codes.append(np.array(codes, np.int64))
         self._homes = tuple(numbers)
 
-    def _piece(self, ids: pa.Array, records: Sequence[Record]) -> Iterator[pa.RecordBatch]:
+    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         width = max(len(self._homes), 1)
         found = [np.empty(0, np.int64)]
         for part, codes in zip(self._parts, self._codes, strict=True):
-            offsets, slots = part.filters.match_slots(records)
-            rows = np.repeat(np.arange(len(records)), np.diff(offsets))
+            offsets, slots = part.filters.match_slots(some.records, some.documents)
+            rows = np.repeat(np.arange(len(some)), np.diff(offsets))
             found.append(np.unique(rows * width + codes[slots]))
         both = np.unique(np.concatenate(found))
         homes = pa.array(self._homes, pa.string())
         for start in range(0, len(both), PAIRS_PER_BATCH_MAX):
             rows, codes = np.divmod(both[start : start + PAIRS_PER_BATCH_MAX], width)
-            columns = [ids.take(pa.array(rows)), homes.take(pa.array(codes))]
+            columns = [some.ids.take(pa.array(rows)), homes.take(pa.array(codes))]
             yield pa.RecordBatch.from_arrays(columns, names=["publication", "home"])
 
 
-def deliveries(
-    loaded: Loaded, publications: pa.Array, records: Sequence[Record]
-) -> Iterator[pa.RecordBatch]:
+def deliveries(loaded: Loaded, some: Some) -> Iterator[pa.RecordBatch]:
     """The pairs of publication and subscription, at most `PAIRS_PER_BATCH_MAX` a batch."""
     import pyarrow as pa
 
-    offsets, slots = loaded.filters.match_slots(records)
-    rows = np.repeat(np.arange(len(records)), np.diff(offsets))
+    offsets, slots = loaded.filters.match_slots(some.records, some.documents)
+    rows = np.repeat(np.arange(len(some)), np.diff(offsets))
     for start in range(0, len(slots), PAIRS_PER_BATCH_MAX):
         end = start + PAIRS_PER_BATCH_MAX
         yield pa.RecordBatch.from_arrays(
             [
-                publications.take(pa.array(rows[start:end])),
+                some.ids.take(pa.array(rows[start:end])),
                 loaded.ids.take(pa.array(slots[start:end])),
             ],
             names=list(DELIVERY_COLUMNS),

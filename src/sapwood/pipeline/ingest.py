@@ -113,7 +113,8 @@ def publications(rows: DataFrame) -> DataFrame:
 def timed_publications(rows: DataFrame) -> DataFrame:
     """The good ones of rows with `published_at`: the table that `ingest` writes.
 
-    Its columns are id, attributes, home, document, published_at and `source`, the file a row comes from.
+    Its columns are id, attributes, home, document, published_at and `source`, the file a row comes
+    from.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

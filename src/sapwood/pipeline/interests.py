@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.pipeline.candidates import candidate_rows
+from sapwood.pipeline.candidates import candidate_rows, interest_columns
 from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.ingest import count_lines, rejected
 from sapwood.pipeline.matching import match_compiled
@@ -21,6 +21,7 @@ from sapwood.pipeline.subscriptions import (
     SubscriptionSet,
     compile_lines,
     compile_subscriptions,
+    interest_chars,
     measured,
     packed_set,
     working_folder,
@@ -98,7 +99,12 @@ def compiled_version(spark: SparkSession, out: str, report: CompileReport) -> Su
     stored = spark.read.parquet(f"{version_path(out, report.version)}/segments")
     with working_folder() as work:
         unpack_segments(stored, work / "index")
-        return packed_set(work / "index", size=report.entries, attributes=report.attributes)
+        return packed_set(
+            work / "index",
+            size=report.entries,
+            attributes=report.attributes,
+            documents=report.patterns > 0,
+        )
 
 
 def size_at(spark: SparkSession, path: str) -> Size:
@@ -107,7 +113,10 @@ def size_at(spark: SparkSession, path: str) -> Size:
 
     if _kind(spark, path) is FileKind.LINES:
         return measured(read_lines(spark, path), F.length("value"))
-    return measured(read_table(spark, path), F.char_length("filter"))
+    table = read_table(spark, path)
+    types = {column.name: column.dataType.typeName() for column in table.schema.fields}
+    texts = [name for name in ("filter", "xpath") if name in interest_columns(types)]
+    return measured(table, interest_chars(texts))
 
 
 def subscription_counts(compiled: SubscriptionSet) -> Counts:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sapwood.pipeline.evaluation import MatchBatches, Output
-from sapwood.pipeline.publications import Shape, select_read, shape_of
+from sapwood.pipeline.publications import Needs, Shape, select_read, shape_of
 from sapwood.pipeline.schemas import COUNTS, DELIVERIES, HOMES, LISTS
 from sapwood.pipeline.subscriptions import (
     DEFAULT_ENGINE,
@@ -90,8 +90,9 @@ def match_shipped(
     One `mapInArrow` does the work, and it receives the id and the attributes that some filter
     reads, nothing else: what costs is the way into Python, not the matching.
     """
-    narrow, attributes = select_read(publications, shape, compiled.attributes)
-    function = MatchBatches(compiled.name, attributes, output)
+    needs = Needs(compiled.attributes, compiled.documents)
+    narrow, carried = select_read(publications, shape, needs)
+    function = MatchBatches(compiled.name, carried, output)
     return gathered(narrow.mapInArrow(function, OUTPUTS[output]), output)
 
 

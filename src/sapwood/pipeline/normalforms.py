@@ -73,7 +73,7 @@ def decode_form(form: bytes) -> Filter:
 
 
 def read_form(form: bytes) -> tuple[Sequence[Any], bool]:
-    """The conjunctions of a record filter's normal form, unmade, and whether they say all that the filter says.
+    """The conjunctions of a record filter, unmade, and whether they say all that the filter says.
 
     Each is a sequence of (attribute, flags, intervals as (low, high, flags of open ends), ranges of
     texts). They do not say all of a filter with general `like` patterns, but never too little:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.errors import InputError
 from sapwood.pipeline.attributes import Array, Kind, Leaf, Object, Scalar, leaves, record_type
 from sapwood.pipeline.reading import column_named
-from sapwood.pipeline.records import parse_record
+from sapwood.pipeline.records import parse_document, parse_record
 from sapwood.pipeline.schemas import CHECKED, REJECTED_COLUMNS
 
 if TYPE_CHECKING:
@@ -23,9 +23,13 @@ _NO_ATTRIBUTES: Final = 'a publication needs "attributes"'
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the column `attributes` is: a struct of this type, or with `None` JSON text."""
+    """What the column `attributes` is: a struct of this type, or with `None` JSON text.
+
+    `documents` tells whether there is a column `document` beside it, XML as text.
+    """
 
     record: Object | None
+    documents: bool = False
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -93,31 +97,58 @@ def shape_of(publications: DataFrame) -> Shape:
             "the column id to STRING"
         )
     kind = columns["attributes"].typeName()
+    documents = "document" in columns
+    if documents and columns["document"].typeName() not in ("string", "char", "varchar"):
+        raise InputError("documents are XML as text; cast the column document to STRING")
     if kind == "string":
-        return Shape(None)
+        return Shape(None, documents)
     if kind != "struct":
         raise InputError(
             f"the column attributes is {columns['attributes'].simpleString().upper()}; it must be "
             "a struct with one field per attribute, or a JSON object as STRING"
         )
     setting = publications.sparkSession.conf.get("spark.sql.caseSensitive")
-    return Shape(record_type(columns["attributes"], case_sensitive=setting == "true"))
+    record = record_type(columns["attributes"], case_sensitive=setting == "true")
+    return Shape(record, documents)
 
 
-def select_read(
-    publications: DataFrame, shape: Shape, read: Sequence[str]
-) -> tuple[DataFrame, tuple[str, ...] | None]:
-    """The id and what filters that read the attributes `read` need, and the names of the latter.
+class Needs(NamedTuple):
+    """What filters read of publications: which attributes, and whether documents."""
+
+    attributes: Sequence[str]
+    documents: bool = False
+
+
+class Carried(NamedTuple):
+    """What travels to a worker, after the id.
+
+    With `documents` the document as text, and whether there is a record; then a column for each of
+    `attributes`, or the record as JSON text where these are `None`.
+    """
+
+    attributes: tuple[str, ...] | None
+    documents: bool = False
+
+
+def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[DataFrame, Carried]:
+    """The id and what filters need, and what that is.
 
     Each attribute is a column of one of the four types that filters know. For JSON text it is the
-    text, and the names are `None`. Rows that are no publications are left out.
+    text. Rows that are no publications are left out, and those without a record as well, unless
+    documents are needed.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    valid = publications.where(is_publication(shape))
+    documents = needs.documents and shape.documents
+    valid = publications.where(is_publication(replace(shape, documents=documents)))
+    beside = (
+        [F.col("document"), F.col("attributes").isNotNull().alias("has_record")]
+        if documents
+        else []
+    )
     if shape.record is None:
-        return valid.select("id", "attributes"), None
-    wanted = set(read)
+        return valid.select("id", *beside, "attributes"), Carried(None, documents)
+    wanted = set(needs.attributes)
     chosen = [
         leaf for leaf in shape.leaves if leaf.name in wanted and _kind(leaf) is not Kind.NOTHING
     ]
@@ -127,7 +158,8 @@ def select_read(
         _leaf_column(leaf).cast(_kind(leaf).value).alias(f"attribute{place}")
         for place, leaf in enumerate(chosen)
     ]
-    return valid.select(F.col("id"), *columns), tuple(leaf.name for leaf in chosen)
+    names = tuple(leaf.name for leaf in chosen)
+    return valid.select(F.col("id"), *beside, *columns), Carried(names, documents)
 
 
 def is_publication(shape: Shape) -> Column:
@@ -139,7 +171,10 @@ def is_publication(shape: Shape) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     id_ = F.col("id")
-    conditions = [id_.isNotNull(), id_ != "", F.col("attributes").isNotNull()]
+    something = F.col("attributes").isNotNull()
+    if shape.documents:
+        something = something | F.col("document").isNotNull()
+    conditions = [id_.isNotNull(), id_ != "", something]
     # Spark's isnan is false for null.
     conditions += [~F.isnan(_leaf_column(leaf)) for leaf in _floats(shape)]
     return reduce(lambda both, one: both & one, conditions)
@@ -152,10 +187,12 @@ def fault(shape: Shape) -> Column:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    id_, attributes = F.col("id"), F.col("attributes")
+    id_, is_nothing = F.col("id"), F.col("attributes").isNull()
+    if shape.documents:
+        is_nothing = is_nothing & F.col("document").isNull()
     faults = [
         F.when(id_.isNull() | (id_ == ""), F.lit(_NO_ID)),
-        F.when(attributes.isNull(), F.lit(_NO_ATTRIBUTES)),
+        F.when(is_nothing, F.lit(_NO_ATTRIBUTES)),
     ]
     faults += [
         F.when(
@@ -182,8 +219,8 @@ def checked_publications(publications: DataFrame) -> DataFrame:
         for name, kind in (("file", "string"), ("line", "bigint"))
     ]
     reason = fault(shape).alias("reason")
-    if shape.record is None:
-        checked = publications.select(*places, reason, F.col("attributes").alias("text"))
+    if shape.record is None or shape.documents:
+        checked = publications.select(*places, reason, *looked_into(shape))
         return checked.mapInArrow(check_texts, CHECKED)
     text = F.to_json(F.struct("id", "attributes")).alias("text")
     told = publications.select(*places, reason, text, invisible_arrays(shape).alias("invisible"))
@@ -207,26 +244,73 @@ def rejected_publications(publications: DataFrame) -> DataFrame:
     return checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
 
 
-def check_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function for `mapInArrow` that looks into JSON texts: `REJECTED` in, `CHECKED` out.
+def looked_into(shape: Shape) -> list[Column]:
+    """What only a worker can judge, and what stands for the row: `record`, `document`, `text`.
 
-    A row that has a reason already keeps it.
+    With them go the `arrays` of a record whose attributes are columns. `record` is JSON text, null
+    where attributes are columns.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    document = F.col("document") if shape.documents else F.lit(None).cast("string")
+    is_text = shape.record is None
+    record = F.col("attributes") if is_text else F.lit(None).cast("string")
+    whole = F.to_json(F.struct("id", "attributes"))
+    text = F.coalesce("attributes", document) if is_text else F.coalesce(document, whole)
+    arrays = F.lit(0) if is_text else invisible_arrays(shape)
+    return [
+        record.alias("record"),
+        document.alias("document"),
+        arrays.cast("int").alias("arrays"),
+        text.alias("text"),
+    ]
+
+
+class Judged(NamedTuple):
+    """What is to be said about the rows of a batch: reasons, and arrays that are not visible."""
+
+    reasons: list[str | None]
+    invisible: list[int]
+
+
+def judge(batch: pa.RecordBatch) -> Judged:
+    """Look into the columns of `looked_into`; a row that has a `reason` already keeps it."""
+    reasons: list[str | None] = batch.column("reason").to_pylist()
+    invisible: list[int] = batch.column("arrays").to_pylist()
+    both = zip(
+        batch.column("record").to_pylist(), batch.column("document").to_pylist(), strict=True
+    )
+    for row, (record, document) in enumerate(both):
+        if reasons[row] is None:
+            try:
+                if record is not None:
+                    invisible[row] += parse_record(record).invisible
+                if document is not None:
+                    parse_document(document)
+            except InputError as error:
+                reasons[row] = str(error)
+    return Judged(reasons, invisible)
+
+
+def check_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The function for `mapInArrow` that judges rows: `CHECKED` out, for those that are not plain.
+
+    In come `file`, `line`, `reason` and the columns of `looked_into`.
     """
     import pyarrow as pa
 
     for batch in batches:
-        told: list[dict[str, Any]] = []
-        for row in batch.to_pylist():
-            invisible = 0
-            if row["reason"] is None:
-                try:
-                    invisible = parse_record(row["text"]).invisible
-                except InputError as error:
-                    row["reason"] = str(error)
-            if row["reason"] is not None or invisible:
-                told.append({**row, "invisible": invisible})
-        schema = batch.schema.append(pa.field("invisible", pa.int32()))
-        yield pa.RecordBatch.from_pylist(told, schema)
+        reasons, invisible = judge(batch)
+        told = [row for row, why in enumerate(reasons) if why is not None or invisible[row]]
+        columns = [
+            batch.column("file"),
+            batch.column("line"),
+            pa.array(reasons, pa.string()),
+            batch.column("text"),
+            pa.array(invisible, pa.int32()),
+        ]
+        names = ["file", "line", "reason", "text", "invisible"]
+        yield pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(told, pa.int64()))
 
 
 def _leaf_column(leaf: Leaf) -> Column:

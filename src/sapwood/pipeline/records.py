@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import InputError
 from sapwood.model.publication import FlatView, Record, flatten
+from sapwood.xml import Document, read_document
+from sapwood.xml.encodings import encode_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +26,19 @@ def parse_record(text: str) -> FlatView:
     except (ValueError, RecursionError) as error:
         raise InputError(f"attributes is no JSON: {error}") from None
     return flatten(value)
+
+
+def parse_document(text: str) -> Document:
+    """The document that a text holds. Raises `InputError` for a text that is none."""
+    return read_document(encode_text(text))
+
+
+def document_or_none(text: str) -> Document | None:
+    """As `parse_document`, with `None` for a text that holds no document."""
+    try:
+        return parse_document(text)
+    except InputError:
+        return None
 
 
 def record_or_none(text: str) -> FlatView | None:

@@ -11,23 +11,27 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sapwood.language.written import canonical
 from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
 from sapwood.pipeline.collecting import uncollected
-from sapwood.pipeline.normalforms import decode_form
+from sapwood.pipeline.normalforms import decode_interest
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, pack
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-WRITTEN: Final = "home STRING, key STRING, filter STRING, subscriptions BIGINT, stands_for BIGINT"
+WRITTEN: Final = (
+    "home STRING, key STRING, filter STRING, xpath STRING, namespaces MAP<STRING, STRING>, "
+    "subscriptions BIGINT, stands_for BIGINT"
+)
 SEGMENTS: Final = "segment INT, chunk INT, filters BIGINT, bytes BINARY"
 
 _AT: Final = "@"
@@ -44,14 +48,24 @@ def segment_home(id: str) -> str:  # noqa: A002 - the contract's word
 
 
 def write_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function for `mapInArrow` that writes filters down: normal forms in `filter` to texts."""
+    """The function for `mapInArrow` that writes filters down, as files have them.
+
+    The column `form` becomes `filter`, `xpath` and `namespaces`; the others stay.
+    """
     import pyarrow as pa
 
+    bindings = pa.map_(pa.string(), pa.string())
     for batch in batches:
-        forms = batch.column("filter").to_pylist()
-        texts = pa.array([str(decode_form(form)) for form in forms], pa.string())
-        columns = [texts if n == "filter" else batch.column(n) for n in batch.schema.names]
-        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        written = [canonical(decode_interest(form)) for form in batch.column("form").to_pylist()]
+        place = batch.schema.get_field_index("form")
+        columns, names = list(batch.columns), list(batch.schema.names)
+        columns[place : place + 1] = [
+            pa.array([w.text if w.language == "filter" else None for w in written], pa.string()),
+            pa.array([w.text if w.language == "xpath" else None for w in written], pa.string()),
+            pa.array([w.bindings for w in written], bindings),
+        ]
+        names[place : place + 1] = ["filter", "xpath", "namespaces"]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +82,7 @@ class BuildSegments:
             index = Index(records=self.engine)
             with uncollected():
                 for _, home, key, form in members:
-                    filter_ = decode_form(form)
-                    index.add(segment_id(key, home), replace(filter_, source=str(filter_)))
+                    index.add(segment_id(key, home), decode_interest(form))
             yield from _packed(index, segment)
 
 

@@ -30,8 +30,8 @@ from sapwood.limits import (
 from sapwood.matching.index import Index
 from sapwood.pipeline.evaluation import Output, loaded_of, publications_of, teller_of
 from sapwood.pipeline.matching import OUTPUTS, gathered
-from sapwood.pipeline.normalforms import decode_form, read_form
-from sapwood.pipeline.publications import Shape, select_read
+from sapwood.pipeline.normalforms import PATTERN_MARK, decode_interest, read_form
+from sapwood.pipeline.publications import Carried, Needs, Shape, select_read
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def match_sharded(
 
     if shards < 1:
         raise InputError(f"a set is cut into at least one shard, not {shards}")
-    narrow, attributes = select_read(publications, shape, read_attributes(subscriptions))
+    needs = Needs(read_attributes(subscriptions), documents=shape.documents)
+    narrow, carried = select_read(publications, shape, needs)
     wanted = subscriptions.select(
         F.pmod(F.xxhash64("id"), F.lit(shards)).cast("int").alias("shard"),
         F.lit(_SUBSCRIPTION).alias("kind"),
@@ -100,7 +101,7 @@ def match_sharded(
     )
     both = wanted.unionByName(published, allowMissingColumns=True).select(*published.columns)
     placed = both.repartition(shards, "shard").sortWithinPartitions("shard", "kind")
-    function = MatchShards(attributes, engine, output)
+    function = MatchShards(carried, engine, output)
     return gathered(placed.mapInArrow(function, OUTPUTS[output]), output)
 
 
@@ -117,6 +118,8 @@ def tell_attributes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     told: set[str] = set()
     for batch in batches:
         for form in batch.column(0).to_pylist():
+            if form.startswith(PATTERN_MARK):
+                continue
             parts, _ = read_form(form)
             told.update(written[0] for part in parts for written in part)
     yield pa.RecordBatch.from_pydict({"name": pa.array(sorted(told), pa.string())})
@@ -129,7 +132,7 @@ class MatchShards:
     In come `_FIXED`, the id, and the attributes as for `MatchBatches`.
     """
 
-    attributes: tuple[str, ...] | None
+    carried: Carried
     engine: str
     output: Output
 
@@ -145,12 +148,12 @@ class MatchShards:
             if kind == _SUBSCRIPTION:
                 forms, ids = piece.column(2).to_pylist(), piece.column(3).to_pylist()
                 for id_, form in zip(ids, forms, strict=True):
-                    index.add(id_, decode_form(form))
+                    index.add(id_, decode_interest(form))
                 continue
             if teller is None:
                 teller = teller_of(self.output, [loaded_of(index)])
             rest = piece.select(piece.schema.names[len(_FIXED) :])
-            yield from teller.tell(*publications_of(rest, self.attributes))
+            yield from teller.tell(publications_of(rest, self.carried))
         if teller is not None:
             yield from teller.rest()
 

@@ -19,9 +19,10 @@ import hashlib
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,6 +31,8 @@ from sapwood.files.lines import decode_subscription
 from sapwood.limits import PIPELINE_FILTER_CHARS_MAX, PIPELINE_SUBSCRIPTIONS_MAX
 from sapwood.matching.index import Index
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.pipeline.candidates import NAMESPACES, interest_columns
 from sapwood.pipeline.decoding import one_line, plain_line
 from sapwood.pipeline.reading import shown_path
 from sapwood.pipeline.session import is_connect
@@ -123,8 +126,13 @@ def compile_candidates(
             documents = documents or not isinstance(subscription.filter, Filter)
     with working_folder() as work:
         index.save(work / "index")
-        told = {"size": len(index), "attributes": attributes, "rejected": rejected}
-        return packed_set(work / "index", **told, documents=documents)
+        return packed_set(
+            work / "index",
+            size=len(index),
+            attributes=attributes,
+            rejected=rejected,
+            documents=documents,
+        )
 
 
 @contextmanager

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sapwood.errors import InputError
 from sapwood.pipeline.ingest import mark_duplicates, repeated_ids
 from sapwood.pipeline.publications import (
     Shape,
     as_publications,
     fault,
     invisible_arrays,
+    judge,
+    looked_into,
     shape_of,
 )
 from sapwood.pipeline.reading import column_named, place_columns, read_parquet
-from sapwood.pipeline.records import parse_record
 from sapwood.pipeline.times import MEMBER
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def table_of(
             frame, id_columns=id_columns, attributes=carried, keep=(*places, home, clock)
         )
     else:
-        shape_of(frame)
-        table = frame.select("id", "attributes", *places, home, clock)
+        document = ["document"] if shape_of(frame).documents else []
+        table = frame.select("id", "attributes", *document, *places, home, clock)
     shape = shape_of(table)
     rows = _judged(table, shape).persist()
     repeated = repeated_ids(rows).persist()
@@ -65,21 +65,12 @@ def table_of(
 
 
 def judge_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function for `mapInArrow` that looks into JSON texts: fills `reason`, adds `invisible`.
-
-    A row that has a reason already keeps it.
-    """
+    """The function for `mapInArrow` that looks into texts: fills `reason`, adds `invisible`."""
     import pyarrow as pa
 
     for batch in batches:
-        reasons: list[str | None] = batch.column("reason").to_pylist()
-        invisible = [0] * batch.num_rows
-        for row, text in enumerate(batch.column("text").to_pylist()):
-            if reasons[row] is None:
-                try:
-                    invisible[row] = parse_record(text).invisible
-                except InputError as error:
-                    reasons[row] = str(error)
+        reasons, invisible = judge(batch)
+        batch = batch.drop_columns(["record", "arrays"])  # noqa: PLW2901
         place = batch.schema.get_field_index("reason")
         judged = batch.set_column(place, "reason", pa.array(reasons, pa.string()))
         yield judged.append_column("invisible", pa.array(invisible, pa.int32()))
@@ -91,13 +82,17 @@ def _judged(table: DataFrame, shape: Shape) -> DataFrame:
     from pyspark.sql.types import IntegerType, StructField, StructType
 
     reason = fault(shape).alias("reason")
-    if shape.record is None:
-        told = table.select("*", reason, F.col("attributes").alias("text"))
-        columns = [*told.schema.fields, StructField("invisible", IntegerType())]
+    if shape.record is None or shape.documents:
+        beside = [F.col(name) for name in table.columns if name != "document"]
+        told = table.select(*beside, reason, *looked_into(shape))
+        kept = [field for field in told.schema.fields if field.name not in ("record", "arrays")]
+        columns = [*kept, StructField("invisible", IntegerType())]
         judged = told.mapInArrow(judge_texts, StructType(columns))
     else:
         text = F.to_json(F.struct("id", "attributes")).alias("text")
-        judged = table.select("*", reason, text, invisible_arrays(shape).alias("invisible"))
+        none = F.lit(None).cast("string").alias("document")
+        told = (reason, text, invisible_arrays(shape).alias("invisible"))
+        judged = table.select("*", none, *told)
     return judged.withColumns(
         {
             "id": F.when(F.col("reason").isNull(), F.col("id")),

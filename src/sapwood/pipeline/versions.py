@@ -52,6 +52,8 @@ class CompileReport:
     segments: int
     #: those that some entry reads
     attributes: tuple[str, ...] = ()
+    #: entries that read documents
+    patterns: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
 
     @property

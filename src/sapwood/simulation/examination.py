@@ -67,6 +67,7 @@ def findings(
 
     The world is used up: probes are published in it, and its clients leave.
     """
+    links = protocol_named(protocol).merging is None
     words = {
         "lost": judgment.lost.count,
         "unexpected": judgment.unexpected.count,
@@ -77,7 +78,7 @@ def findings(
         "rebuffed": len(judgment.rebuffed),
         "closed": world.tally.links_closed,
         "strayed": len(strayed(world, protocol)),
-        "diverged": len(divergences(world, make_router, PROBES)),
+        "diverged": len(divergences(world, make_router, PROBES, links=links)),
         "leaked": len(leaks(world, make_router)),
     }
     return {word: count for word, count in words.items() if count}

@@ -59,3 +59,6 @@ class XPathBounds:
 
 
 DEFAULT_BOUNDS: Final = XPathBounds()
+
+UNBOUNDED: Final = XPathBounds(*[2**31] * len(fields(XPathBounds)))
+"""For an expression that was within whatever bounds applied when it came."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 from sapwood.language.xpath.bounds import XPathBounds
 from sapwood.language.xpath.syntax import (
@@ -30,6 +31,7 @@ from sapwood.model.documents.conditions import (
     all_of,
     any_of,
     descend,
+    parts,
     within,
 )
 from sapwood.model.documents.pattern import TreePattern
@@ -50,16 +52,7 @@ def normal_form(
     Raises `LimitError` for more steps, predicates or `//` than `bounds` allows, and for a normal
     form whose own text is longer: it could not be read again.
     """
-    first = path.steps[0]
-    asked = _condition(Path(path.steps[1:]), None)
-    match first:
-        case ElementStep(axis=axis, test=test, predicates=predicates):
-            root = Below(axis, test, all_of((*map(_predicate, predicates), asked)))
-        # The document has neither attributes nor text: they belong to some element in it.
-        case AttributeStep(test=test):
-            root = Below(Axis.DESCENDANT, None, Attribute(test))
-        case TextStep():
-            root = Below(Axis.DESCENDANT, None, Text())
+    root = _root(path, all_of)
     bounds.check_size(_steps(root), _predicates(root), _descendants(root))
     pattern = TreePattern(root, source, bindings)
     if source is None or len(source) * _GROWTH_MAX > bounds.text:
@@ -67,13 +60,46 @@ def normal_form(
     return pattern
 
 
-def _condition(path: Path, comparison: Comparison | None) -> Condition:
+def written_form(path: Path) -> Below:
+    """What an expression asks, every conjunction with its operands as and where they were written.
+
+    For whoever gives the order of branches a meaning, which XPath does not: the normal form sorts
+    them, and leaves out those that come again. The continuation of a path comes after predicates.
+    """
+    return _root(path, _in_order)
+
+
+_Join: TypeAlias = Callable[[Iterable[Condition]], Condition]
+"""Makes a conjunction of its operands."""
+
+
+def _in_order(operands: Iterable[Condition]) -> Condition:
+    flat = tuple(part for operand in operands for part in parts(operand))
+    return flat[0] if len(flat) == 1 else AllOf(flat)
+
+
+def _root(path: Path, join: _Join) -> Below:
+    first = path.steps[0]
+    asked = _condition(Path(path.steps[1:]), None, join)
+    match first:
+        case ElementStep(axis=axis, test=test, predicates=predicates):
+            inside = (*(_predicate(one, join) for one in predicates), asked)
+            return Below(axis, test, join(inside))
+        # The document has neither attributes nor text: they belong to some element in it.
+        case AttributeStep(test=test):
+            return Below(Axis.DESCENDANT, None, Attribute(test))
+        case TextStep():
+            return Below(Axis.DESCENDANT, None, Text())
+
+
+def _condition(path: Path, comparison: Comparison | None, join: _Join) -> Condition:
     """What a relative path asks, from its end to its beginning."""
     asked: Condition = ALWAYS if comparison is None else StringValue(comparison)
     for step in reversed(path.steps):
         match step:
             case ElementStep(axis=axis, test=test, predicates=predicates):
-                asked = Below(axis, test, all_of((*map(_predicate, predicates), asked)))
+                inside = (*(_predicate(one, join) for one in predicates), asked)
+                asked = Below(axis, test, join(inside))
             case AttributeStep(axis=axis, test=test):
                 attribute = Attribute(test, comparison)
                 asked = within(attribute) if axis is Axis.DESCENDANT else attribute
@@ -83,16 +109,16 @@ def _condition(path: Path, comparison: Comparison | None) -> Condition:
     return asked
 
 
-def _predicate(expression: Expression) -> Condition:
+def _predicate(expression: Expression, join: _Join) -> Condition:
     match expression:
         case Exists(path=path):
-            return _condition(path, None)
+            return _condition(path, None, join)
         case Compares(path=path, comparison=comparison):
-            return _condition(path, comparison)
+            return _condition(path, comparison, join)
         case And(operands=operands):
-            return all_of(map(_predicate, operands))
+            return join(_predicate(one, join) for one in operands)
         case Or(operands=operands):
-            return any_of(map(_predicate, operands))
+            return any_of(_predicate(one, join) for one in operands)
 
 
 def _steps(root: Below) -> int:

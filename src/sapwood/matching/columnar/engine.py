@@ -329,8 +329,9 @@ class ColumnarEngine:
         parts: tuple[Part, ...] = ()
         if store.folder("segment").exists:
             parts = (Part(0, Segment.load(store.folder("segment")), names.usual),)
-        slots = np.concatenate([nowhere, *(part.segment.slots() for part in parts)])
-        saving.check_slots(store, nowhere, slots[len(nowhere) :])
+        held = [part.segment.slots() for part in parts]
+        saving.check_slots(store, nowhere, held)
+        slots = np.concatenate([nowhere, *held])
         homes = np.full(max(64, int(slots.max(initial=0)) + 1), FREE, np.int16)
         homes[slots] = 0
         homes[nowhere] = NOWHERE

@@ -42,12 +42,13 @@ def read_names(folder: Folder) -> Names:
     return Names(names, [(attribute, pattern) for attribute, pattern in pairs], usual)
 
 
-def check_slots(folder: Folder, nowhere: Array, elsewhere: Array) -> None:
+def check_slots(folder: Folder, nowhere: Array, elsewhere: Sequence[Array]) -> None:
     """Raise `FileFormatError` unless `nowhere` are slots, which are not `elsewhere` too."""
     path = folder.place("nowhere.npy")
     if nowhere.dtype != np.int64 or nowhere.ndim != 1:
         raise FileFormatError(path, "is not a list of slots")
-    if np.any(nowhere < 0) or np.any(nowhere > SLOT_MASK) or np.isin(nowhere, elsewhere).any():
+    is_odd = (nowhere < 0) | (nowhere > SLOT_MASK)
+    if is_odd.any() or any(np.isin(nowhere, slots).any() for slots in elsewhere):
         raise FileFormatError(path, "has other slots than were left over; save the index again")
 
 

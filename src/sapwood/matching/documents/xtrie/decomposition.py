@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from sapwood.matching.documents.xtrie.alternatives import Label, Node
+from sapwood.matching.documents.xtrie.alternatives import ElementLabel, Label, Node
 from sapwood.model.documents.comparison import Comparison
 from sapwood.model.documents.conditions import Axis
 
@@ -33,6 +33,8 @@ class Row:
 
     `nearest` and `farthest` are levels below the parent row's end (`math.inf`: any depth), `bit`
     is the row's place among those that hang on the same parent, of which `hanging` hang on it.
+    Where the order of branches counts, `rank` is the row's place among its parent's branches, of
+    which it has `ranks` itself; -1 for what is in no order.
     """
 
     kind: RowKind
@@ -43,6 +45,8 @@ class Row:
     bit: int
     hanging: int = 0
     comparison: Comparison | None = None
+    rank: int = -1
+    ranks: int = 0
 
 
 @dataclass(slots=True)
@@ -57,25 +61,33 @@ class _Draft:
     bit: int
     comparison: Comparison | None
     hanging: int = 0
+    rank: int = -1
+    ranks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where the decomposition is.
 
-    The last row, the levels since, whether just so many, and the labels that lead here.
+    The last row, the levels since, whether just so many, the labels that lead here, and the rank of
+    the branch that begins here, if it has one.
     """
 
     row: int
     levels: int
     exact: bool
     run: tuple[Label, ...]
+    rank: int = -1
 
 
-def decompose(root: Node) -> tuple[Row, ...]:
-    """The rows of a pattern, each after its parent; the first one has none."""
+def decompose(root: Node, *, ordered: bool = False) -> tuple[Row, ...]:
+    """The rows of a pattern, each after its parent; the first one has none.
+
+    If the order of branches counts, each branch begins with a row of its own, so that it is known
+    which element it begins with; otherwise rows are as long as they can be.
+    """
     drafts: list[_Draft] = []
-    _decompose(root, _Place(-1, 0, exact=True, run=()), drafts)
+    _decompose(root, _Place(-1, 0, exact=True, run=()), drafts, ordered=ordered)
     return tuple(
         Row(
             draft.kind,
@@ -86,19 +98,22 @@ def decompose(root: Node) -> tuple[Row, ...]:
             draft.bit,
             draft.hanging,
             draft.comparison,
+            draft.rank,
+            draft.ranks,
         )
         for draft in drafts
     )
 
 
-def _decompose(node: Node, place: _Place, drafts: list[_Draft]) -> None:
+def _decompose(node: Node, place: _Place, drafts: list[_Draft], *, ordered: bool) -> None:
     levels = place.levels + 1
     exact = place.exact and node.axis is Axis.CHILD
     run: tuple[Label, ...] = ()
     if node.label is not None:
         run = (*(place.run if node.axis is Axis.CHILD else ()), node.label)
-    below = _Place(place.row, levels, exact, run)
-    if _ends_a_run(node):
+    below = _Place(place.row, levels, exact, run, place.rank)
+    branches = [child for child in node.children if _is_element(child)] if ordered else []
+    if _ends_a_run(node) or place.rank >= 0:
         kind = RowKind.RUN if run else RowKind.ANYTHING
         row = _hang(drafts, kind, run, below)
         here = _Place(row, 0, exact=True, run=())
@@ -107,8 +122,16 @@ def _decompose(node: Node, place: _Place, drafts: list[_Draft]) -> None:
         for comparison in node.strings:
             _hang(drafts, RowKind.STRING, (), here, comparison)
         below = _Place(row, 0, exact=True, run=run)
+        if len(branches) > 1:
+            drafts[row].ranks = len(branches)
+    ranks = iter(range(len(branches)))
     for child in node.children:
-        _decompose(child, below, drafts)
+        rank = next(ranks) if len(branches) > 1 and _is_element(child) else -1
+        _decompose(child, replace(below, rank=rank), drafts, ordered=ordered)
+
+
+def _is_element(node: Node) -> bool:
+    return node.label is None or isinstance(node.label, ElementLabel)
 
 
 def _ends_a_run(node: Node) -> bool:
@@ -132,5 +155,7 @@ def _hang(
         bit = drafts[place.row].hanging
         drafts[place.row].hanging += 1
     farthest = place.levels if place.exact else math.inf
-    drafts.append(_Draft(kind, tuple(run), place.row, place.levels, farthest, bit, comparison))
+    draft = _Draft(kind, tuple(run), place.row, place.levels, farthest, bit, comparison)
+    draft.rank = place.rank
+    drafts.append(draft)
     return len(drafts) - 1

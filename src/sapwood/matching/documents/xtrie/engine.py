@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -10,6 +11,9 @@ from threading import Lock
 from typing import Final, TypeAlias
 
 from sapwood.errors import InvariantError
+from sapwood.language.xpath.bounds import UNBOUNDED
+from sapwood.language.xpath.normal import written_form
+from sapwood.language.xpath.parser import parse
 from sapwood.matching.documents.protocol import Readable
 from sapwood.matching.documents.xtrie.alternatives import (
     AttributeLabel,
@@ -22,7 +26,7 @@ from sapwood.matching.documents.xtrie.decomposition import Row, RowKind, decompo
 from sapwood.matching.documents.xtrie.events import Characters, End, Start, events
 from sapwood.matching.documents.xtrie.trie import RunTrie, TrieNode
 from sapwood.matching.protocol import SlotBatch, batch_of
-from sapwood.model.documents.conditions import NameTest
+from sapwood.model.documents.conditions import Below, NameTest
 from sapwood.model.documents.pattern import TreePattern
 from sapwood.xml import Document, DocumentBounds, read_document
 from sapwood.xml.bounds import DEFAULT_BOUNDS
@@ -34,16 +38,33 @@ _Key: TypeAlias = int
 _RowId: TypeAlias = tuple[_Key, int]
 """A row: its alternative, and its place in the decomposition."""
 
+_Branches: TypeAlias = tuple[list[int], ...]
+"""For each branch the numbers of elements, ascending."""
+
 
 @dataclass(slots=True)
 class _Occurrence:
     """A row that ends at an open element or attribute.
 
-    Which rows that hang on it are complete, as bits, and whether it is itself.
+    Which rows that hang on it are complete, as bits, and whether it is itself. Elements are
+    numbered as they begin: `position` is that of this one, `branches` those that each of its
+    branches may begin with, ascending, where their order counts.
     """
 
+    position: int
+    branches: _Branches
     complete: int = 0
     done: bool = False
+
+    def is_in_order(self) -> bool:
+        """Whether each branch can begin with an element after that of the branch before."""
+        last = -1
+        for positions in self.branches:
+            at = bisect_right(positions, last)
+            if at == len(positions):
+                return False
+            last = positions[at]
+        return True
 
 
 class XTrieEngine:
@@ -51,10 +72,17 @@ class XTrieEngine:
 
     Patterns that compare local names, and those that compare expanded ones, have a table each,
     because an element is one label to either.
+
+    With `ordered`, the branches of a node must be found in the order in which the expression names
+    them, predicates before the path that goes on: the elements that they begin with are different
+    and come one after the other in the document. Attributes, texts and comparisons have no order.
+    That is XNet's variant (section 3.3.3) and not what XPath says, so such an engine is not in the
+    catalogue; a pattern without the text it was read from is taken in the order of its normal form.
     """
 
-    def __init__(self, bounds: DocumentBounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, bounds: DocumentBounds = DEFAULT_BOUNDS, *, ordered: bool = False) -> None:
         self._bounds = bounds
+        self._ordered = ordered
         self._tables = (_Table(), _Table())
         #: slot -> its table, its alternatives, and whether it reads content; the taken slots
         self._taken: dict[int, tuple[_Table, tuple[_Key, ...], bool]] = {}
@@ -73,13 +101,22 @@ class XTrieEngine:
         engine is then as it was.
         """
         assert slot not in self._taken, f"slot {slot} is taken"
-        decomposed = [decompose(root) for root in alternatives(pattern.root)]
+        asked = self._written(pattern) if self._ordered else pattern.root
+        decomposed = [decompose(root, ordered=self._ordered) for root in alternatives(asked)]
         table = self._tables[pattern.namespaces is not None]
         keys = tuple(next(self._next_keys) for _ in decomposed)
         for key, rows in zip(keys, decomposed, strict=True):
             table.add(key, slot, rows)
         self._taken[slot] = (table, keys, pattern.reads_content)
         self._readers += pattern.reads_content
+
+    def _written(self, pattern: TreePattern) -> Below:
+        """What a pattern asks, in the order of its text."""
+        if pattern.source is None:
+            return pattern.root
+        bound = None if pattern.bindings is None else dict(pattern.bindings)
+        # The pattern was within bounds when it was read, whatever they were.
+        return written_form(parse(pattern.source, bound, UNBOUNDED))
 
     def remove(self, slot: int) -> None:
         """Free `slot`."""
@@ -200,12 +237,15 @@ class _Run:
         self.ending: list[list[_RowId]] = [[]]
         self.states: list[TrieNode[_RowId]] = [table.runs.root]
         self.matched: set[_Key] = set()
+        #: the number of the last element that began
+        self.position = -1
 
     def found(self) -> set[int]:
         """The slots whose patterns are found."""
         for event in events(self.document):
             match event:
-                case Start(name=name, attributes=attributes):
+                case Start(element=element, name=name, attributes=attributes):
+                    self.position = element
                     self._start(ElementLabel(self._test(name)), is_element=True)
                     for attribute, value in attributes:
                         self._start(AttributeLabel(self._test(attribute)), is_element=False)
@@ -280,7 +320,12 @@ class _Run:
         """The row's run ends, or its comparison holds, at a level."""
         if row[0] in self.matched or not self._hangs(row, level):
             return
-        occurrence = self.occurrences.setdefault(row, {}).setdefault(level, _Occurrence())
+        there = self.occurrences.setdefault(row, {})
+        occurrence = there.get(level)
+        if occurrence is None:
+            ranks = self._row(row).ranks
+            branches: _Branches = tuple([] for _ in range(ranks)) if ranks else ()
+            occurrence = there[level] = _Occurrence(self.position, branches)
         self.ending[level].append(row)
         if not self._row(row).hanging:
             self._complete(row, occurrence, level)
@@ -300,5 +345,7 @@ class _Run:
         for other, above in tuple(self.occurrences[parent].items()):
             if its.nearest <= level - other <= its.farthest and not above.done:
                 above.complete |= 1 << its.bit
-                if above.complete == needed:
+                if its.rank >= 0:
+                    insort(above.branches[its.rank], occurrence.position)
+                if above.complete == needed and above.is_in_order():
                     self._complete(parent, above, other)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sapwood.client import connect
     from sapwood.errors import SapwoodError
     from sapwood.language import parse_filter
+    from sapwood.language.advertisements import parse_advertisement
     from sapwood.language.xpath import parse_xpath
     from sapwood.matching.index import Index
     from sapwood.model.documents.pattern import TreePattern
@@ -30,6 +31,7 @@ __all__ = (
     "Subscription",
     "TreePattern",
     "connect",
+    "parse_advertisement",
     "parse_filter",
     "parse_xpath",
 )
@@ -43,6 +45,7 @@ _HOMES: Final = (
     ("Subscription", "sapwood.model.subscription"),
     ("TreePattern", "sapwood.model.documents.pattern"),
     ("connect", "sapwood.client"),
+    ("parse_advertisement", "sapwood.language.advertisements"),
     ("parse_filter", "sapwood.language"),
     ("parse_xpath", "sapwood.language.xpath"),
 )

@@ -421,6 +421,10 @@ them, a quarter of what the link knows, so that passes cost each subscription th
 JOURNAL_ROWS_PER_TASK: Final = 50_000
 """Publications of a journal that one Spark task reads: a second or two of work."""
 
+SET_ASIDE_CHARS_MAX: Final = 1_000
+"""Characters of an XML document or element that is set aside: enough to know it again, and its file
+has the rest."""
+
 STREAM_JOURNAL_ROWS_PER_BATCH: Final = 1_000_000
 """Publications of a journal in one batch of a stream, unless configured: some seconds of work, so
 that a query that begins with a long history shows what it does."""

@@ -35,6 +35,25 @@ def test_arrays_are_mapped_and_not_read(tmp_path: Path) -> None:
     assert isinstance(base, np.memmap)
 
 
+def test_own_arrays_can_be_written_to_without_changing_the_file(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write_arrays({"a": np.arange(5), "empty": np.zeros(0, np.int32)})
+    own = folder.read_own_arrays(("a", "empty"))
+    own["a"][0] = 7
+    assert own["a"].tolist() == [7, 1, 2, 3, 4]
+    assert type(own["a"]) is np.ndarray
+    assert own["empty"].shape == (0,)
+    assert folder.read_arrays(("a",))["a"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_archive_in_place_of_an_array_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.savez(file, a=np.arange(5))
+    for read in (Folder(tmp_path).read_arrays, Folder(tmp_path).read_own_arrays):
+        with pytest.raises(FileFormatError, match="no.* readable array"):
+            read(("a",))
+
+
 def test_frozen_array_is_what_kernels_take() -> None:
     plain = frozen(np.arange(10)[::2])
     assert plain.flags.c_contiguous

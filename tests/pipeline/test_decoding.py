@@ -57,12 +57,26 @@ def test_a_good_line_gives_its_publication() -> None:
         "line": 1,
         "id": "p",
         "attributes": {"a": 1, "b": "x"},
+        "document": None,
         "home": "r",
         "invisible": 1,
         "undeclared": ["t"],
         "reason": None,
         "text": line.decode(),
     }
+
+
+def test_a_document_stays_text_and_a_bad_one_is_a_reason() -> None:
+    lines = (
+        b'{"id": "p", "document": "<a>\xc3\xa9</a>"}',
+        b'{"id": "q", "attributes": {"a": 1}, "document": "<a/>"}',
+        b'{"id": "r", "document": "<a>"}',
+    )
+    good, both, bad = run(DecodeLines(JSONDecoder(RECORD)), one_file(*lines))
+    assert (good["attributes"], good["document"]) == (None, "<a>\u00e9</a>")
+    assert (both["attributes"], both["document"]) == ({"a": 1, "b": None}, "<a/>")
+    assert (bad["id"], bad["document"]) == (None, None)
+    assert bad["reason"]
 
 
 def test_attributes_stay_text_when_nothing_is_declared() -> None:
@@ -167,13 +181,13 @@ def test_a_file_with_another_header_ends_the_job() -> None:
 def test_a_decoder_without_lines_gives_columns_all_the_same() -> None:
     for decoder in (JSONDecoder(None), JSONDecoder(RECORD), CSVDecoder(("id", "a", "b"), SCHEMA)):
         columns, reasons = decoder(())
-        assert [len(column) for column in columns] == [0] * 5
+        assert [len(column) for column in columns] == [0] * 6
         assert reasons == []
 
 
 def test_decoded_sql_names_the_columns_in_order() -> None:
     sql = decoded_sql(JSONDecoder(RECORD))
-    assert "attributes STRUCT<`a`: BIGINT, `b`: STRING>, home" in sql
+    assert "attributes STRUCT<`a`: BIGINT, `b`: STRING>, document STRING, home" in sql
     assert sql.startswith("file STRING, block BIGINT, line BIGINT, id STRING")
 
 

@@ -61,9 +61,9 @@ def test_every_line_is_good_or_rejected_or_blank(spark: Any, folder: Path) -> No
         lines=10, good=3, rejected=5, blank=2, invisible=1, undeclared=("b",)
     )
     assert good == [
-        ("p0", (0, None), None),
-        ("p1", (1, [1, 2]), None),
-        ("p3", (3, None), None),
+        ("p0", (0, None), None, None),
+        ("p1", (1, [1, 2]), None, None),
+        ("p3", (3, None), None, None),
     ]
     a, b = f"{folder}/a.jsonl", f"{folder}/b.jsonl"
     assert [(file, number, text) for file, number, _, text in bad] == [

@@ -12,6 +12,7 @@ from sapwood.errors import FrameError
 from sapwood.model.publication import Publication
 from sapwood.routing import messages as routing
 from sapwood.routing.inputs import Receive
+from sapwood.routing.propagation.xroute.triples import Triple
 from sapwood.session.connection import Connection
 from sapwood.session.link_peer import LinkPeer
 from sapwood.wire.greetings import Role
@@ -64,6 +65,24 @@ def test_a_link_carries_routing_messages_once_it_is_established() -> None:
     accepted.send(publication)
     accepted.congested(congested=True)
     assert pass_on(accepted, dialed) == [Receive("r1", publication), LinkCongestion(True)]
+
+
+def test_a_link_carries_updates_that_are_longer_than_a_frame() -> None:
+    dialed, accepted = ends()
+    dialed.establish()
+    many = tuple(
+        Triple(parse_filter(f"name = '{'x' * 1000}{number}'"), 1, 0) for number in range(100)
+    )
+    message = routing.Update("r2.1", 1, 1, (many,))
+    dialed.send(message)
+    confirmation = routing.ConfirmUpdate(1)
+    dialed.send(confirmation)
+    arrived = pass_on(dialed, accepted)
+    assert len(arrived) > 4
+    assert [news for news in arrived[1:] if news is not None] == [
+        Receive("r2", message),
+        Receive("r2", confirmation),
+    ]
 
 
 def test_a_link_must_not_be_used_before_it_is_established() -> None:

@@ -12,7 +12,15 @@ import click
 
 from sapwood.cli.output import json_option, print_json, print_table, say
 
-SUBJECTS: Final = ("records", "network", "spark", "covering", "documents", "documents-covering")
+SUBJECTS: Final = (
+    "records",
+    "network",
+    "spark",
+    "covering",
+    "documents",
+    "documents-covering",
+    "documents-tables",
+)
 DEFAULT_SUBJECTS: Final = SUBJECTS[:3]
 REMOVAL_SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4)
 
@@ -66,7 +74,7 @@ def _numbers(
     callback=_numbers,
     metavar="N,N,...",
     help="records, documents: subscriptions (1000,10000,100000; documents also 1000000); "
-    "documents-covering: patterns (1000 to 100000).",
+    "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (1000).",
 )
 @click.option(
     "--data",
@@ -76,7 +84,8 @@ def _numbers(
 @click.option(
     "--dtd",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="documents-covering: a DTD to draw patterns from (the news DTD that comes along).",
+    help="documents-covering, documents-tables: a DTD to draw patterns from "
+    "(the news DTD that comes along).",
 )
 @click.option(
     "--density",
@@ -240,6 +249,20 @@ def _measure_documents_covering(options: Options) -> dict[str, Any]:
     return run_documents_covering(dtd, options.sizes or SIZES)
 
 
+def _measure_documents_tables(options: Options) -> dict[str, Any]:
+    from sapwood.cli.benchmarks.documents_tables import SIZES, run_documents_tables
+    from sapwood.xml.dtd import read_dtd
+
+    dtd = "news" if options.dtd is None else read_dtd(options.dtd.read_bytes())
+    return run_documents_tables(dtd, options.sizes or SIZES)
+
+
+def _print_documents_tables(report: dict[str, Any]) -> None:
+    from sapwood.cli.benchmarks.documents_tables import print_documents_tables
+
+    print_documents_tables(report)
+
+
 def _print_documents_covering(report: dict[str, Any]) -> None:
     from sapwood.cli.benchmarks.documents_covering import print_documents_covering
 
@@ -273,6 +296,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "covering": _measure_covering,
         "documents": _measure_documents,
         "documents-covering": _measure_documents_covering,
+        "documents-tables": _measure_documents_tables,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -283,5 +307,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "covering": _print_rows,
         "documents": _print_documents,
         "documents-covering": _print_documents_covering,
+        "documents-tables": _print_documents_tables,
     }
 )

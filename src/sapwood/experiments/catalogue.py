@@ -46,6 +46,12 @@ def _xroute() -> Run:
     return run
 
 
+def _strategies() -> Run:
+    from sapwood.experiments.strategies import run
+
+    return run
+
+
 EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
     {
         experiment.name: experiment
@@ -55,6 +61,12 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
                 "XNet, table 6.5, figures 6.9, 6.10 and 6.16",
                 "routing tables, registrations and matching, with and without aggregation",
                 _xroute,
+            ),
+            Experiment(
+                "strategies",
+                "XPE dissemination, tables 1.2 and 1.3",
+                "messages and delays of six strategies on trees of 7 and 127 routers",
+                _strategies,
             ),
         )
     }

@@ -36,8 +36,8 @@ def candidate_rows(spark: SparkSession, path: str) -> Iterator[DataFrame]:
     Raises `InputError` for files of another kind, and for a table that has no subscriptions.
     """
     kind = file_kind(spark, path)
-    if kind is FileKind.CSV:
-        raise FileFormatError(path, "subscriptions are JSON Lines or Parquet, not CSV")
+    if kind in (FileKind.CSV, FileKind.XML):
+        raise FileFormatError(path, f"subscriptions are JSON Lines or Parquet, not {kind.upper()}")
     if kind is FileKind.LINES:
         with ingested(read_lines(spark, path), SubscriptionDecoder()) as rows:
             yield rows

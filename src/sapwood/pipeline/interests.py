@@ -142,6 +142,6 @@ def _sharded(
 
 def _kind(spark: SparkSession, path: str) -> FileKind:
     kind = file_kind(spark, path)
-    if kind is FileKind.CSV:
-        raise FileFormatError(path, "subscriptions are JSON Lines or Parquet, not CSV")
+    if kind in (FileKind.CSV, FileKind.XML):
+        raise FileFormatError(path, f"subscriptions are JSON Lines or Parquet, not {kind.upper()}")
     return kind

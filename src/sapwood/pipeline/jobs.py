@@ -47,6 +47,7 @@ from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.summaries import Counts, IngestSummary, MatchSummary
 from sapwood.pipeline.tables import table_of
 from sapwood.pipeline.times import attribute_text, member_text, with_times
+from sapwood.pipeline.xml_files import elements, whole_documents
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -125,8 +126,9 @@ class IngestJob:
 
     CSV needs a `schema`; without one, attributes of JSON Lines stay JSON text. Parquet brings its
     types, and with `id_columns` may be of any shape. `kind` says what the files are where their
-    names do not. `published_at` names the attribute (or the column of Parquet of any shape) that
-    holds the time; without it a member or column of that name does, where there is one.
+    names do not; XML is read element by element with `row_tag` and a `schema`, and as whole
+    documents without. `published_at` names the attribute (or the column of Parquet of any shape)
+    that holds the time; without it a member or column of that name does, where there is one.
     """
 
     source: str
@@ -138,6 +140,7 @@ class IngestJob:
     strict: bool = False
     id_columns: Sequence[str] = ()
     published_at: str | None = None
+    row_tag: str | None = None
 
     def run(self, spark: SparkSession) -> IngestSummary:
         """Do it, and check that no row was lost: rows read = rows written + rejected + blank.
@@ -175,6 +178,12 @@ class IngestJob:
         from pyspark.sql import functions as F  # noqa: N812
 
         kind = self.kind or file_kind(spark, self.source)
+        if kind is FileKind.XML:
+            with self._read_xml(spark) as (rows, read):
+                yield rows, read, None
+            return
+        if self.row_tag is not None:
+            raise InputError("a row tag is for XML; leave it out")
         if kind is FileKind.PARQUET:
             if self.schema is not None:
                 raise InputError("Parquet brings the types of its columns; leave the schema out")
@@ -194,6 +203,25 @@ class IngestJob:
             else:
                 said = member_text() if kind is FileKind.LINES else None
                 yield with_times(rows, said), lines, header
+
+    @contextmanager
+    def _read_xml(self, spark: SparkSession) -> Iterator[tuple[DataFrame, DataFrame]]:
+        """Rows with their times, and what they were read from."""
+        if self.row_tag is None:
+            if self.schema is not None or self.published_at is not None:
+                raise InputError(
+                    "whole documents have no schema and no attributes; name a row tag to read "
+                    "elements as records"
+                )
+            with whole_documents(spark, self.source) as (rows, read):
+                yield with_times(rows, None), read
+            return
+        if self.schema is None:
+            raise InputError("elements need a schema: XML does not say which type a value has")
+        time = self.published_at
+        text = None if time is None else attribute_text(time, self.schema.record)
+        with elements(spark, self.source, self.row_tag, self.schema) as (rows, read):
+            yield with_times(rows, text), read
 
     def _decoder(self, lines: DataFrame, kind: FileKind) -> tuple[LineDecoder, bytes | None]:
         if kind is FileKind.LINES:
@@ -225,6 +253,8 @@ def published(
     Raises `InputError` for files of another kind, and for a table that has no publications.
     """
     kind = file_kind(spark, path)
+    if kind is FileKind.XML:
+        raise FileFormatError(path, "bring XML in with `sapwood pipeline ingest` first")
     if kind is FileKind.CSV:
         raise FileFormatError(
             path,

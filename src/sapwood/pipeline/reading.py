@@ -24,11 +24,13 @@ class FileKind(StrEnum):
     LINES = "jsonl"
     CSV = "csv"
     PARQUET = "parquet"
+    XML = "xml"
 
 
 _SUFFIXES: Final = (
     (".parquet", FileKind.PARQUET),
     (".csv", FileKind.CSV),
+    (".xml", FileKind.XML),
     (".jsonl", FileKind.LINES),
     (".ndjson", FileKind.LINES),
     (".json", FileKind.LINES),

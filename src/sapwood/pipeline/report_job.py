@@ -132,8 +132,8 @@ def read_rows(spark: SparkSession, path: str, columns: str) -> DataFrame:
     if is_journal(path):
         return read_journal(spark, path).select(*names)
     kind = file_kind(spark, path)
-    if kind is FileKind.CSV:
-        raise FileFormatError(path, "a report reads JSON Lines or Parquet, not CSV")
+    if kind in (FileKind.CSV, FileKind.XML):
+        raise FileFormatError(path, f"a report reads JSON Lines or Parquet, not {kind.upper()}")
     if kind is FileKind.LINES:
         return spark.read.schema(columns).json(path).where(F.col(names[0]).isNotNull())
     table = read_parquet(spark, path)

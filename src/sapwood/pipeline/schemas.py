@@ -5,8 +5,9 @@ DDL is text, so this page needs no PySpark, and every PySpark call that wants a 
 ======================  ===========================================================================
 Table                   Columns
 ======================  ===========================================================================
-publications            `id`; `attributes`; `home`, which may be missing
-subscriptions           `id`; `filter`, the text of a filter; `home`, which may be missing
+publications            `id`; `attributes`; `document` (XML as text) and `home` may be missing
+subscriptions           `id`; `filter` or `xpath`, or both columns with one of them null; `home` and
+                        `namespaces` (prefix to namespace, beside an XPath), which may be missing
 deliveries              `publication`, `subscription`: one row per pair
 lists                   `publication`, `subscriptions`: one row per publication that is wanted
 counts                  `subscription`, `publications`: one row per subscription that is served

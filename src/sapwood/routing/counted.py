@@ -5,12 +5,11 @@ that comes is one message to each other neighbor; so every change passes every r
 of its link. Confirmations take the same way back: a client's subscription is in force when every
 router has counted it.
 
-That is enough, and lasts. From the moment on at which a router has counted a subscription it
-counts, for the side the subscription is on, a filter that accepts all that the subscription
-accepts. What takes that filter away later says in the same message which filters it hid, and a
-message is carried out at once; so there is no moment at which such a router would not send a
-publication that way. And what arrives there from a neighbor was counted there before, since links
-keep their order.
+That is enough, and lasts. As soon as a router has counted a subscription, its table of the side
+that the subscription is on has a filter that accepts all that the subscription accepts; and a
+message that takes this filter away brings back those that it hid, and is carried out at once. So
+when every router has counted it, a publication that any of them accepts from then on is sent on
+towards the subscription by every router on the way.
 
 A change is told apart from all others by the router at which it began (`origin`) and its number
 there. On a tree it comes to each router once; where it comes again the overlay has a cycle.

@@ -7,7 +7,7 @@ of the overlay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sapwood.errors import InvariantError
 
@@ -16,13 +16,13 @@ from sapwood.errors import InvariantError
 class Cause:
     """What messages were sent for: a client's statement (`key`), or message `sending` of `link`.
 
-    #: open: how many of the messages are not confirmed
+    #: open: the numbers of the messages that are not confirmed, by the link they were sent on
     """
 
     link: str | None
     key: str
     sending: int
-    open: int = 0
+    open: dict[str, int] = field(default_factory=dict)
 
 
 class Receipts:
@@ -30,7 +30,7 @@ class Receipts:
 
     #: waiting[link][n] is the cause of the message that was sent on the link under number n
     #: stated[key] is the cause of a client's statement for which something is open
-    #: the open of a cause is how often it is in waiting; never 0
+    #: waiting holds a cause exactly under its open numbers, of which there is one at least
     """
 
     __slots__ = ("stated", "waiting")
@@ -46,7 +46,7 @@ class Receipts:
     def sent(self, link: str, number: int, cause: Cause) -> None:
         """Let a message that was just sent be waited for."""
         self.waiting[link][number] = cause
-        cause.open += 1
+        cause.open[link] = number
         if cause.link is None:
             self.stated[cause.key] = cause
 
@@ -56,34 +56,33 @@ class Receipts:
         One of a message that nobody waits for says nothing.
         """
         cause = self.waiting[link].pop(number, None)
-        return self._settled(cause) if cause is not None else None
+        return self._settled(cause, link) if cause is not None else None
 
     def link_down(self, link: str) -> list[Cause]:
         """Give up a link; returns the causes for which nothing is open any more because of that.
 
         What came over it is not waited for any more: nobody is left to hear of it.
         """
-        given_up = self.waiting.pop(link)
-        settled = [cause for one in given_up.values() if (cause := self._settled(one)) is not None]
-        for waiting in self.waiting.values():
-            for number in [n for n, cause in waiting.items() if cause.link == link]:
-                del waiting[number]
-        return [cause for cause in settled if cause.link != link]
+        settled = [self._settled(cause, link) for cause in self.waiting.pop(link).values()]
+        unheard = {one for causes in self.waiting.values() for one in causes.values()}
+        for cause in unheard:
+            if cause.link == link:
+                self._drop(cause)
+        return [cause for cause in settled if cause is not None and cause.link != link]
 
     def forget(self, key: str) -> None:
         """A client's statement is withdrawn: nobody waits for it any more."""
-        if self.stated.pop(key, None) is not None:
-            for waiting in self.waiting.values():
-                for number in [n for n, cause in waiting.items() if cause.key == key]:
-                    del waiting[number]
+        cause = self.stated.pop(key, None)
+        if cause is not None:
+            self._drop(cause)
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
-        counted: dict[Cause, int] = {}
-        for waiting in self.waiting.values():
-            for cause in waiting.values():
-                counted[cause] = counted.get(cause, 0) + 1
-        if any(cause.open != count for cause, count in counted.items()):
+        counted: dict[Cause, dict[str, int]] = {}
+        for link, waiting in self.waiting.items():
+            for number, cause in waiting.items():
+                counted.setdefault(cause, {})[link] = number
+        if any(cause.open != numbers for cause, numbers in counted.items()):
             raise InvariantError("messages are waited for that were confirmed, or the other way")
         stated = {cause.key: cause for cause in counted if cause.link is None}
         if stated != self.stated:
@@ -91,8 +90,13 @@ class Receipts:
         if any(cause.link not in (None, *self.waiting) for cause in counted):
             raise InvariantError("something is waited for that came over a link which is gone")
 
-    def _settled(self, cause: Cause) -> Cause | None:
-        cause.open -= 1
+    def _drop(self, cause: Cause) -> None:
+        """Let nobody wait for a cause any more."""
+        for link, number in cause.open.items():
+            del self.waiting[link][number]
+
+    def _settled(self, cause: Cause, link: str) -> Cause | None:
+        del cause.open[link]
         if cause.open:
             return None
         if cause.link is None:

@@ -132,16 +132,15 @@ class _Evidence:
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
         self._longest = longest
-        #: a filter as it is written -> its syntax tree
-        self._trees: dict[Written, Node | Path] = {}
+        #: identity of a filter of the history -> its syntax tree: the history keeps its filters
+        self._trees: dict[int, Node | Path] = {}
         #: (home, home) -> the longest that a message may take, and the outages on the way
         self._ways: dict[tuple[str, str], tuple[float, tuple[Outage, ...]]] = {}
 
     def accepts(self, wanted: Interest, publication: Publication) -> bool:
-        written = as_given(wanted)
-        if written not in self._trees:
-            self._trees[written] = _parse(written)
-        tree = self._trees[written]
+        tree = self._trees.get(id(wanted))
+        if tree is None:
+            tree = self._trees[id(wanted)] = _parse(as_given(wanted))
         if isinstance(tree, Path):
             document = publication.read_document()
             return document is not None and path_holds(tree, document)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
 
 from sapwood.cli.benchmarks import documents_covering
 from sapwood.cli.benchmarks.documents_covering import (
@@ -14,10 +15,13 @@ from sapwood.cli.benchmarks.documents_covering import (
     WRONG,
     print_documents_covering,
     run_documents_covering,
+    tabulated_covers,
 )
 from sapwood.cli.main import main
 from sapwood.covering.documents.xsearch import XSearchIndex
+from sapwood.model.documents.containment import twig_covers
 from sapwood.model.documents.pattern import TreePattern
+from tests.covering.documents.patterns import patterns
 
 
 def test_every_size_has_a_row_that_agrees_with_the_patterns(
@@ -32,8 +36,9 @@ def test_every_size_has_a_row_that_agrees_with_the_patterns(
         assert row["published_share"] is row["contained_published_ms"] is None
         assert row["contained_found"] > 0 < row["containing_found"]
         for direction in ("contained", "containing"):
-            times = row[f"{direction}_pairwise_ms"] / row[f"{direction}_ms"]
-            assert row[f"{direction}_times"] == pytest.approx(times)
+            for slow in ("pairwise", "linear"):
+                times = row[f"{direction}_{slow}_ms"] / row[f"{direction}_ms"]
+                assert row[f"{direction}_{slow}_times"] == pytest.approx(times)
     assert second["pattern_nodes"] > first["pattern_nodes"]
     (tree,) = report["tree"]
     assert tree["covering_rate"] == 1 - tree["maximal"] / 40
@@ -49,7 +54,7 @@ def test_published_figures_stand_beside_their_sizes(monkeypatch: pytest.MonkeyPa
     (row,) = run_documents_covering("news", (1000,), (), queries=2)["search"]
     assert (row["contained_published_ms"], row["containing_published_ms"]) == (0.23, 0.28)
     assert row["published_share"] == 0.250
-    assert (row["verdict"], row["contained_times"]) == ("not compared", None)
+    assert (row["verdict"], row["contained_pairwise_times"]) == ("not compared", None)
     assert SIZES[0] == 1000
 
 
@@ -60,6 +65,15 @@ def test_an_index_that_misses_something_is_called_wrong(monkeypatch: pytest.Monk
     monkeypatch.setattr(XSearchIndex, "covering", nothing)
     (row,) = run_documents_covering("proteins", (40,), (), queries=20)["search"]
     assert row["verdict"] == WRONG
+
+
+@given(patterns(), patterns())
+def test_a_table_of_all_pairs_covers_what_homomorphisms_do(
+    one: TreePattern, other: TreePattern
+) -> None:
+    for wide in one.twigs:
+        for narrow in other.twigs:
+            assert tabulated_covers(wide, narrow) is twig_covers(wide, narrow)
 
 
 def test_bench_draws_from_another_dtd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

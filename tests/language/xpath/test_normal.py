@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
 from sapwood.errors import LimitError
 from sapwood.language.xpath import parse_xpath
+from sapwood.language.xpath.bounds import UNBOUNDED
+from sapwood.language.xpath.normal import written_form
+from sapwood.language.xpath.parser import parse
 from sapwood.model.documents.comparison import Comparison, Relation
 from sapwood.model.documents.conditions import (
     ALWAYS,
@@ -18,6 +22,8 @@ from sapwood.model.documents.conditions import (
     StringValue,
     Text,
 )
+from sapwood.model.documents.pattern import TreePattern
+from tests.xpaths import expressions
 
 A, B = NameTest("a"), NameTest("b")
 IS_X = Comparison(Relation.EQUAL, "x")
@@ -49,3 +55,19 @@ def test_normal_form_that_could_not_be_read_again_is_refused() -> None:
     with pytest.raises(LimitError, match="normal form"):
         parse_xpath(f"/a[.//@b='{long}' or .//@c='{long}']")
     assert str(parse_xpath(f"/a[.//@b='{long}']")) == f"/a[.//@b='{long}']"
+
+
+def test_written_form_keeps_the_order_and_what_comes_again() -> None:
+    text = "/a[b][@b and b][. = 'x' or .//b]/a"
+    branch = Below(Axis.CHILD, B, ALWAYS)
+    choice = AnyOf((StringValue(IS_X), Below(Axis.DESCENDANT, B, ALWAYS)))
+    asked = (branch, Attribute(B), branch, choice, Below(Axis.CHILD, A, ALWAYS))
+    assert written_form(parse(text)) == Below(Axis.CHILD, A, AllOf(asked))
+    assert written_form(parse("/a")) == parse_xpath("/a").root
+
+
+@given(expressions())
+def test_written_form_means_what_the_normal_form_means(text: str) -> None:
+    pattern = parse_xpath(text, bounds=UNBOUNDED)
+    written = TreePattern(written_form(parse(text, None, UNBOUNDED)))
+    assert parse_xpath(str(written), bounds=UNBOUNDED) == pattern

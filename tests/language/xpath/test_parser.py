@@ -142,6 +142,38 @@ def test_refusal_names_what_is_not_supported_and_where(
     assert words in caught.value.reason
 
 
+AXES = (
+    *("ancestor", "ancestor-or-self", "attribute", "child", "descendant", "descendant-or-self"),
+    *("following", "following-sibling", "namespace", "parent", "preceding", "preceding-sibling"),
+    "self",
+)
+FUNCTIONS = (
+    *("last", "position", "count", "id", "local-name", "namespace-uri", "name", "string"),
+    *("concat", "starts-with", "contains", "substring-before", "substring-after", "substring"),
+    *("string-length", "normalize-space", "translate", "boolean", "not", "true", "false"),
+    *("lang", "number", "sum", "floor", "ceiling", "round"),
+    *("node", "comment", "processing-instruction"),
+)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_every_axis_by_name_is_refused_wherever_a_step_may_be(axis: str) -> None:
+    for text in (f"//a/{axis}::b", f"//a[{axis}::b]", f"//a[c = 1 and {axis}::*]"):
+        with pytest.raises(FilterSyntaxError) as caught:
+            parse(text)
+        assert caught.value.position == text.index(axis)
+        assert f"the axis {axis}::" in caught.value.reason
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_is_refused_wherever_one_may_be(function: str) -> None:
+    for text in (f"//a[{function}(b)]", f"//a[b = {function}()]", f"//a[c]/{function}()"):
+        with pytest.raises(FilterSyntaxError) as caught:
+            parse(text)
+        assert caught.value.position == text.index(function)
+        assert f"the function {function}()" in caught.value.reason
+
+
 def test_prefix_that_is_not_among_the_bound_ones_is_refused() -> None:
     with pytest.raises(FilterSyntaxError, match="q is not bound in namespaces"):
         parse("/p:a/q:b", {"p": "u"})

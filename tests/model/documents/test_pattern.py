@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 
 import pytest
@@ -77,7 +78,8 @@ def test_merge_gives_up_what_could_not_be_read_or_compared() -> None:
     long = [parse_xpath(f"/a/b[. = '{letter * 900}']") for letter in "xy"]
     assert long[0].merge(long[1]) == (parse_xpath("/a"), False)
     many = [
-        parse_xpath("/a" + "".join(f"[{name}{at} or {name}x{at}]" for at in range(5))) for name in "bd"
+        parse_xpath("/a" + "".join(f"[{name}{at} or {name}x{at}]" for at in range(5)))
+        for name in "bd"
     ]
     once = many[0].merge(many[1])
     assert once.perfect
@@ -105,3 +107,12 @@ def test_merge_accepts_what_either_accepts(texts: list[str], asked: list[bytes])
             either = one.matches(data) or other.matches(data)
             assert merged.matches(data) >= either
             assert not perfect or merged.matches(data) is either
+
+
+def test_copies_leave_behind_what_was_found_out() -> None:
+    pattern = parse_xpath("/p:a[b or c]", {"p": "urn:x"})
+    assert hash(pattern) == hash(parse_xpath("/q:a[c or b]", {"q": "urn:x"}))
+    assert pattern.twigs
+    again = pickle.loads(pickle.dumps(pattern))
+    assert (again, again.source, again.bindings) == (pattern, pattern.source, pattern.bindings)
+    assert again._hash is None

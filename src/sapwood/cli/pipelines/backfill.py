@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.output import ExitStatus, amount, json_option, print_json, say
-from sapwood.cli.pipelines.common import engine_option, explain_option, master_option, session
+from sapwood.cli.pipelines.common import (
+    await_end,
+    engine_option,
+    explain_option,
+    master_option,
+    session,
+)
 from sapwood.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,14 +94,8 @@ def backfill_command(
             state = "in" if summary.is_new else "were already in"
             say(f"{found} {state} {out}/history; live from offset {summary.seam} of {journal}")
         if going_on:
-            query = job.follow(spark, every_s=every_s, on_batch=tell)
-            try:
-                with spark_faults(journal):
-                    query.awaitTermination()
-            except KeyboardInterrupt:
-                if every_s is None:
-                    raise
-            finally:
-                query.stop()
+            with spark_faults(journal):
+                query = job.follow(spark, every_s=every_s, on_batch=tell)
+                await_end(query, endless=every_s is not None)
     rejected += summary.rejected
     ctx.exit(ExitStatus.REJECTED if rejected else ExitStatus.DONE)

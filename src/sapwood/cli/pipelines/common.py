@@ -14,6 +14,7 @@ from sapwood.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
     from sapwood.pipeline.declared import DeclaredSchema
     from sapwood.pipeline.summaries import Counts
@@ -62,6 +63,17 @@ def session(master: str | None, description: str) -> Iterator[SparkSession]:
             if is_worker_defect(error):
                 raise
             raise click.ClickException(f"Spark: {first_line(error)}") from error
+
+
+def await_end(query: StreamingQuery, *, endless: bool) -> None:
+    """Return when a query has ended; being interrupted is how one without an end ends."""
+    try:
+        query.awaitTermination()
+    except KeyboardInterrupt:
+        if not endless:
+            raise
+    finally:
+        query.stop()
 
 
 def declared_by(

@@ -30,13 +30,18 @@ if TYPE_CHECKING:
 
 
 @click.command("ingest")
-@click.option("--publications", required=True, help="JSON Lines, CSV or Parquet files.")
+@click.option(
+    "--publications",
+    required=True,
+    help="JSON Lines, CSV, Parquet or XML files; or a journal, that of the broker at HOST:PORT or "
+    "in a folder.",
+)
 @click.option("--out", required=True, help="Folder for the publications, as Parquet.")
 @schema_option
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["jsonl", "csv", "parquet"]),
+    type=click.Choice(["jsonl", "csv", "parquet", "xml"]),
     help="What the files are.  [default: by the endings of their names]",
 )
 @click.option(
@@ -46,6 +51,11 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="CSV, or Parquet of any shape: the column that identifies a row (default: id); of several "
     "the texts are joined by /.",
+)
+@click.option(
+    "--row-tag",
+    metavar="NAME",
+    help="XML: the elements that are records.  [default: each file is a document]",
 )
 @click.option("--null-value", help="CSV: a cell that means no value, beside the empty one.")
 @click.option("--delimiter", default=",", show_default=True, help="CSV: what separates cells.")
@@ -68,6 +78,7 @@ def ingest_command(
     schema: str | None,
     kind: str | None,
     id_columns: tuple[str, ...],
+    row_tag: str | None,
     null_value: str | None,
     delimiter: str,
     published_at: str | None,
@@ -97,6 +108,7 @@ def ingest_command(
             kind=FileKind(kind) if kind else None,
             delimiter=delimiter,
             published_at=published_at,
+            row_tag=row_tag,
             aside=rejected,
             strict=strict,
         )

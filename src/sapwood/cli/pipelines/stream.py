@@ -15,6 +15,7 @@ from sapwood.cli.output import (
     strict_option,
 )
 from sapwood.cli.pipelines.common import (
+    await_end,
     declared_by,
     engine_option,
     explain_option,
@@ -133,16 +134,8 @@ def stream_command(
         if explain:
             click.echo(job.explain(spark))
             return
-        query = job.start(spark, every_s=every_s)
-        try:
-            with spark_faults(publications):
-                query.awaitTermination()
-        except KeyboardInterrupt:
-            if every_s is None:
-                raise
-            # Being interrupted is how a query without an end ends.
-        finally:
-            query.stop()
+        with spark_faults(publications):
+            await_end(job.start(spark, every_s=every_s), endless=every_s is not None)
     rejects = bad + sum(batch.publications.rejected for batch in done)
     ctx.exit(ExitStatus.REJECTED if rejects else ExitStatus.DONE)
 

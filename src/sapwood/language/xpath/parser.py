@@ -224,10 +224,12 @@ class _Parser:
         value = self.token
         literal = self.literal()
         if literal is None:
+            if value.kind is not Kind.NAME and value.text not in ("@", ".", "/", "//", "*"):
+                raise self.error(self.why_not_a_name() or "expected a number or a text in quotes")
+            self.relative_path()  # a function or an axis is refused by its own name
             raise self.error(
-                "comparing two paths is not supported; compare with a number or a text in quotes"
-                if value.kind is Kind.NAME or value.text in ("@", ".", "/", "//", "*")
-                else self.why_not_a_name() or "expected a number or a text in quotes"
+                "comparing two paths is not supported; compare with a number or a text in quotes",
+                value,
             )
         return Compares(path, self.comparison(relation, literal, value))
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -254,12 +255,13 @@ class ColumnarEngine:
         state = self._settled()
         self._remember(records)
         batch = self._encoder.batch(records)
-        if len(records) == 1 and len(state.parts) == 1 and not state.tail:
-            told = self._search(state.parts[0].segment, batch, _ALL)
-            if not told[0] and not told[2]:
-                slots = told[3:]
-                slots.sort()
-                return SlotBatch(np.array((0, len(slots)), np.int64), slots)
+        if len(state.parts) == 1 and not state.tail:
+            found = Found.of(self._search(state.parts[0].segment, batch, _ALL), len(records))
+            if not found.repeats and not len(found.doubts):
+                # As a rule there is nothing to put together.
+                for first, last in pairwise(found.offsets.tolist()):
+                    found.slots[first:last].sort()
+                return SlotBatch(found.offsets, found.slots)
         numbers = np.arange(len(records))
         pairs = Pairs()
         for _, segment, _ in state.parts:

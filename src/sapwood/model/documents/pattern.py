@@ -57,6 +57,20 @@ class TreePattern:
     bindings: tuple[tuple[str, str], ...] | None = field(default=None, compare=False, repr=False)
     #: what `twigs` found; depends on the root, which never changes
     _twigs: tuple[Twig, ...] | None = field(init=False, default=None, compare=False, repr=False)
+    #: the hash once it was asked for; likewise
+    _hash: int | None = field(init=False, default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        """The hash of the normal form, found once: tables look patterns up again and again."""
+        known = self._hash
+        if known is None:
+            known = hash(self.root)
+            object.__setattr__(self, "_hash", known)
+        return known
+
+    def __reduce__(self) -> tuple[type[TreePattern], tuple[object, ...]]:
+        """Copies leave the hash behind: hashes of texts differ from process to process."""
+        return TreePattern, (self.root, self.source, self.bindings)
 
     def matches(
         self, document: bytes | Document | Publication, bounds: DocumentBounds = DEFAULT_BOUNDS

@@ -9,8 +9,10 @@ from sapwood.errors import UnknownNameError
 
 
 def test_run_documents_measures_cells_updates_and_memory() -> None:
-    report = run_documents(Choices(sizes=(60,), engines=("xtrie",), seconds=0.02))
-    assert [(c["workload"], c["engine"]) for c in report["cells"]] == [("made", "xtrie")]
+    report = run_documents(
+        Choices(None, ("news twigs",), sizes=(60,), engines=("xtrie",), seconds=0.02)
+    )
+    assert [(c["workload"], c["engine"]) for c in report["cells"]] == [("news twigs", "xtrie")]
     assert [u["verdict"] for u in report["updates"]] == ["agrees"]
     assert [m["verdict"] for m in report["memory"]] == ["measured"]
     assert [c["verdict"] for c in report["cells"]] == ["agrees"]

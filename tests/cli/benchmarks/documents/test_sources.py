@@ -22,11 +22,11 @@ def test_sources_read_the_benchmark_in_the_order_of_its_files(tmp_path: Path) ->
 
 def test_sources_give_the_reason_for_what_they_leave_out(tmp_path: Path) -> None:
     there, left_out = sources(None)
-    assert [source.name for source in there] == ["made"]
+    assert [source.name for source in there] == ["news paths", "news twigs", "proteins paths"]
     assert set(left_out.values()) == {"no folder with the YFilter benchmark was given"}
     assert set(sources(tmp_path)[1].values()) == {f"{tmp_path} has no queries-153928-d.txt.gz"}
 
 
 def test_sizes_are_cut_to_what_there_is() -> None:
-    (made,) = sources(None)[0]
-    assert made.sizes((30, 10, 10**9)) == (10, 30, made.available)
+    first = sources(None)[0][0]
+    assert first.sizes((30, 10, 10**9)) == (10, 30, first.available)

@@ -11,8 +11,8 @@ from sapwood.cli.benchmarks.documents.tables import print_documents
 
 
 def test_print_documents_shows_rows_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
-    full = Cell("made", "xtrie", 1000, 1000, "agrees", 1.25, 100, match_us=1234.0)
-    given_up = Cell("made", "xtrie", 9999, 7, "not filled in 1 s (7 of 9,999 added)", 9.0)
+    full = Cell("news", "xtrie", 1000, 1000, "agrees", 1.25, 100, match_us=1234.0)
+    given_up = Cell("news", "xtrie", 9999, 7, "not filled in 1 s (7 of 9,999 added)", 9.0)
     print_documents(
         {
             "load_at_start": 0.5,
@@ -26,6 +26,6 @@ def test_print_documents_shows_rows_and_reasons(capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
     assert lines[0].startswith("matching a document, parsing included; load 0.5 to 1.0")
-    assert lines[2].split()[:6] == ["made", "1,000", "xtrie", "1.2", "100", "-"]
+    assert lines[2].split()[:6] == ["news", "1,000", "xtrie", "1.2", "100", "-"]
     assert lines[3].endswith("not filled in 1 s (7 of 9,999 added)")
     assert "left out: yfilter valued: no folder" in shown.err

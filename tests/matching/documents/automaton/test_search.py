@@ -14,7 +14,7 @@ def test_rounds_and_node_marks_never_repeat() -> None:
     other = book.begin(slots=200, targets=4, nodes=6, conditions=2, states=1)
     assert other.round == one.round + 1
     assert other.first_node_mark == one.first_node_mark + 4
-    assert [len(column) for column in other[:5]] == [4, 4, 6, 2, 2]
+    assert [len(column) for column in other[:6]] == [4, 4, 6, 6, 2, 2]
 
 
 def test_marks_begin_anew_before_their_numbers_are_too_large(

@@ -123,7 +123,7 @@ def test_what_is_saved_is_what_is_loaded(
 NAMES: Final = (
     *("trie_parents", "trie_tests", "trie_descendant", "condition_kinds", "condition_first"),
     *("condition_second", "condition_texts", "condition_operands", "literal_offsets"),
-    *("equality_tests", "equality_subjects", "equality_offsets", "target_nodes"),
+    *("equality_tests", "equality_subjects", "equality_offsets", "target_nodes", "target_reaches"),
     *("target_equalities", "target_conditions", "target_reading", "slot_targets"),
 )
 
@@ -179,6 +179,7 @@ def _with(at: int, value: int) -> Callable[[Any], Any]:
         ("equality_subjects", 0, 99),
         ("equality_tests", 0, 99),
         ("target_nodes", 0, 10_000),
+        ("target_reaches", 0, 10_000),
         ("target_equalities", 0, 10_000),
         ("target_conditions", 0, -1),
         ("slot_targets", 0, 10_000),

@@ -190,7 +190,7 @@ def drain(network: Network, generator: Random) -> None:
 
 
 @pytest.mark.parametrize("is_calm", [True, False])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_xroute_keeps_every_invariant_under_churn(seed: int, is_calm: bool) -> None:
     """Mirror, minimal tables, conservation, perfect routing, and nothing left at the end."""
     generator = Random(f"{seed}/{is_calm}")
@@ -203,7 +203,7 @@ def test_xroute_keeps_every_invariant_under_churn(seed: int, is_calm: bool) -> N
 def test_xroute_routes_perfectly_where_covers_are_not_found_transitively() -> None:
     """More is told than need be, sometimes in more than one operation, and nothing is wrong."""
     operations = 0
-    for seed in range(15):
+    for seed in range(8):
         generator = Random(f"{seed}/forgetful")
         network = Network(random_tree(generator, 6), make_index=Forgetful)
         drive(network, generator, 80, is_calm=seed % 2 == 0, is_transitive=False)
@@ -212,13 +212,64 @@ def test_xroute_routes_perfectly_where_covers_are_not_found_transitively() -> No
     assert operations > 0, "nothing was ever told in two operations"
 
 
+def test_xroute_comes_to_the_same_tables_whatever_comes_first() -> None:
+    """Instances and who stands above whom do not depend on the order; only what hides what does."""
+    generator = Random("orders")
+    links = random_tree(generator, 5)
+    asked = [
+        (f"n{generator.randrange(5)}", S(*generator.sample(NUMBERS, generator.choice((1, 2, 3)))))
+        for _ in range(25)
+    ]
+    found = []
+    for _ in range(4):
+        generator.shuffle(asked)
+        network = Network(links)
+        for name, wanted in asked:
+            network.subscribe(name, wanted)
+            network.step(generator)
+        network.settle()
+        network.check()
+        found.append(
+            {
+                (name, side): {f: count.instances for f, count in interface.counts.items()}
+                for name, node in network.nodes.items()
+                for side, interface in node.interfaces.items()
+            }
+        )
+    assert all(tables == found[0] for tables in found)
+
+
+def test_xroute_restores_what_was_when_a_registration_is_canceled() -> None:
+    """Cancel transparency: neighbors know again what they knew."""
+    generator = Random("transparent")
+    network = Network(random_tree(generator, 5))
+    drive(network, generator, 40, is_calm=False)
+    for _ in range(20):
+        before = [
+            {f: count.instances for f, count in interface.counts.items()}
+            for node in network.nodes.values()
+            for interface in node.interfaces.values()
+        ]
+        name, wanted = f"n{generator.randrange(5)}", S(*generator.sample(NUMBERS, 3))
+        network.subscribe(name, wanted)
+        network.settle()
+        network.unsubscribe(name, wanted)
+        network.settle()
+        network.check()
+        assert before == [
+            {f: count.instances for f, count in interface.counts.items()}
+            for node in network.nodes.values()
+            for interface in node.interfaces.values()
+        ]
+
+
 def test_xroute_tells_a_single_producer_what_it_tells_one_of_many() -> None:
     """Upstream of one producer the messages are the same, whoever else may publish (M4)."""
     generator = Random("one")
     links = [(f"n{i}", f"n{(i - 1) // 2}") for i in range(1, 7)]
     one = Network(links, told=dict(links))
     many = Network(links)
-    for _ in range(120):
+    for _ in range(60):
         name = generator.choice(("n3", "n4", "n5", "n6"))
         live = sorted((f for f, n in one.clients[name].items() if n), key=str)
         cancels = live and generator.random() < 0.45
@@ -229,7 +280,7 @@ def test_xroute_tells_a_single_producer_what_it_tells_one_of_many() -> None:
             network.check()
         upstream = [sent for sent in many.sent if sent[:2] in links]
         assert one.sent == upstream
-    assert len(one.sent) == 240, "every change travels two links, as one message each"
+    assert len(one.sent) == 120, "every change travels two links, as one message each"
 
 
 def test_xroute_does_not_search_for_duplicates_and_partial_cancellations() -> None:
@@ -320,4 +371,4 @@ class ChurnMachine(RuleBasedStateMachine):
 
 
 TestChurn = ChurnMachine.TestCase
-TestChurn.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestChurn.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.covering.catalogue import COVERING_INDEXES, interest_index
@@ -25,6 +25,7 @@ POOL: tuple[Interest, ...] = (
 
 
 @pytest.mark.parametrize("name", EXACT)
+@settings(max_examples=25)
 @given(acts=st.lists(st.integers(0, len(POOL) - 1), max_size=30))
 def test_containment_finds_what_pairs_of_filters_say(name: str, acts: list[int]) -> None:
     search = Containment(interest_index(COVERING_INDEXES[name]))

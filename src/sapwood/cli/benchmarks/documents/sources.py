@@ -12,7 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.cli.benchmarks.documents.made import made_documents, made_expressions
+from sapwood.cli.benchmarks.documents.generated import (
+    EXPRESSIONS_MAX,
+    SHAPES,
+    generated_documents,
+    generated_expressions,
+)
 from sapwood.cli.benchmarks.documents.valued import with_values
 from sapwood.language.xpath import XPathBounds
 
@@ -25,7 +30,6 @@ _DOCUMENTS: Final = "nitf-500-documents.tar.gz"
 _DISTINCT_COUNT: Final = 153_928
 _DUPLICATES_COUNT: Final = 500_000
 _VALUED_MAX: Final = 1_000_000
-_MADE_MAX: Final = 20_000
 
 _PUBLISHED_DISTINCT: Final = MappingProxyType({10_000: "768.496", 100_000: "3900", 153_928: "5161"})
 _PUBLISHED_DUPLICATES: Final = MappingProxyType(
@@ -59,15 +63,24 @@ def sources(data: Path | None) -> tuple[tuple[Source, ...], dict[str, str]]:
 
     `data` is a folder with the files of the YFilter benchmark.
     """
-    made = Source("made", _MADE_MAX, made_expressions, made_documents)
+    generated = tuple(
+        Source(
+            name,
+            EXPRESSIONS_MAX,
+            partial(generated_expressions, name),
+            partial(generated_documents, name),
+            reads_content=shape.value > 0,
+        )
+        for name, (_, shape) in SHAPES.items()
+    )
     names = ("yfilter distinct", "yfilter duplicates", "yfilter valued")
     if data is None:
-        return (made,), dict.fromkeys(names, "no folder with the YFilter benchmark was given")
+        return generated, dict.fromkeys(names, "no folder with the YFilter benchmark was given")
     missing = [
         name for name in (_DISTINCT, _WITH_DUPLICATES, _DOCUMENTS) if not (data / name).is_file()
     ]
     if missing:
-        return (made,), dict.fromkeys(names, f"{data} has no {missing[0]}")
+        return generated, dict.fromkeys(names, f"{data} has no {missing[0]}")
     documents = partial(_archived, data / _DOCUMENTS)
     paths = partial(_lines, data / _DISTINCT)
     return (
@@ -86,7 +99,7 @@ def sources(data: Path | None) -> tuple[tuple[Source, ...], dict[str, str]]:
             documents,
             reads_content=True,
         ),
-        made,
+        *generated,
     ), {}
 
 

@@ -172,20 +172,17 @@ def brute_force(
     begin = time.perf_counter()
     scan = ColumnScan([subscription.record_filter for subscription in subscriptions])
     build_s = time.perf_counter() - begin
+    names = [subscription.id for subscription in subscriptions]
+
+    def ids_of(publication: Publication) -> list[str]:
+        """Sorted ids, as engines give them."""
+        return sorted([names[place] for place in scan.match(publication.record).tolist()])
+
     checked = publications[:CHECKED]
-    ids = [
-        tuple(sorted(subscriptions[place].id for place in scan.match(p.record).tolist()))
-        for p in checked
-    ]
     touched = [scan.touched(p.record) for p in checked]
-    rates = measure(
-        lambda chunk: [scan.match(p.record) for p in chunk],
-        lambda one: scan.match(one.record),
-        publications,
-        plan.seconds,
-    )
+    rates = measure(lambda chunk: [*map(ids_of, chunk)], ids_of, publications, plan.seconds)
     return Truth(
-        ids=tuple(ids),
+        ids=tuple(tuple(ids_of(publication)) for publication in checked),
         rates=rates,
         build_us=build_s / len(subscriptions) * 1e6,
         candidates=statistics.fmean(t.candidates for t in touched),

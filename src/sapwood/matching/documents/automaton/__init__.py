@@ -10,7 +10,9 @@
 5. `conditions.py`  conditions as one table, each distinct one once.
 6. `encoding.py`    a document's content as arrays.
 7. `postings.py`    what belongs to a node, an equality or a pattern: lists in one array.
-8. `engine.py`      adding, removing and matching with `kernels`.
+8. `targets.py`     what patterns come down to, in numbers, each distinct one once.
+9. `tables.py`      all of that together: an engine can be made of it; `storing.py` saves it.
+10. `engine.py`     adding, removing and matching with `kernels`.
 
 Source: the lazy automaton of Green, Miklau, Onizuka and Suciu (Processing XML streams with
 deterministic automata, ICDT 2003), whose states are sets of positions reached by a label path; here

@@ -47,10 +47,12 @@ class Equality:
 class Access:
     """A required path, an equality at its end if there is one, and what is left to check.
 
-    `at_document` tells where: at the document, or at the element that the path leads to.
+    `at_document` tells where: at the document, or at the element that the path leads to. `reach` is
+    the longest required path: it is cheap to see that a document does not have it.
     """
 
     path: tuple[PathStep, ...]
+    reach: tuple[PathStep, ...]
     equality: Equality | None
     rest: Condition
     at_document: bool
@@ -71,22 +73,26 @@ class _Place:
 def access(pattern: TreePattern) -> Access:
     """The access of a pattern."""
     places = list(_places(pattern.root, (), alone=True))
+    longest = max(places, key=lambda place: len(place.path))
     for place in places:
         for part in parts(place.condition):
             equality = _equality(part)
             if equality is not None:
                 rest = all_of(one for one in parts(place.condition) if one != part)
-                return _checked(pattern, place, equality, rest)
-    longest = max(places, key=lambda place: len(place.path))
-    return _checked(pattern, longest, None, longest.condition)
+                return _checked(pattern, place, longest, equality, rest)
+    return _checked(pattern, longest, longest, None, longest.condition)
 
 
 def _checked(
-    pattern: TreePattern, place: _Place, equality: Equality | None, rest: Condition
+    pattern: TreePattern,
+    place: _Place,
+    longest: _Place,
+    equality: Equality | None,
+    rest: Condition,
 ) -> Access:
     if place.alone:
-        return Access(place.path, equality, rest, at_document=False)
-    return Access(place.path, equality, pattern.root, at_document=True)
+        return Access(place.path, longest.path, equality, rest, at_document=False)
+    return Access(place.path, longest.path, equality, pattern.root, at_document=True)
 
 
 def _places(below: Below, above: tuple[PathStep, ...], *, alone: bool) -> Iterator[_Place]:

@@ -93,8 +93,9 @@ class PathAutomatonEngine:
         self._plain = Column.of(tables.plain(), GAP)
         self._states = PathStates(self._kernels)
         self._book = MarkBook()
-        #: the nodes of the targets in the lists of `_by_equality`, and which lists those were
-        self._equality_nodes = np.zeros(0, np.int32)
+        #: the nodes of the targets in the lists of `_by_equality`, those of their longest paths,
+        #: and which lists those were
+        self._equality_nodes = self._equality_reaches = np.zeros(0, np.int32)
         self._equality_starts = np.zeros(0, np.int64)
         #: room for the slots that are found, kept because fresh memory costs more than the search
         self._scratch = Column(np.int32)
@@ -189,13 +190,16 @@ class PathAutomatonEngine:
     def _target(self, reached: Access, *, reads_content: bool) -> Target:
         """What a pattern comes down to, in numbers."""
         names = self._names
-        path = [(axis, names.test(test)) for axis, test in reached.path]
+        path, reach = (
+            [(axis, names.test(test)) for axis, test in steps]
+            for steps in (reached.path, reached.reach)
+        )
         equality = NO_EQUALITY
         if reached.equality is not None:
             equality = self._equalities.number(path[-1][1], reached.equality)
         return Target(
-            *(self._paths.node(path), equality, self._table.number(reached.rest)),
-            *(reached.at_document, reads_content),
+            *(self._paths.node(path), self._paths.node(reach), equality),
+            *(self._table.number(reached.rest), reached.at_document, reads_content),
         )
 
     def _enter(self, target: int, slot: int) -> None:
@@ -288,12 +292,14 @@ class PathAutomatonEngine:
             # The lists were sorted anew. Gaps stay where they are, so nodes beside them do no harm.
             self._equality_starts = by_equality.starts
             self._equality_nodes = targets.nodes[by_equality.values]
+            self._equality_reaches = targets.reaches[by_equality.values]
         return Patterns(
             self._plain.view,
             slots,
             self._by_node.lists(),
             by_equality,
             self._equality_nodes,
+            self._equality_reaches,
             targets,
         )
 

@@ -20,11 +20,12 @@ _ROUND_MAX: Final = 2**31 - 2**20
 class Targets(NamedTuple):
     """What patterns come down to, each distinct one once.
 
-    The node of the access path, the condition that is left, and whether that is to be checked at
-    the document.
+    The node of the access path and of the longest required one, the condition that is left, and
+    whether that is to be checked at the document.
     """
 
     nodes: npt.NDArray[np.int32]
+    reaches: npt.NDArray[np.int32]
     conditions: npt.NDArray[np.int32]
     at_document: npt.NDArray[np.bool_]
 
@@ -35,7 +36,8 @@ class Patterns(NamedTuple):
     `plain` says for each node who is reached by the path alone: nobody (`postings.GAP`), one slot,
     or a target with several (`postings.FIRST_TARGET - target`). `slots` lists slots by target,
     `by_node` and `by_equality` the other targets; `equality_nodes` are the nodes of the targets in
-    `by_equality.values`, side by side so that looking for a node reads memory in order.
+    `by_equality.values`, side by side so that looking for a node reads memory in order, and
+    `equality_reaches` the nodes of their longest required paths.
     """
 
     plain: npt.NDArray[np.int32]
@@ -43,6 +45,7 @@ class Patterns(NamedTuple):
     by_node: Lists
     by_equality: Lists
     equality_nodes: npt.NDArray[np.int32]
+    equality_reaches: npt.NDArray[np.int32]
     targets: Targets
 
 
@@ -85,12 +88,14 @@ class Marks(NamedTuple):
 
     `words` is a bit for each slot, all clear between rounds. `targets` and `conditions` hold the
     round in which each was last marked, `nodes` a number of its own for each state from
-    `first_node_mark` on, `rows` the row of each condition that is marked.
+    `first_node_mark` on, `rows` the row of each condition that is marked. `reached` holds the round
+    in which a node was last reached by any state.
     """
 
     words: npt.NDArray[np.uint64]
     targets: npt.NDArray[np.int32]
     nodes: npt.NDArray[np.int32]
+    reached: npt.NDArray[np.int32]
     conditions: npt.NDArray[np.int32]
     rows: npt.NDArray[np.int32]
     round: int
@@ -107,6 +112,7 @@ class MarkBook:
         self._words = Column(np.uint64)
         self._targets = Column(np.int32)
         self._nodes = Column(np.int32)
+        self._reached = Column(np.int32)
         self._conditions = Column(np.int32)
         self._rows = Column(np.int32)
         self._round = 0
@@ -120,6 +126,7 @@ class MarkBook:
         for column, size in (
             (self._targets, targets),
             (self._nodes, nodes),
+            (self._reached, nodes),
             (self._conditions, conditions),
             (self._rows, conditions),
         ):
@@ -131,6 +138,7 @@ class MarkBook:
             self._words.view,
             self._targets.view,
             self._nodes.view,
+            self._reached.view,
             self._conditions.view,
             self._rows.view,
             self._round,

@@ -46,7 +46,8 @@ _TYPES: Final[Mapping[str, Any]] = MappingProxyType(
         "equality_numbers": np.float64,
         "equality_offsets": np.int64,
         "equality_bytes": np.uint8,
-        **dict.fromkeys(("target_nodes", "target_equalities", "target_conditions"), np.int32),
+        **dict.fromkeys(("target_nodes", "target_reaches"), np.int32),
+        **dict.fromkeys(("target_equalities", "target_conditions"), np.int32),
         **dict.fromkeys(("target_at_document", "target_reading"), np.bool_),
         "slot_targets": np.int32,
     }
@@ -73,7 +74,7 @@ def write_tables(folder: Folder, tables: Tables) -> None:
     literals = packed(map(_encoded, tables.conditions.literals))
     made = tables.equalities.made
     texts = packed(_encoded(one) if isinstance(one, str) else b"" for _, _, one in made)
-    nodes, equalities, of_conditions, at_document, reading = tables.targets.columns()
+    targets = [name for name in _TYPES if name.startswith("target_")]
     folder.write_arrays(
         {
             "trie_parents": trie.parents,
@@ -90,11 +91,7 @@ def write_tables(folder: Folder, tables: Tables) -> None:
             ),
             "equality_offsets": texts[0],
             "equality_bytes": texts[1],
-            "target_nodes": nodes,
-            "target_equalities": equalities,
-            "target_conditions": of_conditions,
-            "target_at_document": at_document,
-            "target_reading": reading,
+            **dict(zip(targets, tables.targets.columns(), strict=True)),
             "slot_targets": tables.of_slots,
         }
     )
@@ -250,8 +247,9 @@ def _check_targets(arrays: Mapping[str, Array], _tests: int) -> bool:
     return (
         all(len(column) == size for column in columns)
         and _within(columns[0], 0, len(arrays["trie_parents"]))
-        and _within(columns[1], NO_EQUALITY, len(arrays["equality_tests"]))
-        and _within(columns[2], 0, len(arrays["condition_kinds"]))
+        and _within(columns[1], 0, len(arrays["trie_parents"]))
+        and _within(columns[2], NO_EQUALITY, len(arrays["equality_tests"]))
+        and _within(columns[3], 0, len(arrays["condition_kinds"]))
         and _within(arrays["slot_targets"], GAP, size)
     )
 

@@ -49,31 +49,34 @@ class Tables(NamedTuple):
     def access(self, target: int) -> Access:
         """What a target was made of."""
         wanted, tests = self.targets[target], self.names.tests
-        path = tuple(
-            (axis, None if test == ANY else tests[test - 1])
-            for axis, test in self.paths.path(wanted.node)
+        path, reach = (
+            tuple(
+                (axis, None if test == ANY else tests[test - 1])
+                for axis, test in self.paths.path(node)
+            )
+            for node in (wanted.node, wanted.reach)
         )
         equality = None
         if wanted.equality != NO_EQUALITY:
             equality = self.equalities.equality(wanted.equality)
         rest = self.conditions.condition(wanted.condition)
-        return Access(path, equality, rest, at_document=wanted.at_document)
+        return Access(path, reach, equality, rest, at_document=wanted.at_document)
 
     def by_node(self) -> Ints:
         """The node of each target that has something to check and is not found by an equality."""
-        nodes, equalities, conditions, _, _ = self.targets.columns()
+        nodes, _, equalities, conditions, _, _ = self.targets.columns()
         wanted = (equalities == NO_EQUALITY) & (conditions != ALWAYS_ID) & self._is_used()
         return np.where(wanted, nodes, GAP).astype(np.int32)
 
     def by_equality(self) -> Ints:
         """The equality of each target that is found by one."""
-        _, equalities, _, _, _ = self.targets.columns()
+        _, _, equalities, _, _, _ = self.targets.columns()
         wanted = (equalities != NO_EQUALITY) & self._is_used()
         return np.where(wanted, equalities, GAP).astype(np.int32)
 
     def plain(self) -> Ints:
         """Who is at each node without anything to check: `search.Patterns.plain`."""
-        nodes, equalities, conditions, _, _ = self.targets.columns()
+        nodes, _, equalities, conditions, _, _ = self.targets.columns()
         plain = (equalities == NO_EQUALITY) & (conditions == ALWAYS_ID) & self._is_used()
         found = np.full(len(self.paths), GAP, np.int32)
         several = np.flatnonzero(plain & (self.targets.users.view > 1))

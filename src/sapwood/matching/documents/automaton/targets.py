@@ -16,10 +16,12 @@ NO_EQUALITY: Final = -1
 class Target(NamedTuple):
     """The access path's node, the equality at its end, what is left to check, and where.
 
-    `equality` is `NO_EQUALITY` where there is none; `reads_content` follows from the others.
+    `reach` is the node of the longest required path. `equality` is `NO_EQUALITY` where there is
+    none. `reads_content` follows from the others.
     """
 
     node: int
+    reach: int
     equality: int
     condition: int
     at_document: bool
@@ -39,6 +41,7 @@ class TargetTable:
 
     def __init__(self) -> None:
         self._nodes = Column(np.int32)
+        self._reaches = Column(np.int32)
         self._equalities = Column(np.int32)
         self._conditions = Column(np.int32)
         self._at_document = Column(np.bool_)
@@ -59,8 +62,8 @@ class TargetTable:
         `of_slots` is the target of each pattern.
         """
         table = cls()
-        table._nodes, table._equalities, table._conditions = map(Column.of, columns[:3])
-        table._at_document, table._reading = map(Column.of, columns[3:])
+        table._nodes, table._reaches, table._equalities = map(Column.of, columns[:3])
+        table._conditions, table._at_document, table._reading = map(Column.of, columns[3:])
         users = np.bincount(of_slots, minlength=len(table._nodes)).astype(np.int32)
         table.users = Column.of(users)
         table.unused = int(np.count_nonzero(users == 0))
@@ -77,10 +80,10 @@ class TargetTable:
         return Target(*(column[number].item() for column in self.columns()))
 
     def columns(self) -> tuple[Array, ...]:
-        """Nodes, equalities, conditions (int32), at the document, reading content (bool)."""
+        """Nodes, reaches, equalities, conditions (int32), at document, reading content (bool)."""
         columns = (
-            *(self._nodes, self._equalities, self._conditions),
-            *(self._at_document, self._reading),
+            *(self._nodes, self._reaches, self._equalities),
+            *(self._conditions, self._at_document, self._reading),
         )
         return tuple(column.view for column in columns)
 
@@ -93,6 +96,7 @@ class TargetTable:
         if number is None:
             number = self._numbers[target] = len(self)
             self._nodes.append(target.node)
+            self._reaches.append(target.reach)
             self._equalities.append(target.equality)
             self._conditions.append(target.condition)
             self._at_document.append(target.at_document)
@@ -119,4 +123,6 @@ class TargetTable:
 
     def arrays(self) -> Targets:
         """What a search reads of them."""
-        return Targets(self._nodes.view, self._conditions.view, self._at_document.view)
+        return Targets(
+            self._nodes.view, self._reaches.view, self._conditions.view, self._at_document.view
+        )

@@ -2,7 +2,7 @@
 
 They are regular expressions over element names, in the notation of the XPE dissemination work:
 `/a/b(/c/d)+/e`, with `*` for any name and `+` for one or more times. From a DTD they are made by
-`advertisements_of` and `advertisement_of`; from text by `sapwood.language.parse_advertisement`.
+`advertisements_of` and `advertisement_of`; from text by `sapwood.parse_advertisement`.
 """
 
 from sapwood.model.documents.advertisements.advertisement import Advertisement

@@ -31,7 +31,7 @@ class Advertisement:
     equal iff their expressions have equal normal forms; `covers` both ways tells more. `source`
     is the text that it was read from and does not count.
 
-    Make advertisements with `sapwood.language.parse_advertisement` or, from a DTD, with
+    Make advertisements with `sapwood.parse_advertisement` or, from a DTD, with
     `advertisement_of`. Raises `LimitError` beyond `limits.ADVERTISEMENT_STEPS_MAX` steps or
     `limits.ADVERTISEMENT_NESTING_MAX` levels of parentheses.
     """

@@ -40,7 +40,7 @@ class Node:
     def connect(self, neighbor: str, *, is_told: bool = True) -> None:
         """A neighbor is there, which knows nothing and of which nothing is known.
 
-        One that is not told anything leads to no producer; `start` what is told to the others.
+        `start` says what it has to be told. One that leads to no producer `is_told` nothing.
         """
         self.interfaces[neighbor] = Interface(Containment(self._make_index()))
         if is_told:

@@ -4,6 +4,11 @@ The thesis' R and P, per upstream interface (2.13 of its appendix A in words): a
 interfaces of all sides but its neighbor's, and a filter exists in it iff some of those know it.
 Filters without a substitute are *tops*: the neighbor knows exactly them, each with the instances
 here (its x there) and what it stands for (its z there).
+
+A change of a filter that is known costs a step for each substitute above it, in a chain as long as
+filters that contain each other have come, each wider than the last. A new filter costs a search
+for a top that contains it, and one for those it contains if there is none; when a top goes, a
+search for each filter that it was the substitute of.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Both:
                 assert pairs == others
             else:
                 assert np.array_equal(found, expected), name
-            if name in ("mark_plain", "find_candidates", "check_candidates", "collect"):
+            if name in ("mark_plain", "find_candidates", "check_candidates", "collect", "count"):
                 marks, copied = _marks(arguments), _marks(copies)
                 assert np.array_equal(marks.words, copied.words), name
                 assert np.array_equal(marks.targets, copied.targets), name
@@ -67,3 +67,4 @@ def test_compiled_kernels_do_what_their_plain_twins_do(
     for data in asked:
         expected = [slot for slot, pattern in enumerate(patterns) if pattern.matches(data)]
         assert engine.match(data) == expected
+        assert engine.match_count(data) == len(expected)

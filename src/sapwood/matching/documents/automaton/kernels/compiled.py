@@ -162,27 +162,34 @@ def _take(target: int, slots: Lists, marks: Marks) -> None:
 def find_candidates(
     reached: Reached, patterns: Patterns, groups: Groups, marks: Marks
 ) -> Candidates:
-    """Targets whose path is there and whose equality holds, each with the group of elements.
+    """Targets whose paths are there and whose equality holds, each with the group of elements.
 
-    Those of which nothing is left to check are marked at once.
+    Those of which nothing is left to check are marked at once. A target with an equality whose
+    longest path no state reaches is passed over: nine of ten that satisfy the equality are.
     """
     starts, sizes, nodes = reached.held
+    states = reached.states
+    if len(groups.states) > len(states):
+        for which in range(len(states)):
+            start = starts[states[which]]
+            for at in range(start, start + sizes[states[which]]):
+                marks.reached[nodes[at]] = marks.round
     pairs = np.empty(128, np.int32)
     count = 0
-    group = len(reached.states)
-    for which in range(len(reached.states)):
-        start = starts[reached.states[which]]
-        mine = nodes[start : start + sizes[reached.states[which]]]
+    group = len(states)
+    for which in range(len(states)):
+        start = starts[states[which]]
+        mine = nodes[start : start + sizes[states[which]]]
         mark = marks.first_node_mark + which
         marks.nodes[mine] = mark
         pairs = _with_room(pairs, count + 2 * _reached_most(mine, patterns.by_node))
         count = _reached_by_node(mine, which, patterns.by_node, marks, pairs, count)
-        while group < len(groups.states) and groups.states[group] == which:
-            equality = groups.equalities[group]
-            most = _listed(equality, patterns.by_equality) + len(patterns.by_equality.tail_keys)
-            pairs = _with_room(pairs, count + 2 * most)
-            count = _equal(group, groups, patterns, marks, pairs, count)
-            group += 1
+        last = group
+        while last < len(groups.states) and groups.states[last] == which:
+            last += 1
+        if last > group:
+            pairs, count = _equal(group, last, groups, patterns, marks, pairs, count)
+        group = last
     return Candidates(pairs[:count:2].copy(), pairs[1:count:2].copy())
 
 
@@ -194,14 +201,6 @@ def _with_room(values: Ints, size: int) -> Ints:
     grown = np.empty(2 * size, np.int32)
     grown[: len(values)] = values
     return grown
-
-
-@compiled
-def _listed(key: int, lists: Lists) -> Any:
-    """How many values the list of a key has."""
-    if key + 1 >= len(lists.starts):
-        return np.int64(0)
-    return lists.starts[key + 1] - lists.starts[key]
 
 
 @compiled
@@ -243,42 +242,56 @@ def _reached_by_node(  # noqa: PLR0917 - compiled code has no keyword-only param
 
 @compiled
 def _equal(  # noqa: PLR0917 - likewise
-    group: int, groups: Groups, patterns: Patterns, marks: Marks, pairs: Ints, count: int
-) -> int:
-    """Add the pairs of the targets with a group's equality whose node the group's state holds."""
-    _, values, tail_keys, tail_values = patterns.by_equality
-    target_nodes, conditions, _ = patterns.targets
-    nodes, node_marks, seen, now = (
+    first: int,
+    last: int,
+    groups: Groups,
+    patterns: Patterns,
+    marks: Marks,
+    pairs: Ints,
+    count: int,
+) -> tuple[Ints, int]:
+    """Add the pairs of one state's groups with equalities, `first` to `last` - 1.
+
+    A target's node must be one that the state holds. Arrays are taken out of their tuples once.
+    """
+    starts, values, tail_keys, tail_values = patterns.by_equality
+    target_nodes, target_reaches, conditions, _ = patterns.targets
+    nodes, reaches, equalities = (
         patterns.equality_nodes,
-        marks.nodes,
-        marks.targets,
-        marks.round,
+        patterns.equality_reaches,
+        groups.equalities,
     )
-    equality = groups.equalities[group]
-    mark = marks.first_node_mark + groups.states[group]
-    listed = _listed(equality, patterns.by_equality)
-    first = patterns.by_equality.starts[equality] if listed else np.int64(0)
-    for entry in range(first, first + listed):
-        target = values[entry]
-        if node_marks[nodes[entry]] != mark or target == GAP or seen[target] == now:
-            continue
-        if conditions[target] != ALWAYS_ID:
-            pairs[count], pairs[count + 1] = target, group
-            count += 2
-        else:
-            _take(target, patterns.slots, marks)
-    for entry in range(len(tail_keys)):
-        target = tail_values[entry]
-        if tail_keys[entry] != equality or target == GAP or seen[target] == now:
-            continue
-        if node_marks[target_nodes[target]] != mark:
-            continue
-        if conditions[target] != ALWAYS_ID:
-            pairs[count], pairs[count + 1] = target, group
-            count += 2
-        else:
-            _take(target, patterns.slots, marks)
-    return count
+    node_marks, reached, seen, now = marks.nodes, marks.reached, marks.targets, marks.round
+    mark = marks.first_node_mark + groups.states[first]
+    for group in range(first, last):
+        equality = equalities[group]
+        begin = end = np.int64(0)
+        if equality + 1 < len(starts):
+            begin, end = starts[equality], starts[equality + 1]
+        pairs = _with_room(pairs, count + 2 * int(end - begin + len(tail_keys)))
+        for entry in range(begin, end):
+            if node_marks[nodes[entry]] != mark or reached[reaches[entry]] != now:
+                continue
+            target = values[entry]
+            if target == GAP or seen[target] == now:
+                continue
+            if conditions[target] != ALWAYS_ID:
+                pairs[count], pairs[count + 1] = target, group
+                count += 2
+            else:
+                _take(target, patterns.slots, marks)
+        for entry in range(len(tail_keys)):
+            target = tail_values[entry]
+            if tail_keys[entry] != equality or target == GAP or seen[target] == now:
+                continue
+            if node_marks[target_nodes[target]] != mark or reached[target_reaches[target]] != now:
+                continue
+            if conditions[target] != ALWAYS_ID:
+                pairs[count], pairs[count + 1] = target, group
+                count += 2
+            else:
+                _take(target, patterns.slots, marks)
+    return pairs, count
 
 
 @compiled
@@ -286,7 +299,7 @@ def check_candidates(
     candidates: Candidates, groups: Groups, patterns: Patterns, asked: Asked, marks: Marks
 ) -> None:
     """Mark the candidates of which the condition holds, at the document or at some element."""
-    _, conditions, at_document = patterns.targets
+    _, _, conditions, at_document = patterns.targets
     bits, row_of, seen, now = groups.bits, marks.rows, marks.targets, marks.round
     needed = _needed(candidates.targets, conditions, asked.conditions, marks)
     rows = np.zeros((len(needed), bits.shape[1]), np.uint64)
@@ -357,7 +370,8 @@ def _evaluate(needed: Ints, rows: Bits, asked: Asked, row_of: Ints) -> None:
     kinds, firsts, seconds = asked.conditions.kinds, asked.conditions.first, asked.conditions.second
     operands, words = asked.conditions.operands, rows.shape[1]
     document = asked.document
-    parents, local, expanded = document.parents, document.locals, document.expanded
+    parents = document.parents
+    starts, elements = _elements_by_test(document.locals, document.expanded)
     for row in range(len(needed)):
         condition = needed[row]
         row_of[condition] = row
@@ -370,8 +384,9 @@ def _evaluate(needed: Ints, rows: Bits, asked: Asked, row_of: Ints) -> None:
                 some = np.uint64(0)
                 for word in range(words):
                     some |= rows[inner, word]
-            if some:
-                _evaluate_below(kind == CHILD, first, inner, row, rows, parents, local, expanded)
+            if some and first + 1 < len(starts):
+                named = elements[starts[first] : starts[first + 1]]
+                _evaluate_below(kind == CHILD, named, inner, row, rows, parents)
         elif kind in (ALL_OF, ANY_OF):
             for place in range(first, second):
                 operand = row_of[operands[place]]
@@ -382,6 +397,32 @@ def _evaluate(needed: Ints, rows: Bits, asked: Asked, row_of: Ints) -> None:
                         rows[row, word] &= rows[operand, word]
         else:
             _evaluate_content(condition, row, rows, asked)
+
+
+@compiled
+def _elements_by_test(local: Ints, expanded: Ints) -> tuple[Ints, Ints]:
+    """The elements that pass each test: those of test `t` are from `starts[t]` to `starts[t + 1]`.
+
+    Most conditions ask for one name, which few elements have.
+    """
+    highest = max(int(np.max(local)), int(np.max(expanded)), ANY)
+    starts = np.zeros(highest + 2, np.int32)
+    for tests in (local, expanded):
+        for element in range(len(tests)):
+            if tests[element] > ANY:
+                starts[tests[element] + 1] += 1
+    starts[ANY + 1] = len(local)
+    for test in range(highest + 1):
+        starts[test + 1] += starts[test]
+    free = starts.copy()
+    elements = np.empty(starts[-1], np.int32)
+    for element in range(len(local)):
+        elements[element] = element
+        for tests in (local, expanded):
+            if tests[element] > ANY:
+                elements[free[tests[element]]] = element
+                free[tests[element]] += 1
+    return starts, elements
 
 
 @compiled
@@ -413,21 +454,18 @@ def _evaluate_content(condition: int, row: int, rows: Bits, asked: Asked) -> Non
 @compiled
 def _evaluate_below(  # noqa: PLR0917 - likewise
     is_child: bool,  # noqa: FBT001 - likewise
-    test: int,
+    named: Ints,
     inner: int,
     row: int,
     rows: Bits,
     parents: Ints,
-    local: Ints,
-    expanded: Ints,
 ) -> None:
     """Set the bits of the parents, or of all ancestors, of the elements that are wanted.
 
-    `inner` is the row of the elements that are wanted, if they are of the name; -1 for all.
+    `named` are the elements of the name, and `inner` the row of those that are wanted if they are
+    among them; -1 for all.
     """
-    for element in range(len(parents)):
-        if not (test == ANY) | (test == local[element]) | (test == expanded[element]):
-            continue
+    for element in named:
         if inner >= 0 and not _is_set(rows, inner, element + 1):
             continue
         ancestor = parents[element]

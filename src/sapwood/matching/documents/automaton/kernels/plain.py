@@ -68,6 +68,7 @@ def find_candidates(
 ) -> Candidates:
     """Targets whose path is there and whose equality holds, each with the group of elements."""
     targets = patterns.targets
+    anywhere = {node for state in reached.states.tolist() for node in _held(reached.held, state)}
     found: list[tuple[int, int]] = []
     for group, place in enumerate(groups.states.tolist()):
         nodes = set(_held(reached.held, int(reached.states[place])))
@@ -75,7 +76,11 @@ def find_candidates(
             there = [target for node in sorted(nodes) for target in _values(patterns.by_node, node)]
         else:
             equal = _values(patterns.by_equality, int(groups.equalities[group]))
-            there = [target for target in equal if targets.nodes[target] in nodes]
+            there = [
+                target
+                for target in equal
+                if targets.nodes[target] in nodes and targets.reaches[target] in anywhere
+            ]
         for target in there:
             if group >= len(reached.states) and targets.conditions[target] == ALWAYS_ID:
                 _take(target, patterns.slots, marks)

@@ -1,0 +1,25 @@
+"""Generated workloads are always the same, and their expressions meet their documents."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from sapwood.cli.benchmarks.documents.generated import (
+    SHAPES,
+    generated_documents,
+    generated_expressions,
+)
+from sapwood.language.xpath import parse_xpath
+from sapwood.xml import read_document
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_generated_workload_is_the_same_each_time_and_meets_its_documents(name: str) -> None:
+    first = list(generated_expressions(name, 40))
+    assert list(islice(generated_expressions(name, 60), 40)) == first
+    documents = [read_document(data) for data in generated_documents(name)[:20]]
+    patterns = [parse_xpath(text) for text in first]
+    held = sum(pattern.accepts(document) for pattern in patterns for document in documents)
+    assert 0 < held < len(patterns) * len(documents)

@@ -77,6 +77,7 @@ def test_a_stream_from_broker_to_broker_is_exactly_once_whatever_is_run_again(
     assert ids(overlay.sink) == [f"p{n:03d}" for n in range(10, 25)]
 
 
+@pytest.mark.long
 def test_a_journal_is_ingested_and_matched_like_files(
     spark: Any, overlay: Overlay, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_journal_is_ingested_and_matched_like_files(
     assert job.run(spark).deliveries == 2
 
 
+@pytest.mark.long
 def test_a_journal_is_read_from_a_broker_and_from_its_folder_alike(
     spark: Any, overlay: Overlay
 ) -> None:

@@ -12,11 +12,12 @@ work's tree does; links take no time. Being measured, it differs from run to run
 
 `sizes` are XPEs in all, shared out evenly among the leaves. The printed counts do not fit 1,000
 XPEs a subscriber on 127 routers (64,000 flooded would alone be eight million messages); they fit
-1,000 in all.
+1,000 in all. XPEs that name fewer than two elements are left out (`experiments.particular`).
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from typing import Final
 
 from sapwood.covering.documents.merging import PathUniverse
 from sapwood.errors import InvariantError
+from sapwood.experiments.particular import is_particular
 from sapwood.experiments.report import Cell, Report
 from sapwood.matching.index import Index
 from sapwood.model.publication import Publication
@@ -50,6 +52,8 @@ BUDGET: Final = 0.1
 ENGINE: Final = "xtrie"
 SAMPLE: Final = 40
 """Publications of which delays are measured."""
+TURNS: Final = 3
+"""How often each is matched; the fastest counts."""
 
 STRATEGIES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -161,9 +165,10 @@ def _scenario(made: DocumentWorkload, routers: int, size: int, seed: int) -> Sce
     leaves = [name for name in topology.routers if len(topology.neighbors(name)) == 1]
     generator = Random(f"{seed}/strategies")  # noqa: S311 - reproducible on purpose
     publisher = generator.choice(topology.routers)
+    drawn = (one for one in made.subscriptions(sys.maxsize, seed) if is_particular(one.filter))
     wanted = [
         replace(one, home=leaves[number % len(leaves)])
-        for number, one in enumerate(made.subscriptions(size, seed))
+        for number, one in enumerate(islice(drawn, size))
     ]
     return subscribe_then_publish(
         f"{routers} routers, {size} XPEs",
@@ -229,7 +234,7 @@ def _delays(world: World, routers: Mapping[str, Router]) -> Iterator[float]:
             yield sum(seconds[name][id_] for name in path)
 
 
-def _match_seconds(router: Router, sample: Sequence[Publication]) -> dict[str, float]:
+def _match_seconds(router: Router, sample: list[Publication]) -> dict[str, float]:
     """What the router takes to match each publication against all its tables."""
     local, links = (
         Index(documents=ENGINE),
@@ -240,12 +245,13 @@ def _match_seconds(router: Router, sample: Sequence[Publication]) -> dict[str, f
     for neighbor, key, wanted in router.received():
         links[neighbor].add(key, wanted)
     taken: dict[str, float] = {}
-    for publication in sample:
+    for publication in sample * TURNS:
         begin = time.perf_counter()
         local.match(publication)
         for index in links.values():
             index.match_any(publication)
-        taken[publication.id] = time.perf_counter() - begin
+        seconds = time.perf_counter() - begin
+        taken[publication.id] = min(seconds, taken.get(publication.id, seconds))
     return taken
 
 

@@ -29,10 +29,9 @@ from typing import Final
 
 from sapwood.covering.catalogue import COVERING_INDEXES, interest_index
 from sapwood.experiments.overlay import Overlay, Searches
+from sapwood.experiments.particular import NAMES_MIN, is_particular
 from sapwood.experiments.report import Cell, Chart, Report
 from sapwood.matching.index import Index
-from sapwood.model.documents.conditions import Below, descend
-from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.transit_stub import transit_stub
@@ -48,8 +47,6 @@ TURNS: Final = 3
 """How often each is timed: the fastest counts, as anything else on the machine only adds."""
 RECOMPUTED: Final = 5
 """Of these, how many are compared with all that routers without aggregated tables keep."""
-NAMES_MIN: Final = 2
-"""Different elements that a pattern has to name."""
 MATCHED: Final = 20
 """Publications that are matched to see how long a router takes."""
 
@@ -139,15 +136,7 @@ def run(
 def _interests(made: DocumentWorkload | Workload, count: int, seed: int) -> Iterator[Interest]:
     """The first so many filters of a stream that ask for something in particular."""
     endless = (subscription.filter for subscription in made.subscriptions(sys.maxsize, seed))
-    return islice((interest for interest in endless if _is_particular(interest)), count)
-
-
-def _is_particular(interest: Interest) -> bool:
-    """Whether a tree pattern names enough elements; record filters always do."""
-    if isinstance(interest, Filter):
-        return True
-    tests = {one.test for one in descend(interest.root) if isinstance(one, Below)}
-    return len(tests - {None}) >= NAMES_MIN
+    return islice((interest for interest in endless if is_particular(interest)), count)
 
 
 def _probes(

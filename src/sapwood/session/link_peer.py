@@ -68,7 +68,8 @@ class LinkPeer:
     ) -> Receive | LinkCongestion | LinkEstablished | None:
         """The router's input in a message, or what the neighbor says about the link itself.
 
-        `None` for a part of an update that is not its last. Raises `FrameError` for what a neighbor must not say (now).
+        `None` for a part of an update that is not its last. Raises `FrameError` for what a neighbor
+        must not say (now).
         """
         if isinstance(message, LinkEstablished):
             if self.connection.phase is not Phase.AGREEING:

@@ -27,10 +27,11 @@ def test_share_of_covered_subscriptions_is_the_rate(rate: float) -> None:
 
 
 def test_rates_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = documents("proteins", SHAPE)
+    source = documents("news", SHAPE)
     for rate in (-0.1, 1.0):
         with pytest.raises(InvalidValueError, match="between 0 and below 1"):
             with_covering_rate(source, 10, rate, 1)
-    monkeypatch.setattr(module, "_DRAWS_PER_PATTERN", 2)
+    monkeypatch.setattr(module, "SAMPLE", 50)
+    monkeypatch.setattr(module, "_DRAWS_PER_PATTERN", 1)
     with pytest.raises(InvalidValueError, match="patterns that none covers"):
-        with_covering_rate(source, 390, 0.0, 1)
+        with_covering_rate(source, 60, 0.5, 1)

@@ -22,8 +22,12 @@ from sapwood.covering.documents.xsearch import XSearchIndex
 from sapwood.covering.merging import Told
 from sapwood.model.documents.advertisements import advertisement_of, advertisements_of
 from sapwood.model.documents.pattern import TreePattern
-from sapwood.workload.documents import PatternShape, documents, shipped_dtd
-from sapwood.workload.documents.covering_rates import with_covering_rate
+from sapwood.workload.documents import (
+    PatternShape,
+    documents,
+    shipped_dtd,
+    with_covering_rate,
+)
 from sapwood.xml import Document, read_document
 from sapwood.xml.dtd import Dtd
 

@@ -7,13 +7,15 @@ proteins    shallow, 48 element types, no recursion                      37
 news        blocks in blocks, phrases in phrases, 43 element types       4,446
 ==========  ===========================================================  =====================
 
-`documents` makes a workload of one of these or of a DTD of your own; `subscription_lines` and
-`publication_lines` write it for the commands.
+`documents` makes a workload of one of these or of a DTD of your own; `with_covering_rate` picks
+subscriptions of which a given share is covered by others; `subscription_lines` and
+`publication_lines` write files for the commands.
 """
 
 from __future__ import annotations
 
 from sapwood.workload.documents.bodies import DocumentShape
+from sapwood.workload.documents.covering_rates import with_covering_rate
 from sapwood.workload.documents.lines import publication_lines, subscription_lines
 from sapwood.workload.documents.patterns import XNET, XPE, PatternShape
 from sapwood.workload.documents.shipped import SHIPPED, shipped_dtd
@@ -30,4 +32,5 @@ __all__ = [
     "publication_lines",
     "shipped_dtd",
     "subscription_lines",
+    "with_covering_rate",
 ]

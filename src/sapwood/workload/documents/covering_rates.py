@@ -26,7 +26,7 @@ SAMPLE: Final = 500
 """Patterns of the stream by which it is judged how much a head would cover."""
 
 SHARE_MAX: Final = 0.02
-"""The share of the sample that a head may cover."""
+"""The share of the sample that a head may cover; where few heads have to do, twice its part."""
 
 _DRAWS_PER_PATTERN: Final = 20
 """Draws for each subscription wanted, after which there are taken to be too few."""
@@ -84,7 +84,8 @@ class _Chosen:
         self._sample = XSearchIndex()
         for key, pattern in enumerate(sample):
             self._sample.add(key, pattern)
-        self._share_max = max(1, round(SHARE_MAX * len(sample)))
+        share = max(SHARE_MAX, 2 / max(1, heads_wanted))
+        self._covered_max = round(share * len(sample))
 
     @property
     def is_complete(self) -> bool:
@@ -99,7 +100,7 @@ class _Chosen:
             return
         if (
             self.heads < self._heads_wanted
-            and len(self._sample.covered(pattern)) <= self._share_max
+            and len(self._sample.covered(pattern)) <= self._covered_max
             and not self._index.covered(pattern)
         ):
             self._index.add(self.heads, pattern)

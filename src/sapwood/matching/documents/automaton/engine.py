@@ -97,8 +97,6 @@ class PathAutomatonEngine:
         #: and which lists those were
         self._equality_nodes = self._equality_reaches = np.zeros(0, np.int32)
         self._equality_starts = np.zeros(0, np.int64)
-        #: room for the slots that are found, kept because fresh memory costs more than the search
-        self._scratch = Column(np.int32)
 
     def __len__(self) -> int:
         """The number of taken slots."""
@@ -140,7 +138,10 @@ class PathAutomatonEngine:
         """How many patterns accept `document`; writes no slots."""
         tree = self._read(document)
         with self._lock:
-            return int(self._kernels.count(*self._search(tree)))
+            slots, marks = self._search(tree)
+            count = int(self._kernels.count(slots, marks))
+            marks.words[:] = 0
+            return count
 
     def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
         """The matches of many documents, without a Python object for each match."""
@@ -233,9 +234,9 @@ class PathAutomatonEngine:
         document = self._read(readable)
         with self._lock:
             slots, marks = self._search(document)
-            self._scratch.reserve(len(self._slots))
-            count = self._kernels.collect(slots, marks, self._scratch.room)
-            return self._scratch.room[:count].copy()
+            found = np.empty(self._kernels.count(slots, marks), np.int32)
+            self._kernels.collect(marks, found)
+            return found
 
     def _search(self, document: Document) -> tuple[Lists, Marks]:
         """Mark the targets and slots that a document reaches; whoever calls takes the marks back.

@@ -5,6 +5,10 @@ element anything that continues a word may stand beside anything else, so a patt
 branch by branch, in the states that the path to an element has led to. What matters is the *set* of
 those states: all paths through the element share its beginning but each may be another word. A
 pattern without branches needs one path only, so single states do (the product automaton).
+
+This takes the place of the work's procedures (figures 1.4 to 1.10): they know absolute XPEs against
+recursive advertisements only, and the printed ones for relative XPEs (L134 to L169) and for simple
+recursion (L206 to L233) are wrong; the tests keep the counterexamples.
 """
 
 from __future__ import annotations

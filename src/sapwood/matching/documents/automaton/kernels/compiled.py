@@ -48,6 +48,11 @@ _PLACES: Final = np.argsort(
 """Multiplied by a de Bruijn sequence, the 64 words of a single bit differ in their first six bits;
 the table leads from those back to the place of the bit (Leiserson, Prokop and Randall 1998)."""
 
+_PAIRS: Final = np.uint64(0x5555555555555555)
+_FOURS: Final = np.uint64(0x3333333333333333)
+_BYTES: Final = np.uint64(0x0F0F0F0F0F0F0F0F)
+_SUM: Final = np.uint64(0x0101010101010101)
+
 _ONE: Final = np.uint64(1)
 _WORD_BITS: Final = np.uint64(6)
 _IN_WORD: Final = np.uint64(63)
@@ -505,33 +510,27 @@ def _is_set(rows: Bits, row: int, at: int) -> Any:
 
 @compiled
 def count(slots: Lists, marks: Marks) -> int:
-    """How many slots are marked; clears their marks."""
-    _mark_tail(slots, marks)
-    found = 0
+    """How many slots are marked, once those in the tail whose targets are marked are marked too."""
     words = marks.words
-    for word in range(len(words)):
-        bits = words[word]
-        words[word] = 0
-        while bits:
-            found += 1
-            bits &= bits - _ONE
-    return found
-
-
-@compiled
-def _mark_tail(slots: Lists, marks: Marks) -> None:
-    """Mark the slots in the tail whose targets are marked."""
     for at in range(len(slots.tail_keys)):
         slot = slots.tail_values[at]
         if slot != GAP and marks.targets[slots.tail_keys[at]] == marks.round:
-            _mark(np.uint64(slot), marks.words)
+            _mark(np.uint64(slot), words)
+    found = np.uint64(0)
+    for word in range(len(words)):
+        # Bits are added in pairs, fours and bytes, and the bytes by one multiplication.
+        bits = words[word]
+        bits -= (bits >> _ONE) & _PAIRS
+        bits = (bits & _FOURS) + ((bits >> np.uint64(2)) & _FOURS)
+        bits = (bits + (bits >> np.uint64(4))) & _BYTES
+        found += (bits * _SUM) >> np.uint64(56)
+    return int(found)
 
 
 @compiled
-def collect(slots: Lists, marks: Marks, found: Ints) -> int:
-    """Write the marked slots into `found`, ascending, and clear their marks; how many they are."""
-    _mark_tail(slots, marks)
-    count = 0
+def collect(marks: Marks, found: Ints) -> None:
+    """Write the marked slots into `found`, ascending, and clear their marks."""
+    at = 0
     words = marks.words
     for word in range(len(words)):
         bits = words[word]
@@ -541,7 +540,6 @@ def collect(slots: Lists, marks: Marks, found: Ints) -> int:
         base = word << 6
         while bits:
             low = bits & (~bits + np.uint64(1))
-            found[count] = base + _PLACES[(low * _DE_BRUIJN) >> np.uint64(58)]
-            count += 1
+            found[at] = base + _PLACES[(low * _DE_BRUIJN) >> np.uint64(58)]
+            at += 1
             bits ^= low
-    return count

@@ -111,30 +111,27 @@ def check_candidates(
 
 
 def count(slots: Lists, marks: Marks) -> int:
-    """How many slots are marked; clears their marks."""
-    return len(_marked(slots, marks))
-
-
-def collect(slots: Lists, marks: Marks, found: Ints) -> int:
-    """Write the marked slots into `found`, ascending, and clear their marks; how many they are."""
-    marked = _marked(slots, marks)
-    found[: len(marked)] = marked
-    return len(marked)
-
-
-def _marked(slots: Lists, marks: Marks) -> list[int]:
-    """The marked slots, ascending; clears their marks."""
+    """How many slots are marked, once those in the tail whose targets are marked are marked too."""
     for key, slot in zip(slots.tail_keys.tolist(), slots.tail_values.tolist(), strict=True):
         if slot != GAP and marks.targets[key] == marks.round:
             _set_slot(slot, marks)
-    marked = [
+    return len(_marked(marks))
+
+
+def collect(marks: Marks, found: Ints) -> None:
+    """Write the marked slots into `found`, ascending, and clear their marks."""
+    found[:] = _marked(marks)
+    marks.words[:] = 0
+
+
+def _marked(marks: Marks) -> list[int]:
+    """The marked slots, ascending."""
+    return [
         64 * word + bit
         for word, bits in enumerate(marks.words.tolist())
         for bit in range(64)
         if bits >> bit & 1
     ]
-    marks.words[:] = 0
-    return marked
 
 
 def _holds(condition: int, element: int, conditions: Conditions, document: Encoded) -> bool:

@@ -59,6 +59,10 @@ EXCEPTIONS: Final = (
     ("sapwood.matching.storage", frozenset({"os.PathLike", "pathlib.Path", "shutil"})),
     # Any number of threads may match at once, and one of them folds the tail.
     ("sapwood.matching.columnar.engine", frozenset({"threading.Lock"})),
+    ("sapwood.matching.index", frozenset({"concurrent.futures.ThreadPoolExecutor"})),
+    ("sapwood.matching.sizes", frozenset({"sys.getsizeof"})),
+    ("sapwood.matching.documents.automaton.engine", frozenset({"threading.Lock"})),
+    ("sapwood.matching.documents.xtrie.engine", frozenset({"threading.Lock"})),
 )
 """Module (and all below it), what it may import all the same. With the reason."""
 

@@ -64,7 +64,7 @@ def test_rows_that_cannot_be_used_are_set_aside(spark: Any) -> None:
     assert sorted(row.reason for row in compiled.rejected) == sorted(
         [
             'a subscription needs an "id": a text of its own',
-            'a subscription needs a "filter"; "true" accepts every publication',
+            'a subscription needs a "filter" or an "xpath"; the filter "true" accepts every record',
             '"id" is empty; give each subscription an id of its own',
             next(row.reason for row in compiled.rejected if "position" in row.reason),
         ]

@@ -74,7 +74,7 @@ def _numbers(
     callback=_numbers,
     metavar="N,N,...",
     help="records, documents: subscriptions (1000,10000,100000; documents also 1000000); "
-    "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (1000).",
+    "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000).",
 )
 @click.option(
     "--data",

@@ -6,7 +6,6 @@ engines (`sapwood.matching.sides`).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -26,7 +25,7 @@ from sapwood.matching.documents.engines import DocumentEngineInfo, document_engi
 from sapwood.matching.engines import EngineInfo, engine_info
 from sapwood.matching.protocol import Accounting, Engine, SlotBatch
 from sapwood.matching.sides import Side, document_side, record_side
-from sapwood.matching.sizes import held_bytes
+from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.storage import Folder, PathName, opened, replaced
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
@@ -237,7 +236,7 @@ class Index:
         by_id = self._slots or {}
         return {
             "ids": sum(self._ids.memory().values()),
-            "slots by id": sys.getsizeof(by_id) + _SLOT_BYTES * len(by_id),
+            "slots by id": own_bytes(by_id) + _SLOT_BYTES * len(by_id),
             "free slots": held_bytes(self._free),
             **dict(self._records.memory()),
             **dict(self._documents.memory()),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Mapping
+from sys import getsizeof
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -27,6 +27,11 @@ def memory_of(thing: object) -> Mapping[str, int]:
     return thing.memory() if isinstance(thing, Weighed) else {"objects": held_bytes(thing)}
 
 
+def own_bytes(thing: object) -> int:
+    """Bytes of one object without what it refers to."""
+    return getsizeof(thing)
+
+
 def held_bytes(*roots: object) -> int:
     """Bytes of all objects that are reachable from some, each counted once.
 
@@ -45,7 +50,7 @@ def held_bytes(*roots: object) -> int:
         if id(thing) in seen or isinstance(thing, _SHARED):
             continue
         seen.add(id(thing))
-        total += sys.getsizeof(thing)
+        total += own_bytes(thing)
         if isinstance(thing, np.ndarray) and thing.base is not None:
             total += thing.nbytes
         waiting += gc.get_referents(thing)

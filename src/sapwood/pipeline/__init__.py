@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from sapwood.pipeline.backfill import BackfillJob
     from sapwood.pipeline.compilation import CompileJob
     from sapwood.pipeline.evaluation import Output
     from sapwood.pipeline.following import FollowedSet
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sapwood.pipeline.versions import CompiledSet
 
 __all__ = (
+    "BackfillJob",
     "CompileJob",
     "CompiledSet",
     "FollowedSet",
@@ -50,6 +52,7 @@ __all__ = (
 )
 
 _HOMES: Final = (
+    ("BackfillJob", "backfill"),
     ("CompileJob", "compilation"),
     ("CompiledSet", "versions"),
     ("FollowedSet", "following"),

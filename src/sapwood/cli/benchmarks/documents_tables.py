@@ -31,7 +31,7 @@ from sapwood.workload.documents import (
 from sapwood.xml import Document, read_document
 from sapwood.xml.dtd import Dtd
 
-SIZES: Final = (1_000,)
+SIZES: Final = (3_000,)
 RATES: Final = (0.9, 0.5)
 SHAPE: Final = PatternShape(descendant=0.2, wildcard=0.2)
 IMPERFECT: Final = 0.1

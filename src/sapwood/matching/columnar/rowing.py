@@ -1,16 +1,18 @@
 """Bit rows: which entries of a large cluster an attribute's value can satisfy, 64 in one step.
 
-The line of an attribute is cut into 7 or 15 slices of as many cells each, so that they hold about
-as many constants each, whatever the values. For an attribute and a slice a *row* has a bit for each
-entry of the cluster: whether the entry's constraint on the attribute accepts any cell of the slice
-(it is set, too, where there is no constraint). One more row stands for absence. The conjunction of
-the rows of a record leaves few candidates, which are then evaluated exactly.
+The line of an attribute is cut into 7, 11 or 15 slices of as many cells each, so that they hold
+about as many constants each, whatever the values. For an attribute and a slice a *row* has a bit
+for each entry of a *region*, which is a cluster or a grid: whether the entry's constraint on the
+attribute accepts any cell of the slice (it is set, too, where there is no constraint). One more row
+stands for absence. The conjunction of the rows of a record leaves few candidates, which are then
+evaluated exactly.
 
 Rows are worth their memory, a bit for each entry and slice, on the attributes that most entries
-constrain; each cluster has a *plan* that says which these are. (Matching with bit sets by attribute
-and value interval is known from REIN and its kin, Qian and others 2014; there sets span all
-subscriptions and are of those that fail. Here they are of one cluster, which its lookup already cut
-out of all.)
+constrain; each region has a *plan* that says which these are. A cache line of each row lies beside
+those of the others, block after block, so that a lookup reads whole lines of one place. (Matching
+with bit sets by attribute and value interval is known from REIN and its kin, Qian and others 2014;
+there sets span all subscriptions and are of those that fail. Here they are of one region, which its
+lookup already cut out of all.)
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Paths:
     ends: frozenset[str]
     #: the edges by name
     _children: Mapping[str, tuple[str, ...]] = field(init=False, compare=False, repr=False)
-    #: the name's component: sets of names that reach each other, those below before those above
+    #: sets of names that reach each other, those below before those above
     _components: tuple[tuple[str, ...], ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

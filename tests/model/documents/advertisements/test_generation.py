@@ -106,3 +106,10 @@ def test_advertisement_that_would_be_too_long_is_refused() -> None:
     text = f"<!ELEMENT a (x1,y1)>{layers}<!ELEMENT x15 EMPTY><!ELEMENT y15 EMPTY>"
     with pytest.raises(LimitError, match="ADVERTISEMENT_STEPS_MAX"):
         advertisement_of(paths_of(text))
+
+
+def test_advertisement_that_would_nest_too_deep_is_refused() -> None:
+    layers = "".join(f"<!ELEMENT x{k} (x{k + 1}|y)>" for k in range(400))
+    text = f"<!ELEMENT a (x0)>{layers}<!ELEMENT x400 EMPTY><!ELEMENT y EMPTY>"
+    with pytest.raises(LimitError, match="ADVERTISEMENT_NESTING_MAX"):
+        advertisement_of(paths_of(text))

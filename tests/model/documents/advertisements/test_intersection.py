@@ -57,21 +57,21 @@ def accepts_some(expression: Expression, text: str) -> bool:
 
 
 @given(expressions(3), linear())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_intersects_is_exact_for_path_expressions(expression: Expression, text: str) -> None:
     found = Advertisement(expression).intersects(parse_xpath(text))
     assert found == accepts_some(expression, text)
 
 
 @given(expressions(3), branching())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_intersects_is_exact_for_tree_patterns(expression: Expression, text: str) -> None:
     found = Advertisement(expression).intersects(parse_xpath(text))
     assert found == accepts_some(expression, text)
 
 
 @given(expressions(3), expressions(3))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_covers_is_inclusion_of_words(wide: Expression, narrow: Expression) -> None:
     covers = Advertisement(wide).covers(Advertisement(narrow))
     assert covers == (words(narrow, 7) <= words(wide, 7))
@@ -124,3 +124,10 @@ def test_too_many_states_give_the_careful_answers(monkeypatch: pytest.MonkeyPatc
     assert advertised.intersects(pattern)
     assert not parse_advertisement("/a/b/*").covers(other)
     assert not advertised.intersects(parse_xpath("/a/b/d"))
+
+
+def test_too_many_reads_give_the_careful_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    advertised = parse_advertisement("/a/b/c")
+    monkeypatch.setattr(module, "ADVERTISEMENT_READS_MAX", 1)
+    assert advertised.intersects(parse_xpath("/a/b/d"))
+    assert not parse_advertisement("/a/b/*").covers(advertised)

@@ -48,8 +48,8 @@ class Advertisement:
         """Whether some document of this advertisement may be accepted; a filter accepts none.
 
         `False` only if none can be. For patterns that ask for elements only `True` is certain as
-        well, `or` included (for branching ones as long as `limits.ADVERTISEMENT_STATES_MAX` sets
-        of states suffice). Attributes and texts are not advertised: any may be there.
+        well, `or` included, within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
+        Attributes and texts are not advertised: any may be there.
         """
         if not isinstance(other, TreePattern) or not other.intersects(other):
             return False
@@ -58,8 +58,7 @@ class Advertisement:
     def covers(self, other: Advertisement) -> bool:
         """Whether every document of `other` is one of this.
 
-        `True` is certain; `False` is as long as `limits.ADVERTISEMENT_STATES_MAX` sets of states
-        suffice.
+        `True` is certain; `False` is within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
 
         The work takes the test of absolute XPEs for it (L339). There `/a` covers `/a/b`, because
         paths may go on; paths of an advertisement may not, so that test would lose publications.
@@ -67,7 +66,7 @@ class Advertisement:
         return self == other or includes(self.automaton, other.automaton)
 
     def admits(self, document: Document) -> bool:
-        """Whether each root-to-leaf path of the document is a word."""
+        """Whether each root-to-leaf path of the document is a word: whether it may be sent."""
         automaton = self.automaton
         following: dict[int, int] = {}
         read: list[int] = []

@@ -16,8 +16,8 @@ from itertools import islice, product
 from typing import Final, TypeAlias
 
 from sapwood.errors import LimitError
-from sapwood.limits import ADVERTISEMENT_STEPS_MAX, ADVERTISEMENTS_MAX
-from sapwood.model.documents.advertisements.advertisement import Advertisement
+from sapwood.limits import ADVERTISEMENTS_MAX
+from sapwood.model.documents.advertisements.advertisement import Advertisement, check_size
 from sapwood.model.documents.advertisements.expressions import (
     Chain,
     Choice,
@@ -26,7 +26,6 @@ from sapwood.model.documents.advertisements.expressions import (
     chain,
     choice,
     repeat,
-    steps,
 )
 from sapwood.xml.dtd import Paths
 
@@ -44,9 +43,10 @@ def advertisement_of(paths: Paths, component_max: int = COMPONENT_MAX) -> Advert
     """The advertisement of a DTD's documents, with beginnings that paths share written once.
 
     It has every path of `paths`; it has no other if no component with recursion has more than
-    `component_max` names. Raises `LimitError` for more than `limits.ADVERTISEMENT_STEPS_MAX` steps.
+    `component_max` names. Raises `LimitError` for more than `limits.ADVERTISEMENT_STEPS_MAX` steps
+    or `limits.ADVERTISEMENT_NESTING_MAX` levels of parentheses.
     """
-    #: what components below can be entered by: the names that may be entered -> their paths
+    #: name -> its component, for all names below those still to come
     known: dict[str, _Component] = {}
     for names in paths.components:
         component = _Component(paths, names, component_max, known)
@@ -95,13 +95,14 @@ class _Component:
         self.paths = paths
         self.names = names
         self.is_exact = len(names) <= component_max or not paths.repeats(tuple(names))
+        self.inside = frozenset(names)
         self.exits: _Exits = {name: self.exit(name, known) for name in names}
 
     def exit(self, name: str, known: dict[str, _Component]) -> Expression | None:
         """What may come below a name, once a path leaves the component."""
         entries: dict[_Component, list[str]] = {}
         for child in self.paths.children(name):
-            if child not in self.names:
+            if child not in self.inside:
                 entries.setdefault(known[child], []).append(child)
         if not entries:
             return None
@@ -141,14 +142,7 @@ class _Component:
 
 def _checked(expression: Expression) -> Expression:
     """The expression, before larger ones are made of it."""
-    count = sum(1 for _ in islice(steps(expression), ADVERTISEMENT_STEPS_MAX + 1))
-    if count > ADVERTISEMENT_STEPS_MAX:
-        raise LimitError(
-            "ADVERTISEMENT_STEPS_MAX",
-            ADVERTISEMENT_STEPS_MAX,
-            None,
-            "the number of steps in the advertisement of the DTD",
-        )
+    check_size(expression)
     return expression
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sapwood.limits import ADVERTISEMENT_STATES_MAX
+from sapwood.limits import ADVERTISEMENT_READS_MAX, ADVERTISEMENT_STATES_MAX
 from sapwood.model.documents.advertisements.automaton import START, Automaton, bits
 from sapwood.model.documents.twigs import Twig
 
@@ -25,14 +25,15 @@ _NEW_NAME: Final = "*"
 
 
 class _TooManyError(Exception):
-    """More sets of states than are looked at."""
+    """More states than are looked at."""
 
 
 def may_accept(automaton: Automaton, twig: Twig) -> bool:
     """Whether a twig at the document accepts some document whose paths are words.
 
     `False` is certain. `True` is too, but for what is asked of attributes and texts, and beyond
-    `limits.ADVERTISEMENT_STATES_MAX` sets of states; without branches there is no such bound.
+    `limits.ADVERTISEMENT_STATES_MAX` sets of states (single ones do without branches) or
+    `limits.ADVERTISEMENT_READS_MAX` states looked at.
     """
     try:
         return _Search(automaton, is_linear=_is_linear(twig)).accepts(twig)
@@ -44,12 +45,21 @@ def includes(wide: Automaton, narrow: Automaton) -> bool:
     """Whether every word of `narrow` is one of `wide`.
 
     `True` is certain; `False` is too, within `limits.ADVERTISEMENT_STATES_MAX` pairs of a state of
-    `narrow` and a set of states of `wide`.
+    `narrow` and a set of states of `wide`, and `limits.ADVERTISEMENT_READS_MAX` states looked at.
     """
     seen: set[tuple[int, int]] = set()
+    begun: set[tuple[int, int]] = set()
+    following: dict[int, int] = {}
+    reads = 0
     waiting = [(narrow.first, wide.first)]
     while waiting:
         states, allowed = waiting.pop()
+        if (states, allowed) in begun:
+            continue
+        begun.add((states, allowed))
+        reads += states.bit_count()
+        if reads > ADVERTISEMENT_READS_MAX:
+            return False
         for state in bits(states):
             # A name that nobody mentions is read by fewest states, so it stands for any name.
             name = narrow.names[state] or _NEW_NAME
@@ -61,7 +71,9 @@ def includes(wide: Automaton, narrow: Automaton) -> bool:
             if len(seen) >= ADVERTISEMENT_STATES_MAX:
                 return False
             seen.add((state, reading))
-            waiting.append((narrow.follow[state], wide.next(reading)))
+            if reading not in following:
+                following[reading] = wide.next(reading)
+            waiting.append((narrow.follow[state], following[reading]))
     return True
 
 
@@ -84,6 +96,8 @@ class _Search:
         self.is_linear = is_linear
         #: twig (by identity: all live as long as the search) and states -> whether it fits
         self.known: dict[tuple[int, int], bool] = {}
+        #: states looked at, all reads together
+        self.reads = 0
         #: set of states -> what follows it
         self.following: dict[int, int] = {}
 
@@ -160,6 +174,9 @@ class _Search:
         allowed = self.next(states)
         if name is not None:
             allowed &= self.automaton.readers(name)
+        self.reads += allowed.bit_count()
+        if self.reads > ADVERTISEMENT_READS_MAX:
+            raise _TooManyError
         if self.is_linear:
             return (1 << state for state in bits(allowed))
         if name is not None:

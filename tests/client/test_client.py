@@ -106,6 +106,16 @@ async def test_a_document_that_is_none_is_refused_and_nobody_else_is_disturbed()
         assert (await soon(anext(wanted))).document == b"<a/>"
 
 
+async def test_documents_are_published_as_their_paths_were_advertised() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        wanted = await client.subscribe(parse_xpath("//b"))
+        await client.advertise(sapwood.parse_advertisement("/a(/b)+"))
+        await client.publish(b"<a><b><b/></b></a>", "p1")
+        with pytest.raises(InputError, match="none of the client's advertisements"):
+            await client.publish(b"<a><c/></a>")
+        assert (await soon(anext(wanted))).id == "p1"
+
+
 async def test_one_iterator_for_all_subscriptions_has_each_publication_once() -> None:
     async with running() as broker, connect(str(broker.address)) as client:
         merged = client.deliveries()

@@ -13,15 +13,18 @@ from hypothesis import strategies as st
 
 from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
 from sapwood.files.lines import (
+    decode_advertisement,
     decode_publication,
     decode_subscription,
     encode_publication,
     encode_subscription,
 )
 from sapwood.language import parse_filter
+from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
 from sapwood.model.filter import Filter
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from tests.strategies import filters, nested_records
@@ -308,6 +311,28 @@ def test_decode_publication_takes_text_for_text_whatever_it_says_of_its_encoding
 def test_decode_publication_refuses_what_is_no_document(document: Any, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         decode_publication(publication_line(document=document))
+
+
+@pytest.mark.parametrize(
+    ("member", "promised"),
+    [
+        ({"filter": "a > 1"}, parse_filter("a > 1")),
+        ({"xpath": "/a//b"}, parse_xpath("/a//b")),
+        ({"paths": "/a(/b)+/c"}, parse_advertisement("/a(/b)+/c")),
+    ],
+)
+def test_decode_advertisement_reads_what_is_promised(
+    member: dict[str, str], promised: Promise
+) -> None:
+    line = decode_advertisement(json.dumps({"id": "a1", "home": "r1", **member}).encode())
+    assert (line.id, line.filter, line.home) == ("a1", promised, "r1")
+
+
+def test_paths_are_nothing_to_subscribe_to() -> None:
+    with pytest.raises(InputError, match="unknown key 'paths'"):
+        decode_subscription(b'{"id": "s1", "paths": "/a"}')
+    with pytest.raises(InputError, match="paths: every level is written"):
+        decode_advertisement(b'{"id": "a1", "paths": "//a"}')
 
 
 def test_encode_subscription_prints_a_filter_without_a_text() -> None:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.errors import FilterSyntaxError
+from sapwood.errors import FilterSyntaxError, InputError
 from sapwood.language import parse_filter
-from sapwood.language.written import Written, as_given, canonical, read_interest
+from sapwood.language.advertisements import parse_advertisement
+from sapwood.language.written import Written, as_given, canonical, read_interest, read_promise
 from sapwood.language.xpath import parse_xpath
 from tests.strategies import filters
 from tests.xpaths import expressions
@@ -36,6 +37,15 @@ def test_equal_interests_are_written_alike() -> None:
     one, other = parse_xpath("/p:a", {"p": "urn:x"}), parse_xpath("/q:a", {"q": "urn:x"})
     assert canonical(one) == canonical(other)
     assert canonical(one).namespaces == {"n1": "urn:x"}
+
+
+def test_paths_are_read_as_promises_only() -> None:
+    promise = parse_advertisement("/a (/b)+")
+    assert as_given(promise) == Written("paths", "/a (/b)+")
+    assert canonical(promise) == Written("paths", "/a(/b)+")
+    assert read_promise(canonical(promise)) == promise
+    with pytest.raises(InputError, match="advertise"):
+        read_interest(canonical(promise))
 
 
 def test_the_language_decides_what_a_text_means() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
+from sapwood.model.interest import Interest
 from sapwood.routing.effects import Refused, Send, Subscribed, Unsubscribed
 from sapwood.routing.messages import Confirm, Subscribe, Unsubscribe
 from sapwood.routing.propagation.simple import Simple
@@ -15,8 +16,8 @@ from sapwood.routing.statements import SUBSCRIPTIONS
 WANTED, OTHER = parse_filter("a > 1"), parse_filter("a > 2")
 
 
-def spread_with_links(*neighbors: str) -> Spread:
-    made = Spread(SUBSCRIPTIONS, "r1.0", Simple)
+def spread_with_links(*neighbors: str) -> Spread[Interest]:
+    made: Spread[Interest] = Spread(SUBSCRIPTIONS, "r1.0", Simple)
     made.attach("c")
     for neighbor in neighbors:
         made.link_up(neighbor)

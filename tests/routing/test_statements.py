@@ -6,6 +6,7 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
+from sapwood.model.interest import Interest
 from sapwood.routing.effects import Refused, Subscribed, Unsubscribed
 from sapwood.routing.messages import Confirm, ConfirmUpdate
 from sapwood.routing.propagation.simple import Simple
@@ -23,7 +24,7 @@ BOTH = pytest.mark.parametrize(
 
 
 @BOTH
-def test_statements_answer_clients_however_they_spread(made: Statements) -> None:
+def test_statements_answer_clients_however_they_spread(made: Statements[Interest]) -> None:
     made.attach("c")
     with pytest.raises(InvariantError, match="attached already"):
         made.attach("c")

@@ -7,13 +7,14 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.matching.index import Index
+from sapwood.model.interest import Interest
 from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry, Tables
 
 WANTED = parse_filter("a > 1")
 
 
-def entries() -> Entries:
-    made = Entries()
+def entries() -> Entries[Interest]:
+    made: Entries[Interest] = Entries()
     made.by_client["c"] = {}
     made.add(LocalEntry("k1", "c", "s1", WANTED))
     for neighbor, key in (("r2", "k2"), ("r3", "k3")):

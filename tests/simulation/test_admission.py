@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sapwood.language import parse_filter
+from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
-from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.admission import Admission, judge_admission
@@ -38,7 +39,7 @@ def publish(history: History, x: int, *, accepted: bool) -> None:
         history.refused(1.0, BOB, id_)
 
 
-def accepts(promised: Interest, publication: Publication) -> bool:
+def accepts(promised: Promise, publication: Publication) -> bool:
     return promised.matches(publication)
 
 
@@ -68,6 +69,22 @@ def test_record_and_document_need_an_advertisement_each(
         history.refused(1.0, BOB, "p0")
     expected = FINE if with_document is accepted else REBUFFED if with_document else ADMITTED
     assert judged(history) == expected
+
+
+@pytest.mark.parametrize(("document", "accepted"), [(b"<a><b/></a>", True), (b"<a/>", False)])
+def test_paths_that_were_promised_are_judged_by_the_oracle(document: bytes, accepted: bool) -> None:
+    history = History(PAIR)
+    history.advertise(0.0, A1, parse_advertisement("/a(/b)+|/c"))
+    history.advertised(0.0, A1)
+    for number, is_accepted in enumerate((True, False)):
+        history.publish(1.0, BOB, Publication(f"p{number}", document=document))
+        if is_accepted:
+            history.accepted(1.0, f"p{number}")
+        else:
+            history.refused(1.0, BOB, f"p{number}")
+    verdicts = judge(history, lambda link: link.latency_s, advertised=True)
+    wrong = (("p1",) if accepted else ()), (() if accepted else ("p0",))
+    assert (verdicts.rebuffed, verdicts.admitted) == wrong
 
 
 @pytest.mark.parametrize("advertised", [True, False])

@@ -72,6 +72,14 @@ def test_drawn_scenarios_of_both_languages_survive_writing_and_reading(seed: int
     assert decode_scenario(encode_scenario(scenario)) == scenario
 
 
+def test_paths_survive_writing_and_reading() -> None:
+    promised = {"do": "advertise", "home": "a", "client": "c", "id": "a1", "paths": "/a(/b)+"}
+    scenario = decode_scenario(document(promised))
+    assert decode_scenario(encode_scenario(scenario)) == scenario
+    with pytest.raises(InputError, match="every level is written"):
+        decode_scenario(document({**promised, "paths": "//a"}))
+
+
 def test_prefixes_survive_writing_and_reading() -> None:
     bound = {"do": "subscribe", "home": "a", "client": "c", "id": "s"}
     text = document({**bound, "xpath": "/n:a", "namespaces": {"n": "urn:n"}})

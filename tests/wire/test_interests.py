@@ -8,10 +8,20 @@ from hypothesis import given
 
 from sapwood.errors import InputError, LimitError
 from sapwood.language import parse_filter
+from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.interest import Interest
-from sapwood.wire.interests import InterestText, XPathText, from_text, to_text
+from sapwood.wire.interests import (
+    InterestText,
+    PathsText,
+    PromiseText,
+    XPathText,
+    from_text,
+    promise_from_text,
+    promise_to_text,
+    to_text,
+)
 from tests.wire.strategies import interests
 
 DECODER = msgspec.msgpack.Decoder(InterestText)
@@ -21,6 +31,16 @@ DECODER = msgspec.msgpack.Decoder(InterestText)
 def test_an_interest_is_read_as_it_was_written(wanted: Interest) -> None:
     travelled = DECODER.decode(msgspec.msgpack.encode(to_text(wanted)))
     assert from_text(travelled) == wanted
+
+
+def test_paths_travel_as_what_they_are() -> None:
+    promise = parse_advertisement("/a(/b)+|/c")
+    text = promise_to_text(promise)
+    assert text == PathsText("/a(/b)+|/c")
+    decoder = msgspec.msgpack.Decoder(PromiseText)
+    assert promise_from_text(decoder.decode(msgspec.msgpack.encode(text))) == promise
+    with pytest.raises(msgspec.ValidationError):
+        DECODER.decode(msgspec.msgpack.encode(text))
 
 
 def test_filters_travel_as_plain_text_and_patterns_with_their_prefixes() -> None:

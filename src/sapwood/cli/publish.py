@@ -26,7 +26,7 @@ from sapwood.cli.output import (
 if TYPE_CHECKING:
     from sapwood.client import Client, Published
     from sapwood.files import Counts, PublicationLine, Reading
-    from sapwood.model.interest import Interest
+    from sapwood.model.promise import Promise
     from sapwood.model.publication import Publication
 
 REJECTED_SUFFIX: Final = ".rejected"
@@ -59,6 +59,14 @@ REFUSALS_SHOWN: Final = 10
     help="The same for documents.",
 )
 @click.option(
+    "--advertise-dtd",
+    "advertised_dtds",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The same for documents with the paths of a DTD.",
+)
+@click.option(
     "--rejected",
     help="File for lines that cannot be used.  [default: the name of FILE with .rejected added]",
 )
@@ -80,6 +88,7 @@ def command(
     name: str | None,
     advertised: tuple[str, ...],
     advertised_xpaths: tuple[str, ...],
+    advertised_dtds: tuple[Path, ...],
     rejected: str | None,
     reconnect_s: float,
     as_json: bool,
@@ -101,10 +110,13 @@ def command(
     from sapwood.files import RejectedFile, Rejections, StrictRejections
     from sapwood.language import parse_filter
     from sapwood.language.xpath import parse_xpath
+    from sapwood.model.documents.advertisements import advertisement_of
+    from sapwood.xml.dtd import read_dtd
 
-    promises: tuple[Interest, ...] = (
+    promises: tuple[Promise, ...] = (
         *map(parse_filter, advertised),
         *map(parse_xpath, advertised_xpaths),
+        *(advertisement_of(read_dtd(file.read_bytes()).paths) for file in advertised_dtds),
     )
     aside = rejected or (STANDARD_INPUT_NAME if file == "-" else file) + REJECTED_SUFFIX
     with ExitStack() as stack:
@@ -203,7 +215,7 @@ def _live(file: str) -> str:
 
 async def _publish(
     client: Client,
-    promises: tuple[Interest, ...],
+    promises: tuple[Promise, ...],
     lines: Reading[PublicationLine],
     advance: Advance,
 ) -> Published:

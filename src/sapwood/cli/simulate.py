@@ -30,12 +30,14 @@ from sapwood.cli.protocol_choice import chosen_protocol
 from sapwood.errors import FileFormatError, InputError
 from sapwood.files import (
     STANDARD_INPUT,
+    AdvertisementLine,
     DeliveryWriter,
     PublicationLine,
     Reading,
     RejectedFile,
     Rejections,
     StrictRejections,
+    decode_advertisement,
     decode_publication,
     decode_subscription,
     replacing,
@@ -58,7 +60,7 @@ PROBES: Final = 5
 built afresh."""
 
 T = TypeVar("T")
-H = TypeVar("H", Subscription, PublicationLine)
+H = TypeVar("H", Subscription, PublicationLine, AdvertisementLine)
 
 
 @click.command
@@ -74,8 +76,9 @@ H = TypeVar("H", Subscription, PublicationLine)
 @click.option(
     "--advertisements",
     type=input_file,
-    help="JSON Lines file (id, filter, home), or -: what the publisher at each router advertises. "
-    "[default: nothing; everything, where the protocol routes by advertisements]",
+    help="JSON Lines file (id, filter or xpath or paths, home), or -: what the publisher at each "
+    "router advertises. [default: nothing; everything, where the protocol routes by "
+    "advertisements]",
 )
 @click.option("--faults", type=input_file, help="TOML file: what fails and returns when.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For all that is drawn.")
@@ -215,12 +218,12 @@ def read_toml(path: str, decode: Callable[[Mapping[str, Any]], T]) -> T:
 class Files:
     """The input files, as they are read; homes that the overlay does not have are refused.
 
-    A line of the advertisements has the form of a subscription's.
+    A line of the advertisements has the form of a subscription's, or `paths` of documents.
     """
 
     subscriptions: Reading[Subscription]
     publications: Reading[PublicationLine]
-    advertisements: Reading[Subscription] | None
+    advertisements: Reading[AdvertisementLine] | None
 
     @classmethod
     def of(
@@ -232,24 +235,27 @@ class Files:
         topology: Topology,
     ) -> Files:
         """Open the files for one overlay."""
-
-        def filters(path: str) -> Reading[Subscription]:
-            return Reading(
-                path,
+        return cls(
+            Reading(
+                subscriptions,
                 rejections,
                 lambda line: at_home(decode_subscription(line), topology),
                 lambda value: (value.id, 0),
-            )
-
-        return cls(
-            filters(subscriptions),
+            ),
             Reading(
                 publications,
                 rejections,
                 lambda line: at_home(decode_publication(line), topology),
                 lambda value: (value.publication.id, value.publication.invisible),
             ),
-            None if advertisements is None else filters(advertisements),
+            None
+            if advertisements is None
+            else Reading(
+                advertisements,
+                rejections,
+                lambda line: at_home(decode_advertisement(line), topology),
+                lambda value: (value.id, 0),
+            ),
         )
 
     @property

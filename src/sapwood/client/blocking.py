@@ -20,6 +20,7 @@ from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.session.client_session import Delivery
 from sapwood.session.settings import ConnectionSettings
 
@@ -154,7 +155,7 @@ class BlockingClient:
 
     def advertise(
         self,
-        filter: str | Interest,  # noqa: A002 - the field's word
+        filter: str | Promise,  # noqa: A002 - the field's word
         id: str | None = None,  # noqa: A002 - the contract's word
     ) -> str:
         """Say what this client will publish; returns the id when the advertisement is in force."""

@@ -27,12 +27,13 @@ from sapwood.limits import (
     GOODBYE_S,
 )
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.session.client_session import ClientEvent, ClientSession, Delivery
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Welcome
-from sapwood.wire.interests import to_text
+from sapwood.wire.interests import promise_to_text, to_text
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -104,7 +105,7 @@ class Client:
         self._connector = Connector(address, self._session, self._heard, reconnect_s)
         self._answers = Answers()
         self._subscriptions: dict[str, ClientSubscription] = {}
-        self._advertisements: dict[str, Interest] = {}
+        self._advertisements: dict[str, Promise] = {}
         self._subscribing = Statements("subscription")
         self._advertising = Statements("advertisement")
         self._merged: Deliveries | None = None
@@ -226,21 +227,22 @@ class Client:
 
     async def advertise(
         self,
-        filter: str | Interest,  # noqa: A002 - the field's word
+        filter: str | Promise,  # noqa: A002 - the field's word
         id: str | None = None,  # noqa: A002 - the contract's word
     ) -> str:
         """Say what this client will publish; returns the advertisement's id when it is in force.
 
-        From then on the client may publish what one of its advertisements accepts, and nothing
-        else, until it has withdrawn the last. Under a protocol that routes by advertisements, a
-        client has to advertise before it publishes. `id` must be new among the client's
-        advertisements; without one, `a1`, `a2`, ... are used.
+        `filter` may also be what `sapwood.parse_advertisement` returns, or is made of a DTD: the
+        paths that documents will have. From then on the client may publish what one of its
+        advertisements accepts, and nothing else, until it has withdrawn the last. Under a protocol
+        that routes by advertisements, a client has to advertise before it publishes. `id` must be
+        new among the client's advertisements; without one, `a1`, `a2`, ... are used.
 
         Raises as `subscribe`.
         """
         self._check_usable()
         promised = parse_filter(filter) if isinstance(filter, str) else filter
-        text = to_text(promised)
+        text = promise_to_text(promised)
         taken = self._advertisements
         name = self._new_id("a", taken) if id is None else check_id("advertisement", id)
         if name in taken:

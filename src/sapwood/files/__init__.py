@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from sapwood.files.lines import (
+    AdvertisementLine,
     PublicationLine,
+    decode_advertisement,
     decode_publication,
     decode_subscription,
     encode_publication,
@@ -27,6 +29,7 @@ from sapwood.files.writing import DeliveryWriter, replacing
 __all__ = [
     "REJECTED_SUFFIX",
     "STANDARD_INPUT",
+    "AdvertisementLine",
     "Counts",
     "DeliveryWriter",
     "PublicationLine",
@@ -34,6 +37,7 @@ __all__ = [
     "RejectedFile",
     "Rejections",
     "StrictRejections",
+    "decode_advertisement",
     "decode_publication",
     "decode_subscription",
     "encode_publication",

@@ -19,23 +19,32 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Final, NamedTuple, NoReturn
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
 from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
-from sapwood.language.written import Language, Written, as_given, read_interest
+from sapwood.language.written import Language, Written, as_given, read_interest, read_promise
 from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import decode_text, encode_text
 
 SUBSCRIPTION_KEYS: Final = ("id", "filter", "xpath", "namespaces", "home")
+ADVERTISEMENT_KEYS: Final = ("id", "filter", "xpath", "namespaces", "paths", "home")
 PUBLICATION_KEYS: Final = ("id", "attributes", "document", "home")
+
+_EXAMPLES: Final[Mapping[Language, str]] = MappingProxyType(
+    {"filter": "price > 10", "xpath": "//body[headline]//p", "paths": "/news/body(/list)+/p"}
+)
+
+T = TypeVar("T")
 
 _MISSPELLED: Final = 0.8
 """How alike a key must be to one that is missing to be taken for it (`difflib`'s ratio)."""
@@ -60,6 +69,15 @@ class PublicationLine:
     """A publication and, where the line names it, the home router of its publisher."""
 
     publication: Publication
+    home: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AdvertisementLine:
+    """What a publisher promises, under an id, and the home router of the publisher if named."""
+
+    id: str
+    filter: Promise
     home: str | None
 
 
@@ -89,11 +107,23 @@ def split_subscription(line: bytes) -> SubscriptionText:
 
 def read_member(written: Written) -> Interest:
     """The interest of a subscription; errors as `decode_subscription`, naming the member."""
+    return _named(read_interest, written)
+
+
+def _named(read: Callable[[Written], T], written: Written) -> T:
+    """What is read; a syntax error names the member."""
     try:
-        return read_interest(written)
+        return read(written)
     except FilterSyntaxError as error:
         reason = f"{written.language}: {error.reason}"
         raise FilterSyntaxError(error.text, error.position, reason) from None
+
+
+def decode_advertisement(line: bytes) -> AdvertisementLine:
+    """The advertisement on one line; errors as `decode_subscription`."""
+    members = _members(line, "advertisement", ADVERTISEMENT_KEYS)
+    id_, written = _id(members, "advertisement"), _written(members, ("filter", "xpath", "paths"))
+    return AdvertisementLine(id_, _named(read_promise, written), _home(members))
 
 
 def decode_publication(line: bytes) -> PublicationLine:
@@ -170,9 +200,10 @@ def _members(line: bytes, what: str, known: tuple[str, ...]) -> dict[str, Any]:
     return members
 
 
-def _written(members: dict[str, Any]) -> Written:
-    """The interest in a subscription's members, unread."""
-    languages: tuple[Language, ...] = ("filter", "xpath")
+def _written(
+    members: dict[str, Any], languages: tuple[Language, ...] = ("filter", "xpath")
+) -> Written:
+    """What the members of a subscription or an advertisement say, unread."""
     given = [language for language in languages if members.get(language) is not None]
     if not given:
         raise InputError(
@@ -183,11 +214,11 @@ def _written(members: dict[str, Any]) -> Written:
     language = given[0]
     text, namespaces = members[language], members.get("namespaces")
     if not isinstance(text, str):
-        like = "price > 10" if language == "filter" else "//body[headline]//p"
+        like = _EXAMPLES[language]
         raise InputError(f'"{language}" is {_kind(text)}; write it as text, like "{like}"')
     if namespaces is None:
         return Written(language, text)
-    if language == "filter":
+    if language != "xpath":
         raise InputError('"namespaces" belong to an "xpath"; leave them out')
     if not isinstance(namespaces, dict) or not all(
         isinstance(namespace, str) for namespace in namespaces.values()

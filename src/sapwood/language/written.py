@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from sapwood.errors import InputError
 from sapwood.language import parse_filter
+from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
+from sapwood.model.documents.advertisements import Advertisement
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 
-Language: TypeAlias = Literal["filter", "xpath"]
-"""The languages, by the name that a subscription's member has in files."""
+Language: TypeAlias = Literal["filter", "xpath", "paths"]
+"""The languages, by the name of the member in files. Only advertisements can be `paths`."""
 
 
 class Written(NamedTuple):
@@ -33,25 +37,40 @@ class Written(NamedTuple):
 def read_interest(written: Written) -> Interest:
     """The interest that was written.
 
-    Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large.
+    Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large, and
+    `InputError` for what can only be advertised.
     """
+    promise = read_promise(written)
+    if isinstance(promise, Advertisement):
+        raise InputError("paths are what publishers advertise; subscribe with a filter or an xpath")
+    return promise
+
+
+def read_promise(written: Written) -> Promise:
+    """The promise that was written; errors as `read_interest`."""
     if written.language == "filter":
         return parse_filter(written.text)
+    if written.language == "paths":
+        return parse_advertisement(written.text)
     return parse_xpath(written.text, written.namespaces)
 
 
-def as_given(interest: Interest) -> Written:
+def as_given(interest: Promise) -> Written:
     """The text that the interest was read from; its canonical text if it was not."""
     if interest.source is None:
         return canonical(interest)
     if isinstance(interest, Filter):
         return Written("filter", interest.source)
+    if isinstance(interest, Advertisement):
+        return Written("paths", interest.source)
     return Written("xpath", interest.source, interest.bindings)
 
 
-def canonical(interest: Interest) -> Written:
+def canonical(interest: Promise) -> Written:
     """The canonical text: equal interests are written alike."""
     if isinstance(interest, Filter):
         return Written("filter", str(interest))
+    if isinstance(interest, Advertisement):
+        return Written("paths", str(interest))
     bound = interest.namespaces
     return Written("xpath", str(interest), None if bound is None else tuple(sorted(bound.items())))

@@ -12,6 +12,7 @@ link nothing overtakes it, and on a tree there is one path only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from sapwood.errors import InvariantError
 from sapwood.routing.propagation.protocol import Propagation
@@ -103,7 +104,7 @@ class Confirmations:
             if not keys:
                 del self.waiting[link][representative]
 
-    def validate(self, links: Mapping[str, Propagation]) -> None:
+    def validate(self, links: Mapping[str, Propagation[Any]]) -> None:
         """Check the relations above; raises `InvariantError`."""
         if not self.confirmed.keys() == self.waiting.keys() == self.sent.keys() == links.keys():
             raise InvariantError("confirmations are kept for other links than those that are up")

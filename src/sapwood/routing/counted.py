@@ -21,6 +21,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from sapwood.errors import InvariantError, PeerError
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
 from sapwood.routing.propagation.xroute.node import Node
@@ -32,7 +33,7 @@ from sapwood.routing.statements import SUBSCRIPTIONS, Heard, Statements, cycle, 
 from sapwood.routing.tables import LocalEntry, ReceivedEntry
 
 
-class Counted(Statements):
+class Counted(Statements[Interest]):
     """All subscriptions at one router: those of clients one by one, those of neighbors as counts.
 
     `make_index` makes an exact covering index of interests.
@@ -71,7 +72,7 @@ class Counted(Statements):
 
     # Clients -----------------------------------------------------------------------------------
 
-    def tell(self, entry: LocalEntry) -> list[Effect]:
+    def tell(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Count one more subscription of a client."""
         told = self._node.subscribe(entry.filter)
         effects = self._begin(told, Cause(None, entry.key, 0))
@@ -79,7 +80,7 @@ class Counted(Statements):
             effects.append(self.kind.in_force(entry.client, entry.id))
         return effects
 
-    def untell(self, entry: LocalEntry) -> list[Effect]:
+    def untell(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Count one less."""
         self._receipts.forget(entry.key)
         return self._begin(self._node.unsubscribe(entry.filter))
@@ -123,7 +124,7 @@ class Counted(Statements):
             case _:
                 return Heard([], objection=stranger(message))
 
-    def advertised(self, neighbor: str, key: str, wanted: Interest) -> list[Effect]:  # noqa: ARG002
+    def advertised(self, neighbor: str, key: str, wanted: Promise) -> list[Effect]:  # noqa: ARG002
         """Counts go everywhere, whatever is advertised where."""
         return []
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.routing.messages import Message
 
@@ -54,7 +55,7 @@ class ClientAdvertise:
 
     client: str
     advertisement: str
-    filter: Interest
+    filter: Promise
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.routing.propagation.xroute.triples import Operation
 
@@ -64,7 +65,7 @@ class Advertise:
     """
 
     key: str
-    filter: Interest
+    filter: Promise
     sending: int
 
 

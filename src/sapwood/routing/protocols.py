@@ -18,6 +18,7 @@ from sapwood.covering.catalogue import (
 from sapwood.covering.documents.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
+from sapwood.model.interest import Interest
 from sapwood.routing.counted import Counted
 from sapwood.routing.forwarding.content import match_links
 from sapwood.routing.forwarding.flood import flood
@@ -53,14 +54,14 @@ class Protocol:
     summary: str
     kinds: tuple[str, ...]
     exact: bool
-    propagation: Callable[[], Propagation]
+    propagation: Callable[[], Propagation[Interest]]
     forwarding: Forwarding
     upkeep: Callable[[], Upkeep]
     advertised: bool = False
     counting: MakeIndex | None = None
-    merging: Callable[[str], Callable[[], Propagation]] | None = None
+    merging: Callable[[str], Callable[[], Propagation[Interest]]] | None = None
 
-    def spread(self, identity: str) -> Spread | Counted:
+    def spread(self, identity: str) -> Spread[Interest] | Counted:
         """The subscriptions of one router, whose identity is unique for all time."""
         if self.counting is not None:
             return Counted(identity, self.counting)
@@ -69,7 +70,10 @@ class Protocol:
 
 
 def _protocol(
-    name: str, summary: str, propagation: Callable[[], Propagation], forwarding: Forwarding
+    name: str,
+    summary: str,
+    propagation: Callable[[], Propagation[Interest]],
+    forwarding: Forwarding,
 ) -> Protocol:
     return Protocol(
         name=name,
@@ -109,7 +113,7 @@ def _merged(inner: Protocol, name: str, budget: float, paths: PathUniverse | Non
     documents = () if paths is None else (PatternMerger(paths, budget),)
     merger = EitherMerger((PerfectRecordMerger(), *documents))
 
-    def of_router(identity: str) -> Callable[[], Propagation]:
+    def of_router(identity: str) -> Callable[[], Propagation[Interest]]:
         serials = count(1)
         return lambda: Merging(inner.propagation(), merger, f"{identity}.m{next(serials)}")
 

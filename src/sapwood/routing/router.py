@@ -39,6 +39,7 @@ from sapwood.limits import HOPS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
 from sapwood.routing.inputs import (
@@ -112,8 +113,11 @@ class Router:
         self.tables = Tables(Index(*engines))
         identity = f"{name}.{incarnation}"
         self.subscriptions = self.protocol.spread(identity)
-        flooded = Simple if self.protocol.advertised else Flooding
-        self.advertisements = Spread(ADVERTISEMENTS, identity, flooded)
+        self.advertisements: Spread[Promise] = Spread(
+            ADVERTISEMENTS,
+            identity,
+            Simple[Promise] if self.protocol.advertised else Flooding[Promise],
+        )
         self._engines = engines
         self._upkeep = self.protocol.upkeep()
 

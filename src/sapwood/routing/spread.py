@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterable
 
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.routing.confirmation import Confirmations
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import Confirm, Subscribe, SubscriptionMessage, Unsubscribe
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.protocol import Change, Propagation
 from sapwood.routing.statements import Heard, Kind, Statements, cycle, stranger
-from sapwood.routing.tables import LocalEntry, ReceivedEntry
+from sapwood.routing.tables import LocalEntry, ReceivedEntry, W
 
 
-class Spread(Statements):
+class Spread(Statements[W]):
     """All entries of one kind at one router: known, told to neighbors, confirmed.
 
     `identity` is unique among all routers and all their lives; it begins every key made here.
@@ -33,20 +34,22 @@ class Spread(Statements):
 
     __slots__ = ("_propagation", "_sendings", "confirmations", "links")
 
-    def __init__(self, kind: Kind, identity: str, propagation: Callable[[], Propagation]) -> None:
+    def __init__(
+        self, kind: Kind, identity: str, propagation: Callable[[], Propagation[W]]
+    ) -> None:
         super().__init__(kind, identity)
-        self.links: dict[str, Propagation] = {}
+        self.links: dict[str, Propagation[W]] = {}
         self.confirmations = Confirmations()
         self._propagation = propagation
         self._sendings = 0
 
     # Clients -----------------------------------------------------------------------------------
 
-    def tell(self, entry: LocalEntry) -> list[Effect]:
+    def tell(self, entry: LocalEntry[W]) -> list[Effect]:
         """Propagate what a client stated."""
         return self.propagate(entry.key, entry.filter, source=None)
 
-    def untell(self, entry: LocalEntry) -> list[Effect]:
+    def untell(self, entry: LocalEntry[W]) -> list[Effect]:
         """Withdraw it."""
         return self.withdraw(entry.key, source=None)
 
@@ -80,14 +83,16 @@ class Spread(Statements):
             effects.extend(self.withdraw(key, source=neighbor))
         return effects
 
-    def advertised(self, neighbor: str, key: str, wanted: Interest) -> list[Effect]:
+    def advertised(
+        self: Spread[Interest], neighbor: str, key: str, wanted: Promise
+    ) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
         link = self.links[neighbor]
         if not isinstance(link, Advertised):
             return []
         return self.say(neighbor, link.advertised(key, wanted))
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
+    def unadvertised(self: Spread[Interest], neighbor: str, key: str) -> list[Effect]:
         """An advertisement of a link is gone, and with it what only it made wanted there."""
         link = self.links[neighbor]
         if not isinstance(link, Advertised):
@@ -96,7 +101,7 @@ class Spread(Statements):
 
     # Messages ----------------------------------------------------------------------------------
 
-    def hear(self, neighbor: str, message: SubscriptionMessage) -> Heard:
+    def hear(self: Spread[Interest], neighbor: str, message: SubscriptionMessage) -> Heard:
         """A neighbor says something of subscriptions."""
         match message:
             case Subscribe(key, wanted, sending):
@@ -121,7 +126,7 @@ class Spread(Statements):
         source = self.entries.source_of(key)
         return None if source is None else f"over the link to {source}"
 
-    def receive(self, neighbor: str, key: str, wanted: Interest, sending: int) -> list[Effect]:
+    def receive(self, neighbor: str, key: str, wanted: W, sending: int) -> list[Effect]:
         """A neighbor states something new."""
         self.entries.received[neighbor][key] = ReceivedEntry(wanted, sending)
         return self.propagate(key, wanted, source=neighbor)
@@ -137,7 +142,7 @@ class Spread(Statements):
 
     # What all have in common -------------------------------------------------------------------
 
-    def propagate(self, key: str, wanted: Interest, source: str | None) -> list[Effect]:
+    def propagate(self, key: str, wanted: W, source: str | None) -> list[Effect]:
         """Tell all links but `source` of a new entry, as far as they need to know."""
         effects: list[Effect] = []
         for neighbor, link in self.links.items():

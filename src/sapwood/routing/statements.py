@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Generic
 
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
@@ -30,7 +30,7 @@ from sapwood.routing.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from sapwood.routing.tables import Entries, LocalEntry
+from sapwood.routing.tables import Entries, LocalEntry, W
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Kind:
     noun: str
     #: what a client does to be rid of one
     undo: str
-    state: Callable[[str, Interest, int], Message]
+    state: Callable[[str, Any, int], Message]
     withdraw: Callable[[str], Message]
     confirm: Callable[[str, int], Message]
     in_force: Callable[[str, str], Effect]
@@ -76,7 +76,7 @@ class Heard:
     objection: str | None = None
 
 
-class Statements(ABC):
+class Statements(ABC, Generic[W]):
     """All that the clients of one router state of one kind, and what they hear about it.
 
     `identity` is unique among all routers and all their lives; it begins every key made here.
@@ -86,7 +86,7 @@ class Statements(ABC):
 
     def __init__(self, kind: Kind, identity: str) -> None:
         self.kind = kind
-        self.entries = Entries()
+        self.entries: Entries[W] = Entries()
         self._identity = identity
         self._serial = 0
 
@@ -96,21 +96,21 @@ class Statements(ABC):
             raise InvariantError(f"client {client!r} is attached already")
         self.entries.by_client[client] = {}
 
-    def own(self, client: str) -> dict[str, LocalEntry]:
+    def own(self, client: str) -> dict[str, LocalEntry[W]]:
         """What an attached client stated, by its ids."""
         own = self.entries.by_client.get(client)
         if own is None:
             raise InvariantError(f"client {client!r} is not attached")
         return own
 
-    def register(self, client: str, id_: str, wanted: Interest) -> LocalEntry:
+    def register(self, client: str, id_: str, wanted: W) -> LocalEntry[W]:
         """Take in what a client states under a free id; the overlay has to be told next."""
         self._serial += 1
         entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, wanted)
         self.entries.add(entry)
         return entry
 
-    def repeated(self, present: LocalEntry, wanted: Interest) -> list[Effect]:
+    def repeated(self, present: LocalEntry[W], wanted: W) -> list[Effect]:
         """What a client hears that states something under an id again."""
         if present.filter != wanted:
             reason = (
@@ -126,7 +126,7 @@ class Statements(ABC):
         """What a client hears that withdraws what it never stated."""
         return [Refused(client, id_, f"this client has no {self.kind.noun} with id {id_!r}")]
 
-    def release(self, entry: LocalEntry) -> list[Effect]:
+    def release(self, entry: LocalEntry[W]) -> list[Effect]:
         """A client withdraws what it stated."""
         self.entries.remove(entry)
         return [*self.untell(entry), self.kind.withdrawn(entry.client, entry.id)]
@@ -140,11 +140,11 @@ class Statements(ABC):
         return [effect for entry in entries for effect in self.untell(entry)]
 
     @abstractmethod
-    def tell(self, entry: LocalEntry) -> list[Effect]:
+    def tell(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know of what was registered."""
 
     @abstractmethod
-    def untell(self, entry: LocalEntry) -> list[Effect]:
+    def untell(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know that something which was registered is so no longer."""
 
     @abstractmethod

@@ -8,32 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from sapwood.errors import InvariantError
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
+
+W = TypeVar("W", bound=Promise)
+"""What entries hold: interests, or what publishers promise."""
 
 
 @dataclass(frozen=True, slots=True)
-class LocalEntry:
+class LocalEntry(Generic[W]):
     """What a client of this router subscribed to or advertised; `id` is the client's own."""
 
     key: str
     client: str
     id: str
-    filter: Interest
+    filter: W
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedEntry:
+class ReceivedEntry(Generic[W]):
     """What came over a link; `sending` is the number it came with."""
 
-    filter: Interest
+    filter: W
     sending: int
 
 
 @dataclass(slots=True)
-class Entries:
+class Entries(Generic[W]):
     """All subscriptions that a router knows, or all advertisements.
 
     `received` holds one table for each link that is up, `by_client` one for each client.
@@ -42,16 +47,16 @@ class Entries:
     #: no key is known from two sources
     """
 
-    by_client: dict[str, dict[str, LocalEntry]] = field(default_factory=dict)
-    by_key: dict[str, LocalEntry] = field(default_factory=dict)
-    received: dict[str, dict[str, ReceivedEntry]] = field(default_factory=dict)
+    by_client: dict[str, dict[str, LocalEntry[W]]] = field(default_factory=dict)
+    by_key: dict[str, LocalEntry[W]] = field(default_factory=dict)
+    received: dict[str, dict[str, ReceivedEntry[W]]] = field(default_factory=dict)
 
-    def add(self, entry: LocalEntry) -> None:
+    def add(self, entry: LocalEntry[W]) -> None:
         """Register an entry of an attached client."""
         self.by_client[entry.client][entry.id] = entry
         self.by_key[entry.key] = entry
 
-    def remove(self, entry: LocalEntry) -> None:
+    def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
         del self.by_client[entry.client][entry.id]
         del self.by_key[entry.key]
@@ -63,7 +68,7 @@ class Entries:
                 return neighbor
         return None
 
-    def candidates(self, neighbor: str) -> Iterator[tuple[str, Interest]]:
+    def candidates(self, neighbor: str) -> Iterator[tuple[str, W]]:
         """All that `neighbor` could be told of: what it did not bring itself."""
         for entry in self.by_key.values():
             yield entry.key, entry.filter
@@ -91,7 +96,7 @@ class Tables:
     local: Index
     received: dict[str, Index] = field(default_factory=dict)
 
-    def validate(self, entries: Entries) -> None:
+    def validate(self, entries: Entries[Interest]) -> None:
         """Check that the indexes hold exactly the subscriptions; raises `InvariantError`."""
         if list(self.received) != list(entries.received):
             raise InvariantError("the indexes and the received subscriptions are of other links")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from msgspec import Raw
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
-from sapwood.model.interest import Interest
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
@@ -18,7 +20,7 @@ from sapwood.routing.inputs import (
 from sapwood.session.connection import Connection, shortened
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.interests import from_text
+from sapwood.wire.interests import from_text, promise_from_text
 from sapwood.wire.links import remembered
 from sapwood.wire.messages import (
     AcceptedReply,
@@ -37,6 +39,8 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import EncodedPublications
+
+T = TypeVar("T")
 
 
 class ClientPeer:
@@ -83,12 +87,14 @@ class ClientPeer:
         if isinstance(message, PublishRequest):
             return self._publish(message)
         if isinstance(message, SubscribeRequest):
-            wanted = self._filter(message, SubscriptionRefused)
+            wanted = self._read(message.id, lambda: from_text(message.filter), SubscriptionRefused)
             return None if wanted is None else ClientSubscribe(self.name, message.id, wanted)
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
-            promised = self._filter(message, AdvertisementRefused)
+            promised = self._read(
+                message.id, lambda: promise_from_text(message.filter), AdvertisementRefused
+            )
             return None if promised is None else ClientAdvertise(self.name, message.id, promised)
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
@@ -109,16 +115,17 @@ class ClientPeer:
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)
 
-    def _filter(
+    def _read(
         self,
-        request: SubscribeRequest | AdvertiseRequest,
+        id_: str,
+        read: Callable[[], T],
         refusal: type[SubscriptionRefused | AdvertisementRefused],
-    ) -> Interest | None:
-        """The filter in a request; one that cannot be read is refused from here."""
+    ) -> T | None:
+        """What is read of a request; where that fails it is refused from here."""
         try:
-            return from_text(request.filter)
+            return read()
         except InputError as error:
-            self.connection.send(refusal(request.id, shortened(str(error))))
+            self.connection.send(refusal(id_, shortened(str(error))))
             return None
 
     # What came of it ---------------------------------------------------------------------------

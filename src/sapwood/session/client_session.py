@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Raw
 
@@ -26,7 +26,7 @@ from sapwood.session.ledger import Unacknowledged
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
-from sapwood.wire.interests import InterestText
+from sapwood.wire.interests import InterestText, PromiseText
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -87,14 +87,17 @@ ClientEvent: TypeAlias = (
 """What a client hears of: the broker's messages, deliveries in a form for applications."""
 
 
+T = TypeVar("T")
+
+
 @dataclass(slots=True)
-class _Wanted:
+class _Wanted(Generic[T]):
     """A subscription or an advertisement of the session.
 
     `text` is the filter's; `leaving` once it was withdrawn and the broker has not said so yet.
     """
 
-    text: InterestText
+    text: T
     leaving: bool = False
 
 
@@ -119,8 +122,8 @@ class ClientSession:
         self.ending: Ending | None = None
         #: how often a broker has welcomed the client
         self.welcomes = 0
-        self._wanted: dict[str, _Wanted] = {}
-        self._promised: dict[str, _Wanted] = {}
+        self._wanted: dict[str, _Wanted[InterestText]] = {}
+        self._promised: dict[str, _Wanted[PromiseText]] = {}
         self._unanswered: set[str] = set()
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
@@ -219,7 +222,7 @@ class ClientSession:
         self._connection().send(UnsubscribeRequest(id))
         return True
 
-    def advertise(self, id: str, text: InterestText) -> None:  # noqa: A002 - the contract's word
+    def advertise(self, id: str, text: PromiseText) -> None:  # noqa: A002 - the contract's word
         """Ask for an advertisement, now and on every later connection."""
         if id in self._promised:
             raise InvariantError(f"advertisement {id!r} is there already")
@@ -326,7 +329,7 @@ class ClientSession:
         return self.connection
 
 
-def _drop_leaving(stated: dict[str, _Wanted]) -> list[str]:
+def _drop_leaving(stated: dict[str, _Wanted[Any]]) -> list[str]:
     """Forget what was to be withdrawn; returns the ids."""
     ids = [id_ for id_, one in stated.items() if one.leaving]
     for id_ in ids:

@@ -7,9 +7,10 @@ so that a wrong router cannot write its own alibi.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop, Topology
 
@@ -58,18 +59,19 @@ class AdvertisementName:
 StatementName: TypeAlias = SubscriptionName | AdvertisementName
 """What a client can ask for, and ask to end. The two kinds are never equal."""
 
+W = TypeVar("W", bound=Promise)
 N = TypeVar("N", SubscriptionName, AdvertisementName)
 
 
 @dataclass(slots=True)
-class Epoch:
+class Epoch(Generic[W]):
     """One life of a subscription or an advertisement, from the client's request to its end.
 
     #: asked <= confirmed; asked <= leaving <= left, where they are set
     #: left is set and equal to leaving where nobody answers: the client or its router went
     """
 
-    filter: Interest
+    filter: W
     asked: Moment
     confirmed: Moment | None = None
     leaving: Moment | None = None
@@ -121,8 +123,8 @@ class History:
     """
 
     topology: Topology
-    subscriptions: dict[SubscriptionName, list[Epoch]] = field(default_factory=dict)
-    advertisements: dict[AdvertisementName, list[Epoch]] = field(default_factory=dict)
+    subscriptions: dict[SubscriptionName, list[Epoch[Interest]]] = field(default_factory=dict)
+    advertisements: dict[AdvertisementName, list[Epoch[Promise]]] = field(default_factory=dict)
     publications: dict[str, Published] = field(default_factory=dict)
     deliveries: list[Delivery] = field(default_factory=list)
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
@@ -147,7 +149,7 @@ class History:
         """The home router says that the subscription is withdrawn."""
         self._end(self.subscriptions, now, name)
 
-    def advertise(self, now: float, name: AdvertisementName, promised: Interest) -> None:
+    def advertise(self, now: float, name: AdvertisementName, promised: Promise) -> None:
         """A client asks its home router for an advertisement."""
         self._ask(self.advertisements, now, name, promised)
 
@@ -227,7 +229,7 @@ class History:
         """The subscriptions that nobody has asked to end, in the order of their first request."""
         return _live(self.subscriptions)
 
-    def live_advertisements(self) -> list[tuple[AdvertisementName, Interest]]:
+    def live_advertisements(self) -> list[tuple[AdvertisementName, Promise]]:
         """The advertisements that nobody has asked to end, in the order of their first request."""
         return _live(self.advertisements)
 
@@ -245,33 +247,35 @@ class History:
 
     # One life of a statement -------------------------------------------------------------------
 
-    def _ask(self, lives: dict[N, list[Epoch]], now: float, name: N, stated: Interest) -> None:
+    def _ask(self, lives: dict[N, list[Epoch[W]]], now: float, name: N, stated: W) -> None:
         epochs = lives.setdefault(name, [])
         if epochs and epochs[-1].leaving is None:
             return  # asked again: either the same, which changes nothing, or to be refused
         epochs.append(Epoch(stated, self._moment(now)))
         self.owed[name] = None
 
-    def _confirm(self, lives: dict[N, list[Epoch]], now: float, name: N) -> None:
+    def _confirm(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
         epoch = _current(lives, name)
         if epoch is not None and epoch.confirmed is None:
             epoch.confirmed = self._moment(now)
             if epoch.leaving is None:
                 self.owed.pop(name, None)
 
-    def _leave(self, lives: dict[N, list[Epoch]], now: float, name: N) -> None:
+    def _leave(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
         epoch = _current(lives, name)
         if epoch is not None and epoch.leaving is None:
             epoch.leaving = self._moment(now)
             self.owed[name] = None
 
-    def _end(self, lives: dict[N, list[Epoch]], now: float, name: N) -> None:
+    def _end(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
         epoch = _current(lives, name)
         if epoch is not None and epoch.left is None:
             epoch.left = self._moment(now)
             self.owed.pop(name, None)
 
-    def _gone(self, lives: dict[N, list[Epoch]], now: float, home: str, client: str | None) -> None:
+    def _gone(
+        self, lives: dict[N, list[Epoch[Any]]], now: float, home: str, client: str | None
+    ) -> None:
         for name, epochs in lives.items():
             if name.home == home and client in (None, name.client) and epochs[-1].left is None:
                 moment = self._moment(now)
@@ -284,10 +288,10 @@ class History:
         return Moment(now, self._noted)
 
 
-def _current(lives: dict[N, list[Epoch]], name: N) -> Epoch | None:
+def _current(lives: dict[N, list[Epoch[Any]]], name: N) -> Epoch[Any] | None:
     epochs = lives.get(name)
     return epochs[-1] if epochs else None
 
 
-def _live(lives: dict[N, list[Epoch]]) -> list[tuple[N, Interest]]:
+def _live(lives: dict[N, list[Epoch[W]]]) -> list[tuple[N, W]]:
     return [(name, e[-1].filter) for name, e in lives.items() if e[-1].leaving is None]

@@ -21,7 +21,8 @@ code with the engines or with the filters' normal forms. Words as in Jepsen's ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from random import Random
@@ -35,7 +36,9 @@ from sapwood.language.xpath.syntax import Path
 from sapwood.limits import ORACLE_PAIRS_MAX, VERDICT_EXAMPLES_MAX
 from sapwood.matching.documents.reference import holds as path_holds
 from sapwood.matching.reference import holds
+from sapwood.model.documents.advertisements import Advertisement
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link
 from sapwood.simulation.admission import judge_admission
@@ -48,9 +51,13 @@ from sapwood.simulation.history import (
     Published,
     SubscriptionName,
 )
+from sapwood.xml import Document
 
 LongestDelay: TypeAlias = Callable[[Link], float]
 """The longest, in seconds, that a message may be under way on a link."""
+
+_STEP: Final = re.compile(r"/([^/()|+]+)")
+_ANY: Final = "[^/]+"
 
 _SLACK_S: Final = 1e-9
 """Times are sums of floats in different orders; within this they count as equal."""
@@ -137,7 +144,9 @@ class _Evidence:
         #: (home, home) -> the longest that a message may take, and the outages on the way
         self._ways: dict[tuple[str, str], tuple[float, tuple[Outage, ...]]] = {}
 
-    def accepts(self, wanted: Interest, publication: Publication) -> bool:
+    def accepts(self, wanted: Promise, publication: Publication) -> bool:
+        if isinstance(wanted, Advertisement):
+            return _has_only(wanted, publication)
         tree = self._trees.get(id(wanted))
         if tree is None:
             tree = self._trees[id(wanted)] = _parse(as_given(wanted))
@@ -215,12 +224,12 @@ def judge(
     )
 
 
-_Groups: TypeAlias = Mapping[Written, list[tuple[SubscriptionName, Epoch]]]
+_Groups: TypeAlias = Mapping[Written, list[tuple[SubscriptionName, Epoch[Interest]]]]
 """A filter as it is written -> every life of a subscription with that filter."""
 
 
 def _by_writing(history: History) -> _Groups:
-    groups: dict[Written, list[tuple[SubscriptionName, Epoch]]] = {}
+    groups: dict[Written, list[tuple[SubscriptionName, Epoch[Interest]]]] = {}
     for name, epochs in history.subscriptions.items():
         for epoch in epochs:
             groups.setdefault(as_given(epoch.filter), []).append((name, epoch))
@@ -256,7 +265,7 @@ def _obligations(
 
 
 def _obligation(
-    published: Published, epoch: Epoch, delay_s: float | None, outages: Iterable[Outage]
+    published: Published, epoch: Epoch[Interest], delay_s: float | None, outages: Iterable[Outage]
 ) -> Obligation:
     """What a publication that matches demands of one life of a subscription.
 
@@ -313,7 +322,7 @@ def _judge_deliveries(
 
 
 def _is_wanted(
-    published: Published, lives: Iterable[Epoch], moment: Moment, evidence: _Evidence
+    published: Published, lives: Iterable[Epoch[Interest]], moment: Moment, evidence: _Evidence
 ) -> bool:
     """Whether a delivery at `moment` fell into a life of the subscription that matches."""
     return any(
@@ -322,6 +331,30 @@ def _is_wanted(
         and evidence.accepts(epoch.filter, published.publication)
         for epoch in lives
     )
+
+
+def _has_only(advertised: Advertisement, publication: Publication) -> bool:
+    """Whether every root-to-leaf path is advertised, by a regular expression over the paths."""
+    contents = publication.read_document()
+    if contents is None:
+        return False
+    steps = _STEP.sub(lambda step: f"(?:/{_ANY if step[1] == '*' else re.escape(step[1])})",
+                      str(advertised))  # fmt: skip
+    allowed = re.compile(f"(?:{steps})")
+    return all(allowed.fullmatch(path) for path in _paths(contents))
+
+
+def _paths(document: Document) -> Iterator[str]:
+    """The root-to-leaf paths of a document, as `/a/b`."""
+    inner = set(document.parents)
+    for leaf in range(len(document)):
+        if leaf not in inner:
+            names: list[str] = []
+            at = leaf
+            while at >= 0:
+                names.append(document.names[at].rpartition("}")[2])
+                at = document.parents[at]
+            yield "".join(f"/{name}" for name in reversed(names))
 
 
 def _parse(written: Written) -> Node | Path:

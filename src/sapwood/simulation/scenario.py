@@ -17,6 +17,7 @@ from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.topology import Topology
@@ -53,7 +54,7 @@ class AdvertiseAction:
     """A client says what it will publish."""
 
     name: AdvertisementName
-    filter: Interest
+    filter: Promise
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def subscribe_then_publish(
     subscriptions: Iterable[Subscription],
     publications: Iterable[tuple[Publication, str | None]],
     *,
-    advertisements: Iterable[tuple[str, Interest, str | None]] | None = (),
+    advertisements: Iterable[tuple[str, Promise, str | None]] | None = (),
     faults: Iterable[tuple[float, Action]] = (),
     seed: int = 0,
     interval_s: float = PUBLICATION_INTERVAL_DEFAULT_S,

@@ -12,10 +12,10 @@
        {"do": "wait", "until": "quiet"}]}
 
 A subscription or an advertisement of documents has an `xpath` (and `namespaces`) in the place of
-`filter`; a publication has `attributes`, a `document` or both. The other things to do are
-`unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`, `detach`, `return-link`,
-`crash-router` and `return-router`. `after` is how many seconds to let pass before a step, 0 where
-it is left out.
+`filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
+The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
+`detach`, `return-link`, `crash-router` and `return-router`. `after` is how many seconds to let pass
+before a step, 0 where it is left out.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.language.written import Written, as_given, read_interest
+from sapwood.language.written import Written, as_given, read_interest, read_promise
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
@@ -146,7 +147,7 @@ def _encode_action(action: Action) -> dict[str, Any]:
             assert_never(action)
 
 
-def _written(wanted: Interest) -> dict[str, Any]:
+def _written(wanted: Promise) -> dict[str, Any]:
     written = as_given(wanted)
     members: dict[str, Any] = {written.language: written.text}
     if written.namespaces is not None:
@@ -173,6 +174,15 @@ def _subscription(fields: Fields) -> SubscriptionName:
 
 def _advertisement(fields: Fields) -> AdvertisementName:
     return AdvertisementName(*_client(fields), fields.text("id"))
+
+
+def _promise(fields: Fields) -> Promise:
+    if "paths" not in fields:
+        return _interest(fields)
+    try:
+        return read_promise(Written("paths", fields.text("paths")))
+    except InputError as error:
+        raise InputError(f"{fields.place}: {error}") from error
 
 
 def _interest(fields: Fields) -> Interest:
@@ -218,8 +228,8 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
             ),
             "unsubscribe": ((*_CLIENT, "id"), lambda f: UnsubscribeAction(_subscription(f))),
             "advertise": (
-                (*_CLIENT, "id", *_INTEREST),
-                lambda f: AdvertiseAction(_advertisement(f), _interest(f)),
+                (*_CLIENT, "id", *_INTEREST, "paths"),
+                lambda f: AdvertiseAction(_advertisement(f), _promise(f)),
             ),
             "unadvertise": ((*_CLIENT, "id"), lambda f: UnadvertiseAction(_advertisement(f))),
             "publish": ((*_CLIENT, "id", "attributes", "document"), _publish),

@@ -16,6 +16,7 @@ from typing import Final
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.faults import RECIPES, Window
@@ -199,7 +200,7 @@ class _AdvertisedActions(_Actions):
         super().__init__(generator, topology, limits)
         self._promises_max = generator.choice((2, 5, 12))
         self._wide_share = generator.choice((0.0, 0.3, 0.8))
-        self._promises: list[tuple[AdvertisementName, Interest]] = []
+        self._promises: list[tuple[AdvertisementName, Promise]] = []
 
     def draw(self, count: int) -> list[Action]:
         """The actions of one round: what clients promise changes in some of them only."""

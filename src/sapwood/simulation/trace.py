@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final, assert_never
 
 from sapwood.limits import SIMULATION_STORY_LINES
-from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -59,8 +59,8 @@ class Trace:
     def __init__(self) -> None:
         self.story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
         self._hash = blake2b(digest_size=_DIGEST_BYTES)
-        #: Interest -> its text. Filters never change, so nothing invalidates an entry.
-        self._filters: dict[Interest, str] = {}
+        #: Promise -> its text. Filters never change, so nothing invalidates an entry.
+        self._filters: dict[Promise, str] = {}
 
     @property
     def digest(self) -> str:
@@ -160,7 +160,7 @@ class Trace:
             for triple in operation
         )
 
-    def _filter(self, wanted: Interest) -> str:
+    def _filter(self, wanted: Promise) -> str:
         text = self._filters.get(wanted)
         if text is None:
             text = self._filters[wanted] = str(wanted)

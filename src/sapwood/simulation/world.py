@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 from sapwood.errors import DuplicateIdError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop, Topology
 from sapwood.routing.effects import (
@@ -97,7 +98,7 @@ class Wishes:
     """What a client wants and what it will publish, by its own ids."""
 
     subscriptions: dict[str, Interest] = field(default_factory=dict)
-    advertisements: dict[str, Interest] = field(default_factory=dict)
+    advertisements: dict[str, Promise] = field(default_factory=dict)
 
 
 class World:
@@ -162,7 +163,7 @@ class World:
             self.history.unsubscribe(self.now, name)
             self._feed(name.home, ClientUnsubscribe(name.client, name.id))
 
-    def advertise(self, name: AdvertisementName, promised: Interest) -> None:
+    def advertise(self, name: AdvertisementName, promised: Promise) -> None:
         """Let a client advertise; if its router is down, as soon as that is back."""
         self._wishes_of(name.owner).advertisements.setdefault(name.id, promised)
         if name.home in self.routers:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from sapwood.errors import LimitError
-from sapwood.language.written import Written, canonical, read_interest
-from sapwood.limits import FILTER_TEXT_CHARS_MAX, XPATH_TEXT_CHARS_MAX
+from sapwood.language.written import Language, Written, canonical, read_interest, read_promise
+from sapwood.limits import ADVERTISEMENT_TEXT_CHARS_MAX, FILTER_TEXT_CHARS_MAX, XPATH_TEXT_CHARS_MAX
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 
 
 class XPathText(Struct, array_like=True, frozen=True, tag="xpath"):
@@ -19,8 +22,25 @@ class XPathText(Struct, array_like=True, frozen=True, tag="xpath"):
     bindings: tuple[tuple[str, str], ...] | None = None
 
 
+class PathsText(Struct, array_like=True, frozen=True, tag="paths"):
+    """The paths that a publisher's documents have."""
+
+    text: str
+
+
 InterestText: TypeAlias = str | XPathText
 """What travels: the text of a record filter as it is, everything else as what it is."""
+
+PromiseText: TypeAlias = str | XPathText | PathsText
+"""The same for advertisements."""
+
+_BOUNDS: Final[Mapping[Language, tuple[str, int]]] = MappingProxyType(
+    {
+        "filter": ("FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX),
+        "xpath": ("XPATH_TEXT_CHARS_MAX", XPATH_TEXT_CHARS_MAX),
+        "paths": ("ADVERTISEMENT_TEXT_CHARS_MAX", ADVERTISEMENT_TEXT_CHARS_MAX),
+    }
+)
 
 
 def to_text(interest: Interest) -> InterestText:
@@ -28,15 +48,24 @@ def to_text(interest: Interest) -> InterestText:
 
     Raises `LimitError` for one that is longer than the other end reads.
     """
-    language, text, bindings = canonical(interest)
-    bound, name = (
-        (FILTER_TEXT_CHARS_MAX, "FILTER_TEXT_CHARS_MAX")
-        if language == "filter"
-        else (XPATH_TEXT_CHARS_MAX, "XPATH_TEXT_CHARS_MAX")
-    )
+    text = promise_to_text(interest)
+    assert not isinstance(text, PathsText), "an interest is no set of paths"
+    return text
+
+
+def promise_to_text(promise: Promise) -> PromiseText:
+    """The canonical text of what an advertisement says; errors as `to_text`."""
+    language, text, bindings = canonical(promise)
+    name, bound = _BOUNDS[language]
     if len(text) > bound:
         raise LimitError(name, bound, len(text), "the length of the filter's normal form")
-    return text if language == "filter" else XPathText(text, bindings)
+    match language:
+        case "filter":
+            return text
+        case "xpath":
+            return XPathText(text, bindings)
+        case "paths":
+            return PathsText(text)
 
 
 def from_text(text: InterestText) -> Interest:
@@ -44,6 +73,19 @@ def from_text(text: InterestText) -> Interest:
 
     Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large.
     """
-    if isinstance(text, str):
-        return read_interest(Written("filter", text))
-    return read_interest(Written("xpath", text.text, text.bindings))
+    return read_interest(_written(text))
+
+
+def promise_from_text(text: PromiseText) -> Promise:
+    """What travelled as this; errors as `from_text`."""
+    return read_promise(_written(text))
+
+
+def _written(text: PromiseText) -> Written:
+    match text:
+        case str():
+            return Written("filter", text)
+        case XPathText(inner, bindings):
+            return Written("xpath", inner, bindings)
+        case PathsText(inner):
+            return Written("paths", inner)

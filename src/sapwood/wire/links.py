@@ -9,7 +9,7 @@ from msgspec import Raw
 from sapwood.errors import FrameError, InputError, InvariantError
 from sapwood.model.publication import Publication
 from sapwood.routing import messages as routing
-from sapwood.wire.interests import from_text, to_text
+from sapwood.wire.interests import from_text, promise_from_text, promise_to_text, to_text
 from sapwood.wire.messages import (
     LinkAdvertise,
     LinkConfirm,
@@ -47,7 +47,7 @@ def to_link(message: routing.Message, encoded: EncodedPublications) -> RoutingMe
         case routing.Confirm(key, sending):
             return LinkConfirm(key, sending)
         case routing.Advertise(key, wanted, sending):
-            return LinkAdvertise(key, to_text(wanted), sending)
+            return LinkAdvertise(key, promise_to_text(wanted), sending)
         case routing.Unadvertise(key):
             return LinkUnadvertise(key)
         case routing.ConfirmAdvertisement(key, sending):
@@ -76,7 +76,7 @@ def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.
             case LinkConfirm(key, sending):
                 return routing.Confirm(key, sending)
             case LinkAdvertise(key, text, sending):
-                return routing.Advertise(key, from_text(text), sending)
+                return routing.Advertise(key, promise_from_text(text), sending)
             case LinkUnadvertise(key):
                 return routing.Unadvertise(key)
             case LinkConfirmAdvertisement(key, sending):

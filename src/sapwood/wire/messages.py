@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Raw, Struct
 
 from sapwood.wire.greetings import Count, Id, Name, Reason
-from sapwood.wire.interests import InterestText
+from sapwood.wire.interests import InterestText, PromiseText
 
 Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
 """The number of a publication in its client's session, counted from 1 without gaps."""
@@ -81,7 +81,7 @@ class AdvertiseRequest(Struct, array_like=True, frozen=True, tag=13, gc=False):
     """The client says what it will publish, under an id of its own."""
 
     id: Id
-    filter: InterestText
+    filter: PromiseText
 
 
 class UnadvertiseRequest(Struct, array_like=True, frozen=True, tag=14, gc=False):
@@ -233,7 +233,7 @@ class LinkAdvertise(Struct, array_like=True, frozen=True, tag=36, gc=False):
     """`routing.messages.Advertise`."""
 
     key: str
-    filter: InterestText
+    filter: PromiseText
     sending: Count
 
 

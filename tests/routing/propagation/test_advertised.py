@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.protocol import Change, Propagation
 from sapwood.routing.propagation.simple import Simple
 
-INNER: tuple[Callable[[], Propagation], ...] = (Simple, Identity, Covering)
+INNER: tuple[Callable[[], Propagation[Interest]], ...] = (Simple, Identity, Covering)
 
 WIDE = parse_filter("price > 10")
 NARROW = parse_filter("price > 30")
@@ -91,7 +92,7 @@ def test_advertised_says_nothing_only_to_take_it_back() -> None:
 @pytest.mark.parametrize("make", INNER)
 @given(data=st.data())
 def test_advertised_keeps_every_wanted_candidate_covered_and_tells_of_no_other(
-    make: Callable[[], Propagation], data: st.DataObject
+    make: Callable[[], Propagation[Interest]], data: st.DataObject
 ) -> None:
     link = Advertised(make)
     alive: dict[str, Filter] = {f"e{i}": f for i, f in enumerate(data.draw(st.lists(FILTERS)))}

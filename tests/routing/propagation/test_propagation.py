@@ -19,7 +19,7 @@ from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.protocol import Change, Propagation, net_change
 from sapwood.routing.propagation.simple import Simple
 
-TELLING: tuple[Callable[[], Propagation], ...] = (
+TELLING: tuple[Callable[[], Propagation[Interest]], ...] = (
     Simple,
     Identity,
     Covering,
@@ -50,7 +50,7 @@ FILTERS = st.sampled_from(
 )
 
 
-def replay(neighbor: dict[str, Interest], change: Change, link: Propagation) -> None:
+def replay(neighbor: dict[str, Interest], change: Change, link: Propagation[Interest]) -> None:
     """What the neighbor knows after a change, checking the promise between any two messages."""
     for key in change.propagate:
         assert key not in neighbor
@@ -62,7 +62,7 @@ def replay(neighbor: dict[str, Interest], change: Change, link: Propagation) -> 
 @pytest.mark.parametrize("make", TELLING)
 @given(data=st.data())
 def test_propagation_keeps_every_candidate_covered_at_all_times(
-    make: Callable[[], Propagation], data: st.DataObject
+    make: Callable[[], Propagation[Interest]], data: st.DataObject
 ) -> None:
     link = make()
     early: list[Filter] = data.draw(st.lists(FILTERS, max_size=4))
@@ -106,7 +106,7 @@ def test_net_change_says_nothing_that_it_would_take_back() -> None:
 
 
 def test_flooding_tells_nothing() -> None:
-    link = Flooding()
+    link = Flooding[Interest]()
     assert link.start([("a", WIDE)]) == link.add("b", WIDE) == link.remove("a") == Change()
     assert link.representative("b") is None
     assert link.propagated == {}
@@ -209,7 +209,7 @@ def test_covering_validate_finds_tables_that_disagree() -> None:
 
 @pytest.mark.parametrize("make", TELLING)
 def test_propagation_validate_notices_candidates_it_does_not_know(
-    make: Callable[[], Propagation],
+    make: Callable[[], Propagation[Interest]],
 ) -> None:
     link = make()
     link.start([("a", WIDE)])

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Propagation, net_change
 
 
@@ -35,12 +36,12 @@ class Advertised:
 
     __slots__ = ("_candidates", "_inner", "_make_inner", "_reasons", "advertisements")
 
-    def __init__(self, make_inner: Callable[[], Propagation]) -> None:
+    def __init__(self, make_inner: Callable[[], Propagation[Interest]]) -> None:
         self._make_inner = make_inner
         self._inner = make_inner()
         self._candidates: dict[str, Interest] = {}
         self._reasons: dict[str, str] = {}
-        self.advertisements: dict[str, Interest] = {}
+        self.advertisements: dict[str, Promise] = {}
 
     def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Say nothing: over a link that has just come up came no advertisement."""
@@ -57,7 +58,7 @@ class Advertised:
         del self._candidates[key]
         return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
 
-    def advertised(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def advertised(self, key: str, filter: Promise) -> Change:  # noqa: A002 - the field's word
         """An advertisement came over the link: what waited for one is wanted now."""
         self.advertisements[key] = filter
         waiting = [other for other in self._candidates if other not in self._reasons]

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Generic
 
-from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
+from sapwood.routing.tables import W
 
 
-class Flooding:
+class Flooding(Generic[W]):
     """The state of a link that is told nothing."""
 
     __slots__ = ()
 
-    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:  # noqa: ARG002
+    def start(self, candidates: Iterable[tuple[str, W]]) -> Change:  # noqa: ARG002
         """Say nothing."""
         return NOTHING_TO_SAY
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002, ARG002
+    def add(self, key: str, filter: W) -> Change:  # noqa: A002, ARG002
         """Say nothing."""
         return NOTHING_TO_SAY
 
@@ -34,10 +35,10 @@ class Flooding:
         return None
 
     @property
-    def propagated(self) -> Mapping[str, Interest]:
+    def propagated(self) -> Mapping[str, W]:
         """Nothing."""
         return MappingProxyType({})
 
-    def validate(self, candidates: Mapping[str, Interest]) -> None:  # noqa: ARG002
+    def validate(self, candidates: Mapping[str, W]) -> None:  # noqa: ARG002
         """There is no state to be wrong."""
         return

@@ -45,7 +45,7 @@ class Merging:
         "_serial",
     )
 
-    def __init__(self, inner: Propagation, merger: Merger, prefix: str) -> None:
+    def __init__(self, inner: Propagation[Interest], merger: Merger, prefix: str) -> None:
         self._inner = inner
         self._merger = merger
         self._prefix = prefix

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sapwood.model.interest import Interest
+from sapwood.routing.tables import W
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ def net_change(changes: Iterable[Change]) -> Change:
     return Change(tuple(propagate), tuple(withdraw))
 
 
-class Propagation(Protocol):
+class Propagation(Protocol[W]):
     """The propagation state of one link."""
 
-    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
         """Take in the candidates of a link that has just come up."""
         ...
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: W) -> Change:  # noqa: A002 - the field's word
         """Take in one more candidate."""
         ...
 
@@ -74,10 +74,10 @@ class Propagation(Protocol):
         ...
 
     @property
-    def propagated(self) -> Mapping[str, Interest]:
+    def propagated(self) -> Mapping[str, W]:
         """What the neighbor has been told and not been told to forget."""
         ...
 
-    def validate(self, candidates: Mapping[str, Interest]) -> None:
+    def validate(self, candidates: Mapping[str, W]) -> None:
         """Check the rule of the strategy against the true candidates; raises `InvariantError`."""
         ...

@@ -6,13 +6,14 @@ XSiena 2.3 (equations 2.14 to 2.21), Shen 1.5 ("flooding" of subscriptions).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Generic
 
 from sapwood.errors import InvariantError
-from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import Change
+from sapwood.routing.tables import W
 
 
-class Simple:
+class Simple(Generic[W]):
     """The state of a link that is told of every candidate.
 
     #: propagated == candidates
@@ -21,14 +22,14 @@ class Simple:
     __slots__ = ("_propagated",)
 
     def __init__(self) -> None:
-        self._propagated: dict[str, Interest] = {}
+        self._propagated: dict[str, W] = {}
 
-    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
         """Propagate all."""
         self._propagated = dict(candidates)
         return Change(propagate=tuple(self._propagated))
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: W) -> Change:  # noqa: A002 - the field's word
         """Propagate it."""
         self._propagated[key] = filter
         return Change(propagate=(key,))
@@ -43,11 +44,11 @@ class Simple:
         return key
 
     @property
-    def propagated(self) -> Mapping[str, Interest]:
+    def propagated(self) -> Mapping[str, W]:
         """All candidates."""
         return self._propagated
 
-    def validate(self, candidates: Mapping[str, Interest]) -> None:
+    def validate(self, candidates: Mapping[str, W]) -> None:
         """Check that the neighbor has been told of all."""
         if self._propagated != candidates:
             raise InvariantError("simple routing has not propagated exactly the candidates")

@@ -19,6 +19,7 @@ from sapwood.model.documents.advertisements.expressions import (
 from sapwood.model.documents.advertisements.intersection import includes, may_accept
 from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
+from sapwood.model.publication import Publication
 from sapwood.xml.document import Document, local_name
 
 
@@ -64,6 +65,11 @@ class Advertisement:
         paths may go on; paths of an advertisement may not, so that test would lose publications.
         """
         return self == other or includes(self.automaton, other.automaton)
+
+    def matches(self, publication: Publication) -> bool:
+        """Whether the publication has a document that is admitted."""
+        contents = publication.read_document()
+        return contents is not None and self.admits(contents)
 
     def admits(self, document: Document) -> bool:
         """Whether each root-to-leaf path of the document is a word: whether it may be sent."""

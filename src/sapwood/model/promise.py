@@ -1,0 +1,14 @@
+"""Promises: what a publisher may say that it will send."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from sapwood.model.documents.advertisements import Advertisement
+from sapwood.model.interest import Interest
+
+Promise: TypeAlias = Interest | Advertisement
+"""What an advertisement says: an interest that accepts what is sent, or the paths of documents.
+
+All have `matches` (a publication), `intersects` (an interest) and equality.
+"""

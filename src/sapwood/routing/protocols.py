@@ -184,7 +184,7 @@ def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     rest = name.removeprefix(f"{_ADVERTISEMENT}+")
     base, plus, budget = rest.partition("+merging")
     kind, colon, pair = base.partition(":")
-    if kind != "covering" or (colon and not pair):
+    if kind != "covering":
         raise UnknownNameError("protocol", name, PROTOCOLS)
     found = _covering(covering_named(pair)) if colon else _COVERING
     if plus:

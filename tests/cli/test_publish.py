@@ -68,6 +68,22 @@ def test_what_is_advertised_is_in_force_before_publications_are_sent(
     assert "none of the client's advertisements accepts" in refused["reason"]
 
 
+def test_documents_are_held_to_the_paths_of_a_dtd(address: str, file: Path, tmp_path: Path) -> None:
+    dtd = tmp_path / "a.dtd"
+    dtd.write_text("<!ELEMENT a (b*, c?)><!ELEMENT b (b*)><!ELEMENT c EMPTY>", encoding="utf-8")
+    documents = ("<a><b><b/></b><c/></a>", "<a><c><b/></c></a>", "<a/>")
+    lines = [
+        json.dumps({"id": f"p{number}", "document": one}) for number, one in enumerate(documents)
+    ]
+    lines.append(json.dumps({"id": "record", "attributes": {"x": 1}}))
+    file.write_text("\n".join(lines), encoding="utf-8")
+    result = publish(
+        address, file, "--advertise-dtd", str(dtd), "--advertise-xpath", "/x", "--json"
+    )
+    assert result.exit_code == 1
+    assert [one["id"] for one in json.loads(result.stdout)["refused"]] == ["p1", "record"]
+
+
 def test_what_cannot_be_advertised_ends_the_command(address: str, file: Path) -> None:
     file.write_text("\n".join(GOOD), encoding="utf-8")
     result = publish(address, file, "--advertise", "a =")

@@ -303,7 +303,7 @@ def test_decode_publication_takes_text_for_text_whatever_it_says_of_its_encoding
     [
         ("<a>", "line 1"),
         ("<!DOCTYPE a><a/>", "DOCTYPE"),
-        ("", ""),
+        ("", "line 1|empty"),
         ("<a/>" * 2, "line 1"),
         (7, "a number"),
     ],

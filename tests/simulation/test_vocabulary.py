@@ -5,12 +5,14 @@ from __future__ import annotations
 from random import Random
 
 from sapwood.language import parse_filter
+from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
 from sapwood.simulation.vocabulary import (
     draw_chain_filter,
     draw_chain_xpath,
     draw_document,
     draw_filter,
+    draw_paths,
     draw_publication,
     draw_record,
     draw_xpath,
@@ -36,6 +38,17 @@ def test_patterns_and_documents_meet() -> None:
     assert 0.1 < hits / COUNT**2 < 0.9
     assert len(set(patterns)) > COUNT / 3
     assert any(pattern.reads_content for pattern in patterns)
+
+
+def test_paths_and_documents_meet() -> None:
+    generator = Random(5)
+    promises = [parse_advertisement(draw_paths(generator)) for _ in range(COUNT)]
+    documents = [read_document(draw_document(generator)) for _ in range(COUNT)]
+    patterns = [parse_xpath(draw_xpath(generator)) for _ in range(COUNT)]
+    hits = sum(promise.admits(document) for promise in promises for document in documents)
+    assert 0.05 < hits / COUNT**2 < 0.9
+    apart = sum(not promise.intersects(pattern) for promise in promises for pattern in patterns)
+    assert apart > COUNT
 
 
 def test_any_two_of_a_chain_cover_each_other_one_way_or_both() -> None:

@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "match": Entry(
             "sapwood.cli.match",
-            "Match a file of publications against a file of subscriptions.",
+            "Match publications against subscriptions, records and documents, from files.",
         ),
         "covers": Entry(
             "sapwood.cli.covers",
@@ -54,17 +54,19 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "subscribe": Entry(
             "sapwood.cli.subscribe",
-            "Print publications that match FILTER, as they are published.",
+            "Print publications that match FILTER, or documents that match an XPath, as they come.",
         ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
             "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",
         ),
-        "engines": Entry("sapwood.cli.engines", "List the matching engines."),
+        "engines": Entry(
+            "sapwood.cli.engines", "List the matching engines, for records and for documents."
+        ),
         "protocols": Entry("sapwood.cli.protocols", "List the routing protocols."),
         "experiment": Entry(
             "sapwood.cli.experiment",
-            "Make a published figure or table again, beside what was published.",
+            "Make a published figure or table again, and print it beside what was published.",
         ),
         "bench": Entry(
             "sapwood.cli.bench", "Measure matching, the network and Spark on this machine."

@@ -14,6 +14,7 @@ from random import Random
 from typing import Final
 
 from sapwood.language import parse_filter
+from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
@@ -41,11 +42,15 @@ from sapwood.simulation.vocabulary import (
     draw_chain_filter,
     draw_chain_xpath,
     draw_filter,
+    draw_paths,
     draw_publication,
     draw_xpath,
 )
 
 _CLIENTS: Final = ("ann", "bob")
+_PATHS_SHARE: Final = 0.4
+"""Of what clients promise about documents, where they speak of any."""
+
 _TRIES: Final = 8
 """Records that are drawn at most in search of one that an advertisement accepts."""
 
@@ -224,9 +229,14 @@ class _AdvertisedActions(_Actions):
         if any(name == taken for taken, _ in self._promises):
             name = AdvertisementName(*self._client(), f"a{self._generator.randrange(3)}")
         is_wide = self._generator.random() < self._wide_share
-        promised = self._interest(wide=is_wide)
+        promised = self._promise(wide=is_wide)
         self._promises.append((name, promised))
         return AdvertiseAction(name, promised)
+
+    def _promise(self, *, wide: bool) -> Promise:
+        if self._documents and not wide and self._generator.random() < _PATHS_SHARE:
+            return parse_advertisement(draw_paths(self._generator))
+        return self._interest(wide=wide)
 
     def _detach(self) -> Action:
         client = self._client()

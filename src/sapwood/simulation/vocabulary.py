@@ -16,6 +16,7 @@ _TEXTS: Final = ("ash", "elm", "oak", "oak leaf")
 _NUMBERS: Final = range(8)
 _NAMES: Final = "abc"
 _MARKS: Final = "12"
+_FURTHER: Final = ("", "(/*)+", "(/a)+", "(/b|/c)+", "/b", "/*", "/*(/c)+")
 _DEPTH_MAX: Final = 4
 _CHILDREN_MAX: Final = 3
 
@@ -75,6 +76,14 @@ def draw_xpath(generator: Random) -> str:
 def draw_chain_xpath(generator: Random) -> str:
     """The text of one of the patterns of which any two cover each other, one way or both."""
     return "/" + "/".join(["*"] * generator.randint(1, _DEPTH_MAX))
+
+
+def draw_paths(generator: Random) -> str:
+    """The text of an advertisement of paths over the same elements."""
+    return "|".join(
+        f"/{generator.choice('abc*')}{generator.choice(_FURTHER)}"
+        for _ in range(generator.choice((1, 2, 2, 3)))
+    )
 
 
 def draw_document(generator: Random) -> bytes:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.covering.documents.merging import PathUniverse, PatternMerger
-from sapwood.covering.documents.merging.xpe import XPE, pattern_of, steps_of
+from sapwood.covering.documents.xpe import XPE, pattern_of, steps_of
 from sapwood.covering.merging import Told
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.covering.documents.merging import PathUniverse
-from sapwood.covering.documents.merging.xpe import XPE
+from sapwood.covering.documents.xpe import XPE
 from sapwood.xml.dtd import read_dtd
 from tests.covering.documents.merging.worlds import LEVELS, accepts, small_dtd, xpe, xpes
 

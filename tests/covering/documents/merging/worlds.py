@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from sapwood.covering.documents.merging.xpe import XPE, Step, steps_of
+from sapwood.covering.documents.xpe import XPE, Step, steps_of
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.documents.conditions import Axis, NameTest
 from sapwood.xml.dtd import Dtd, read_dtd

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from sapwood.covering.documents.merging.rules import candidates
 from sapwood.covering.documents.merging.universe import PathUniverse
-from sapwood.covering.documents.merging.xpe import XPE, pattern_of, steps_of
+from sapwood.covering.documents.xpe import XPE, pattern_of, steps_of
 from sapwood.covering.merging import Group, Told
 from sapwood.errors import LimitError
 from sapwood.language.xpath import parse_xpath

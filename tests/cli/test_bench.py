@@ -22,7 +22,7 @@ def test_bench_writes_json_and_prints_a_table(tmp_path: Path) -> None:
     figures = msgspec.json.decode(out.read_bytes())
     cells = figures["records"]["cells"]
     assert {(c["engine"], c["subscriptions"]) for c in cells} == {
-        (engine, size) for engine in ("counting", "numpy scan") for size in (50, 100)
+        (engine, size) for engine in ("counting", "numpy scan", "plain scan") for size in (50, 100)
     }
     assert {c["verdict"] for c in cells} == {"agrees"}
     assert figures["machine"]["python"]
@@ -46,6 +46,21 @@ def test_bench_exports_a_workload_instead_of_measuring(tmp_path: Path) -> None:
     for name in ("eq", "rng"):
         assert len((tmp_path / name / "subscriptions.jsonl").read_bytes().splitlines()) == 20
         assert len((tmp_path / name / "publications.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_bench_says_what_real_records_need(tmp_path: Path) -> None:
+    arguments = ["bench", "records", "--workload", "city-lots", "--data", str(tmp_path)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "citylots-fragment.json, and it is not there" in result.stderr
+
+
+def test_bench_exports_what_is_there_of_real_records_and_names_the_rest(tmp_path: Path) -> None:
+    arguments = ["bench", "records", "--sizes", "5", "--export", str(tmp_path / "out")]
+    result = CliRunner().invoke(main, [*arguments, "--data", str(tmp_path), "--publications", "2"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "mix" / "expected.json").exists()
+    assert "left out city-lots: " in result.stderr
 
 
 def test_bench_knows_how_to_measure_and_print_every_subject() -> None:

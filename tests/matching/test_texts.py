@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ def test_column_is_a_list_of_texts_wherever_they_are(stored: list[str], added: l
     assert len(column) == len(everything)
     assert [column[at] for at in range(len(column))] == everything
     assert list(column) == column[:] == everything
-    assert column.decode(range(len(column))) == everything
+    assert column.take(np.arange(len(column))[::-1]) == everything[::-1]
     assert column[1:] == everything[1:]
     assert unpacked(*column.packed()) == [text.encode() for text in everything]
 

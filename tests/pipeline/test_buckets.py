@@ -9,23 +9,28 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.pipeline.boxes import boxes_of
-from sapwood.pipeline.buckets import NOBODY, buckets
+from sapwood.pipeline.buckets import Buckets, buckets
 from sapwood.pipeline.kernels.plain import as_lists, holds
 from sapwood.pipeline.normalforms import encode_form
 from tests.strategies import filters
 
 
-@given(st.lists(filters(), max_size=10))
-def test_a_box_meets_all_that_hold_it(wanted: list[Filter]) -> None:
+def asked_by(found: Buckets, box: int) -> list[int]:
+    return found.asked[found.ask_starts[box] : found.ask_starts[box + 1]].tolist()
+
+
+@given(st.lists(filters(), max_size=10), st.integers(0, 3))
+def test_a_box_meets_all_that_hold_it(wanted: list[Filter], whole_max: int) -> None:
     widened = [one.merge(other).filter for one, other in pairwise(wanted)]
     some = [filter_ for filter_ in (*wanted, *widened) if filter_ != NOTHING]
     boxes = boxes_of([encode_form(filter_) for filter_ in some])
-    found = buckets(boxes, np.ones(len(boxes), np.bool_))
+    found = buckets(boxes, np.ones(len(boxes), np.bool_), whole_max=whole_max)
     stored = [set(found.boxes[start:end].tolist()) for start, end in pairwise(found.starts)]
     sides = as_lists(boxes.sides)
     for inner in range(len(boxes)):
-        asked = found.asked[boxes.starts[inner] : boxes.starts[inner + 1]].ravel().tolist()
-        met = set().union(*(stored[bucket] for bucket in {0, *asked} - {NOBODY}))
+        asked = asked_by(found, inner)
+        assert len(set(asked)) == len(asked)
+        met = set().union(*(stored[bucket] for bucket in asked))
         holders = {outer for outer in range(len(boxes)) if holds(sides, outer, inner)}
         assert holders <= met
 
@@ -37,12 +42,21 @@ def test_a_box_is_stored_by_the_side_by_which_the_fewest_would_ask() -> None:
     pieces = [found.boxes[start:end].tolist() for start, end in pairwise(found.starts)]
     assert pieces[0] == [3]
     assert sorted(pieces[1:]) == [[0], [2], [4], [4]]
-    # The first asks for its two values, and of attributes nobody is stored by s or t alone.
-    assert (found.asked[:2] != NOBODY).tolist() == [[False, False], [True, False]]
+    # The first asks in the bucket of t; the second in bucket 0 alone, as nobody is stored by s = 'a'.
+    assert [len(asked_by(found, box)) for box in (0, 1)] == [2, 1]
+
+
+def test_a_large_bucket_is_cut_by_the_rarest_attribute_of_its_boxes() -> None:
+    texts = ["s = 'a' and n > 1", "s = 'a' and n > 2", "s = 'a' and n > 3 and m > 1", "s = 'a'"]
+    boxes = boxes_of([encode_form(parse_filter(text)) for text in texts])
+    found = buckets(boxes, np.ones(4, np.bool_), whole_max=1)
+    pieces = [found.boxes[start:end].tolist() for start, end in pairwise(found.starts)]
+    met = [[place for bucket in asked_by(found, box) for place in pieces[bucket]] for box in range(4)]
+    assert [sorted(some) for some in met] == [[0, 1, 3], [0, 1, 3], [0, 1, 2, 3], [3]]
 
 
 def test_no_boxes_have_bucket_0_alone() -> None:
     boxes = boxes_of([])
     found = buckets(boxes, np.zeros(0, np.bool_))
     assert (found.starts.tolist(), found.boxes.tolist()) == ([0, 0], [])
-    assert found.asked.shape == (0, 2)
+    assert (found.ask_starts.tolist(), found.asked.tolist()) == ([0], [])

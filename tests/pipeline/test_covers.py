@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
-from sapwood.pipeline.blocking import Grid, Way, access
+from sapwood.pipeline.blocking import Grid, Way, ways_of
 from sapwood.pipeline.boxes import Hull, hull_of
-from sapwood.pipeline.covers import Member, Role, covered, place
+from sapwood.pipeline.covers import ASKS, COVERS, Member, covered, place
 from sapwood.pipeline.normalforms import decode_form, encode_form
 from tests.strategies import filters, records
 
-BOTH = Role.COVER | Role.ASKS
+BOTH = COVERS | ASKS
 
 
 def read(text: str) -> Hull:
@@ -38,13 +38,15 @@ def test_what_is_kept_covers_the_rest_and_nothing_more_can_go(wanted: list[Filte
         ]
 
 
-@given(st.lists(filters(), max_size=12), st.integers(2, 4))
-def test_groups_miss_no_cover(wanted: list[Filter], slots: int) -> None:
+@given(st.lists(filters(), max_size=12), st.integers(2, 4), st.integers(0, 12))
+def test_groups_miss_no_cover_however_few_the_sample_has(
+    wanted: list[Filter], slots: int, some: int
+) -> None:
     group = members(wanted)
     grid = Grid.of(hull_of(member.form) for member in group)
     gone: set[str] = set()
     hulls = {member.key: hull_of(member.form) for member in group}
-    ways = {found[0] for hull in hulls.values() if (found := access(hull, grid)) is not None}
+    ways = ways_of(list(hulls.values())[:some], grid)
     places = {key: place(key, hull, grid, slots, ways) for key, hull in hulls.items()}
     for slot in range(slots):
         part = [m._replace(role=places[m.key][slot]) for m in group if slot in places[m.key]]
@@ -80,9 +82,9 @@ def test_only_one_of_two_forms_of_one_set_goes() -> None:
 
 def test_a_member_that_does_not_ask_is_not_given_up() -> None:
     wide, narrow = (encode_form(parse_filter(text)) for text in ("x > 1", "x > 2"))
-    asks = [Member("a", Role.COVER, narrow), Member("b", Role.COVER, wide)]
+    asks = [Member("a", COVERS, narrow), Member("b", COVERS, wide)]
     assert covered(asks) == []
-    stored = [Member("a", Role.ASKS, narrow), Member("b", Role.ASKS, wide)]
+    stored = [Member("a", ASKS, narrow), Member("b", ASKS, wide)]
     assert covered(stored) == []
 
 
@@ -90,6 +92,6 @@ def test_place_puts_general_filters_everywhere_and_lets_them_ask_once() -> None:
     grid = Grid({})
     roles = place("0000000a", read("true"), grid, 4, ())
     assert set(roles) == {0, 1, 2, 3}
-    assert [slot for slot, role in roles.items() if role & Role.ASKS] == [2]
+    assert [slot for slot, role in roles.items() if role & ASKS] == [2]
     lone = place("0000000a", read("s = 'a'"), grid, 4, {Way("s", by_cell=False)})
     assert list(lone.values()) == [BOTH]

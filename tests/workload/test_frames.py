@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame
 
 from sapwood.pipeline.session import local_session
 from sapwood.workload.frames import publication_frame, subscription_frame
-from sapwood.workload.records import workload
+from sapwood.workload.records import WORKLOADS, workload
+from sapwood.workload.records.observed import observed
 from sapwood.workload.records.source import BLOCK
 from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
@@ -40,6 +43,26 @@ def test_publication_frame_holds_the_rows_of_the_stream() -> None:
     assert {id_: json.loads(text) for id_, text in found.items()} == {
         p.id: p.record for p in source.publications(BLOCK + 7, 5)
     }
+
+
+def test_frames_hold_the_rows_of_every_generator() -> None:
+    records = [{"a": n, "b": f"t{n % 5}"} for n in range(30)]
+    sources = [*WORKLOADS.values(), observed("seen", "", records)]
+    frames = [
+        frame(local_session(), source, 9, 5, 1).selectExpr(
+            f"concat('{source.name} ', id) AS id", column
+        )
+        for source in sources
+        for frame, column in (
+            (subscription_frame, "filter AS text"),
+            (publication_frame, "attributes AS text"),
+        )
+    ]
+    expected = {f"{c.name} {s.id}": str(s.filter) for c in sources for s in c.subscriptions(9, 5)}
+    published = {f"{c.name} {p.id}": p.record for c in sources for p in c.publications(9, 5)}
+    found = rows(reduce(DataFrame.unionAll, frames))
+    assert {id_: found.pop(id_) for id_ in expected} == expected
+    assert {id_: json.loads(text) for id_, text in found.items()} == published
 
 
 def test_frames_of_nothing_are_empty() -> None:

@@ -79,7 +79,8 @@ def _numbers(
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="documents: folder with the expressions and documents of the YFilter 1.0 benchmark.",
+    help="documents: folder with the expressions and documents of the YFilter 1.0 benchmark; "
+    "records: folder with real records, which then are measured, too.",
 )
 @click.option(
     "--dtd",
@@ -172,25 +173,30 @@ def command(
 
 
 def _export(options: Options, folder: Path) -> None:
-    from sapwood.cli.benchmarks.records import SIZES, WORKLOADS
+    from sapwood.cli.benchmarks.records import SIZES
     from sapwood.cli.benchmarks.records.export import export, export_tables
-    from sapwood.workload.records import workload
+    from sapwood.cli.benchmarks.records.sources import sources
 
     sizes, count = options.sizes or SIZES, options.publications
-    for name in options.workloads or WORKLOADS:
+    chosen, left_out = sources(options.workloads, options.data)
+    for source in chosen:
+        into = folder / source.name
         if options.parquet:
-            export_tables(workload(name), max(sizes), folder / name, count)
+            export_tables(source, max(sizes), into, count)
         else:
-            export(workload(name), sizes, folder / name, count)
-        say(f"{name} is in {folder / name}")
+            export(source, sizes, into, count)
+        say(f"{source.name} is in {into}")
+    for name, reason in left_out.items():
+        say(f"left out {name}: {reason}")
 
 
 def _measure_records(options: Options) -> dict[str, Any]:
-    from sapwood.cli.benchmarks.records import DENSITIES, SIZES, WORKLOADS, Choices, run_records
+    from sapwood.cli.benchmarks.records import DENSITIES, SIZES, Choices, run_records
 
     return run_records(
         Choices(
-            workloads=options.workloads or WORKLOADS,
+            workloads=options.workloads,
+            data=options.data,
             sizes=options.sizes or SIZES,
             engines=options.engines,
             densities=options.densities or DENSITIES,

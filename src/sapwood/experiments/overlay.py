@@ -127,6 +127,11 @@ class Overlay:
         interfaces = self._nodes[router].interfaces.values()
         return dict.fromkeys(filter_ for interface in interfaces for filter_ in interface.counts)
 
+    def holds(self, router: str, filter_: Interest) -> bool:
+        """Whether a router knows the filter under XRoute."""
+        interfaces = self._nodes[router].interfaces.values()
+        return any(filter_ in interface.counts for interface in interfaces)
+
     def validate(self) -> None:
         """Check every node; raises `InvariantError`."""
         for node in self._nodes.values():

@@ -1,4 +1,4 @@
-"""What an experiment comes to: rows of figures, those published, and what can be drawn of them."""
+"""What an experiment comes to: rows of figures, those published, what holds, and pictures."""
 
 from __future__ import annotations
 
@@ -9,24 +9,45 @@ from typing import TypeAlias
 Cell: TypeAlias = str | int | float | None
 """A figure; `None` where there is none, or none was published."""
 
+Row: TypeAlias = Mapping[str, Cell]
+"""Cells by the names of their columns."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A line chart on logarithmic axes: points by the name of their line, all above 0."""
+    """A line chart: points by the name of their line.
+
+    Axes are logarithmic, for values above 0, or linear from 0.
+    """
 
     name: str
     title: str
     x_label: str
     y_label: str
     lines: Mapping[str, Sequence[tuple[float, float]]]
+    linear_x: bool = False
+    linear_y: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that was published, and whether these figures say the same; `shown` are they."""
+
+    claim: str
+    holds: bool
+    shown: str
+
+    def __str__(self) -> str:
+        return f"{'holds' if self.holds else 'does not hold'}: {self.claim} ({self.shown})"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of an experiment.
 
-    `rows` have one cell a column; columns that begin with `published` hold what the work printed.
-    `compare` says what of the two can be compared. `settings` are the parameters that were used.
+    `rows` have one cell a column; columns that begin with `published` hold what the work printed,
+    and those in `timed` what differs from run to run. `compare` says what of the two can be
+    compared. `settings` are the parameters that were used.
     """
 
     title: str
@@ -35,8 +56,37 @@ class Report:
     rows: tuple[tuple[Cell, ...], ...]
     compare: str
     charts: tuple[Chart, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    timed: frozenset[str] = frozenset()
 
     def column(self, name: str) -> list[Cell]:
         """The cells of one column, from top to bottom."""
         at = self.columns.index(name)
         return [row[at] for row in self.rows]
+
+
+def table(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[Cell, ...], ...]:
+    """The cells of rows in the order of the columns; `None` where a row has none."""
+    return tuple(tuple(row.get(column) for column in columns) for row in rows)
+
+
+def line(rows: Sequence[Row], x: str, y: str) -> list[tuple[float, float]]:
+    """The points of a line: two columns of the rows, without those where one is no number."""
+    return [
+        (float(at), float(value))
+        for at, value in ((row.get(x), row.get(y)) for row in rows)
+        if isinstance(at, int | float) and isinstance(value, int | float)
+    ]
+
+
+def falls(claim: str, values: Mapping[str, float]) -> Finding:
+    """Whether each of the values is below the one before it."""
+    found = list(values.values())
+    shown = ", ".join(f"{name} {value:,.4g}" for name, value in values.items())
+    holds = all(less < more for more, less in zip(found, found[1:], strict=False))
+    return Finding(claim, holds, shown)
+
+
+def is_within(claim: str, value: float, most: float) -> Finding:
+    """Whether a value is at most so large."""
+    return Finding(claim, value <= most, f"{value:,.4g} of at most {most:,.4g}")

@@ -1,46 +1,31 @@
-"""XNet's tables with and without aggregation: table 6.5, figures 6.9 to 6.11 and 6.16.
+"""XNet's tables with and without aggregation: table 6.5, figures 6.9, 6.10 and 6.16.
 
-Set-up A of the thesis (6.1.1): a transit-stub overlay of 64 routers, of which 24 have consumers and
-one the producer. Each generated subscription is registered at a consumer node that is drawn, with a
-number of instances drawn from 0 to 100; none means that it is left out. Table sizes are distinct
-filters per router, consumer nodes left out. A registration is timed until every router on the way
-to the producer has carried it out, and so is its cancellation right after; once with the covering
-index that routers use, and once with a scan in its place (`linear`). `recompute` is what routers
-take for one that have no aggregated tables and compare it with all they keep. A throughput is what
-the router with the largest table can match a second.
-
-The workload is that of table 6.1 on a DTD that comes with Sapwood, or any of the record workloads.
-Patterns that name fewer than `NAMES_MIN` elements are left out. The generator makes a few of them,
-`//*` among them, and as soon as one is there it stands for nearly all others: tables come down to
-one entry, which the published ones never did.
+The overlay and its consumers are those of `population.py`. Table sizes are distinct filters per
+router, consumer nodes left out. A registration is timed until every router on the way to the
+producer has carried it out, and so is its cancellation right after; once with the covering index
+that routers use, and once with a scan in its place (`linear`). `recompute` is what routers take for
+one that have no aggregated tables and compare it with all they keep. A throughput is what the
+router with the largest table can match a second. Times are processor times.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
-from random import Random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import mean, pstdev
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.covering.catalogue import COVERING_INDEXES, interest_index
-from sapwood.experiments.overlay import Overlay, Searches
-from sapwood.experiments.particular import NAMES_MIN, is_particular
-from sapwood.experiments.report import Cell, Chart, Report
+from sapwood.experiments import population
+from sapwood.experiments.design import Choices, Configuration, Design
+from sapwood.experiments.overlay import Overlay
+from sapwood.experiments.population import Population, populate
+from sapwood.experiments.report import Chart, Finding, Report, Row, falls, line, table
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.overlay.transit_stub import transit_stub
-from sapwood.workload.documents import SHIPPED, XNET, DocumentWorkload, documents
-from sapwood.workload.records import Workload, workload
 
-SIZES: Final = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
-WORKLOAD: Final = "news"
-INSTANCES_MAX: Final = 100
 PROBES: Final = 100
 """Subscriptions that are registered and canceled again to see what that takes."""
 TURNS: Final = 3
@@ -64,11 +49,14 @@ PUBLISHED: Final[Mapping[int, tuple[int, int]]] = MappingProxyType(
 )
 """Table 6.5: for a number of subscriptions the mean table of XNet and of Simple, in entries."""
 
+TIMED: Final = (
+    *("register_ms", "cancel_ms", "linear_ms", "recompute_ms", "recompute_factor"),
+    *("xroute_per_s", "simple_per_s"),
+)
 COLUMNS: Final = (
     *("subscriptions", "xroute_mean", "simple_mean", "ratio", "published_ratio"),
     *("published_xroute", "published_simple", "xroute_deviation", "simple_deviation"),
-    *("register_ms", "cancel_ms", "linear_ms", "recompute_ms", "recompute_factor"),
-    *("xroute_per_s", "simple_per_s"),
+    *TIMED,
 )
 
 
@@ -82,47 +70,42 @@ class _Costs:
     recompute_ms: float
 
 
-def run(
-    sizes: tuple[int, ...] = SIZES,
-    seed: int = 1,
-    source: str = WORKLOAD,
-    advance: Callable[[int], None] = lambda _: None,
-) -> Report:
-    """Measure at each of the `sizes`, in subscriptions; `advance` hears of every one registered.
+def measure(configuration: Configuration) -> list[Row]:
+    """Tables and times with so many `subscriptions` of a `workload` drawn with a `seed`."""
+    registered = populate(configuration)
+    overlay = registered.overlay
+    tables = [overlay.table(router) for router in registered.inner]
+    simple = [overlay.simple[router] for router in registered.inner]
+    counts, simple_counts = list(map(len, tables)), list(map(len, simple))
+    publications = list(registered.source.publications(MATCHED, registered.seed))
+    throughputs = [_throughput(max(one, key=len), publications) for one in (tables, simple)]
+    costs = _costs(registered)
+    return [
+        {
+            "xroute_mean": round(mean(counts), 1),
+            "simple_mean": round(mean(simple_counts), 1),
+            "ratio": round(mean(counts) / mean(simple_counts), 4),
+            "xroute_deviation": round(pstdev(counts), 1),
+            "simple_deviation": round(pstdev(simple_counts), 1),
+            "register_ms": round(costs.register_ms, 3),
+            "cancel_ms": round(costs.cancel_ms, 3),
+            "linear_ms": round(costs.linear_ms, 3),
+            "recompute_ms": round(costs.recompute_ms, 3),
+            "recompute_factor": round(costs.recompute_ms / costs.register_ms, 1),
+            "xroute_per_s": round(throughputs[0]),
+            "simple_per_s": round(throughputs[1]),
+        }
+    ]
 
-    `source` is a DTD that comes with Sapwood, or a record workload. Raises `UnknownNameError` for
-    any other.
-    """
-    made = (
-        documents(source, replace(XNET, distinct=False)) if source in SHIPPED else workload(source)
-    )
-    generator = Random(f"{seed}/xroute")  # noqa: S311 - reproducible on purpose
-    stub = transit_stub(generator.randrange)
-    searches = Searches(lambda: interest_index(COVERING_INDEXES["columnar"]))
-    overlay = Overlay(stub.tree, stub.producer, searches)
-    inner = [router for router in stub.graph.routers if router not in stub.consumers]
-    publications = list(made.publications(MATCHED, seed))
-    rows: list[tuple[Cell, ...]] = []
-    for registered, interest in enumerate(_interests(made, max(sizes), seed), 1):
-        home = stub.consumers[generator.randrange(len(stub.consumers))]
-        instances = generator.randint(0, INSTANCES_MAX)
-        if instances:
-            overlay.register(home, interest, instances)
-        advance(1)
-        if registered in sizes:
-            probes = _probes(made, registered, seed, stub.consumers)
-            costs = _costs(overlay, searches, list(probes))
-            rows.append(_row(overlay, inner, registered, costs, publications))
+
+def report(choices: Choices, rows: Sequence[Row]) -> Report:
+    """Table 6.5 and its figures, beside the published table."""
+    rows = [{**row, **_published(row["subscriptions"])} for row in rows]
     return Report(
         title="Routing tables on a transit-stub overlay of 64 routers (XNet, table 6.5)",
-        settings={
-            "workload": source,
-            "seed": seed,
-            "instances": f"0 to {INSTANCES_MAX}",
-            "names": f"{NAMES_MIN} or more",
-        },
+        settings=population.settings(choices),
         columns=COLUMNS,
-        rows=tuple(rows),
+        rows=table(COLUMNS, rows),
         compare=(
             "the ratio of the two tables, which falls as subscriptions grow; registrations that "
             "stay far cheaper than comparing with everything; a throughput that hardly falls, "
@@ -130,34 +113,51 @@ def run(
             "seconds."
         ),
         charts=_charts(rows),
+        findings=_findings(rows),
+        timed=frozenset(TIMED),
     )
 
 
-def _interests(made: DocumentWorkload | Workload, count: int, seed: int) -> Iterator[Interest]:
-    """The first so many filters of a stream that ask for something in particular."""
-    endless = (subscription.filter for subscription in made.subscriptions(sys.maxsize, seed))
-    return islice((interest for interest in endless if is_particular(interest)), count)
+DESIGN: Final = Design(population.configurations, measure, report)
 
 
-def _probes(
-    made: DocumentWorkload | Workload, size: int, seed: int, consumers: tuple[str, ...]
-) -> Iterator[tuple[str, Interest]]:
-    """Subscriptions that nobody has drawn yet, each with a consumer node."""
-    generator = Random(f"{seed}/{size}/probes")  # noqa: S311 - reproducible on purpose
-    for interest in _interests(made, PROBES, seed + 1_000_003):
-        yield consumers[generator.randrange(len(consumers))], interest
+def _published(size: object) -> Row:
+    if not isinstance(size, int) or size not in PUBLISHED:
+        return {}
+    xroute, simple = PUBLISHED[size]
+    return {
+        "published_xroute": xroute,
+        "published_simple": simple,
+        "published_ratio": round(xroute / simple, 3),
+    }
 
 
-def _costs(overlay: Overlay, searches: Searches, probes: list[tuple[str, Interest]]) -> _Costs:
+def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
+    ratios = {f"{size:,.0f}": ratio for size, ratio in line(rows, "subscriptions", "ratio")}
+    factors = line(rows, "subscriptions", "recompute_factor")
+    least = min(factor for _, factor in factors)
+    return (
+        falls("XRoute's table, in parts of Simple's, falls as subscriptions grow", ratios),
+        Finding(
+            "a registration is cheaper than comparing with everything",
+            least > 1,
+            f"{least:,.1f} times at least",
+        ),
+    )
+
+
+def _costs(registered: Population) -> _Costs:
     """Time registrations and cancellations; the overlay is as before, but for ties."""
+    overlay, searches = registered.overlay, registered.searches
+    probes = registered.probes(PROBES)
     by_index = _timed(overlay, probes)
     searches.is_pairwise = True
     linear_ms, _ = _timed(overlay, probes)
     searches.is_pairwise = False
-    begin = time.perf_counter()
+    begin = time.process_time()
     for probe in probes[:RECOMPUTED]:
         overlay.recompute(*probe)
-    recompute_s = (time.perf_counter() - begin) / RECOMPUTED
+    recompute_s = (time.process_time() - begin) / RECOMPUTED
     return _Costs(*by_index, linear_ms, 1000 * recompute_s)
 
 
@@ -167,100 +167,60 @@ def _timed(overlay: Overlay, probes: list[tuple[str, Interest]]) -> tuple[float,
     for home, filter_ in probes:
         turns: list[tuple[float, float]] = []
         for _ in range(TURNS):
-            begin = time.perf_counter()
+            begin = time.process_time()
             overlay.tell(home, filter_, 1)
-            middle = time.perf_counter()
+            middle = time.process_time()
             overlay.tell(home, filter_, -1)
-            turns.append((middle - begin, time.perf_counter() - middle))
+            turns.append((middle - begin, time.process_time() - middle))
         register_s += min(register for register, _ in turns)
         cancel_s += min(cancel for _, cancel in turns)
     return 1000 * register_s / len(probes), 1000 * cancel_s / len(probes)
 
 
-def _row(
-    overlay: Overlay,
-    inner: list[str],
-    size: int,
-    costs: _Costs,
-    publications: list[Publication],
-) -> tuple[Cell, ...]:
-    tables = [overlay.table(router) for router in inner]
-    simple = [overlay.simple[router] for router in inner]
-    counts, simple_counts = list(map(len, tables)), list(map(len, simple))
-    xnet, xnet_simple = PUBLISHED.get(size, (None, None))
-    ratio = mean(counts) / mean(simple_counts)
-    published = None if xnet is None or xnet_simple is None else round(xnet / xnet_simple, 3)
-    return (
-        size,
-        round(mean(counts), 1),
-        round(mean(simple_counts), 1),
-        round(ratio, 4),
-        published,
-        xnet,
-        xnet_simple,
-        round(pstdev(counts), 1),
-        round(pstdev(simple_counts), 1),
-        round(costs.register_ms, 3),
-        round(costs.cancel_ms, 3),
-        round(costs.linear_ms, 3),
-        round(costs.recompute_ms, 3),
-        round(costs.recompute_ms / costs.register_ms, 1),
-        round(_throughput(max(tables, key=len), publications)),
-        round(_throughput(max(simple, key=len), publications)),
-    )
-
-
-def _throughput(table: Mapping[Interest, None], publications: list[Publication]) -> float:
+def _throughput(held: Mapping[Interest, None], publications: list[Publication]) -> float:
     """Publications a second that a router with this table can match, one after the other."""
     index = Index()
-    for number, filter_ in enumerate(table):
+    for number, filter_ in enumerate(held):
         index.add(str(number), filter_)
     index.match(publications[0])  # whatever is compiled or built on first use
-    begin = time.perf_counter()
+    begin = time.process_time()
     for publication in publications:
         index.match(publication)
-    return len(publications) / (time.perf_counter() - begin)
+    return len(publications) / (time.process_time() - begin)
 
 
-def _charts(rows: list[tuple[Cell, ...]]) -> tuple[Chart, ...]:
-    def line(column: str) -> list[tuple[float, float]]:
-        at = COLUMNS.index(column)
-        return [
-            (float(size), float(value))
-            for size, value in ((row[0], row[at]) for row in rows)
-            if isinstance(size, int) and isinstance(value, int | float) and value
-        ]
+def _charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
+    def chart(name: str, title: str, y_label: str, lines: Mapping[str, str]) -> Chart:
+        drawn = {told: line(rows, "subscriptions", column) for told, column in lines.items()}
+        return Chart(name, title, "subscriptions", y_label, drawn)
 
     return (
-        Chart(
+        chart(
             "tables",
             "Mean routing table",
-            "subscriptions",
             "entries",
             {
-                "XRoute": line("xroute_mean"),
-                "Simple": line("simple_mean"),
-                "XNet (published)": line("published_xroute"),
-                "Simple (published)": line("published_simple"),
+                "XRoute": "xroute_mean",
+                "Simple": "simple_mean",
+                "XNet (published)": "published_xroute",
+                "Simple (published)": "published_simple",
             },
         ),
-        Chart(
+        chart(
             "registrations",
             "One registration, all routers on its way",
-            "subscriptions",
             "milliseconds",
             {
-                "by index": line("register_ms"),
-                "by a scan": line("linear_ms"),
-                "recomputed pair by pair": line("recompute_ms"),
-                "cancellation": line("cancel_ms"),
+                "by index": "register_ms",
+                "by a scan": "linear_ms",
+                "recomputed pair by pair": "recompute_ms",
+                "cancellation": "cancel_ms",
             },
         ),
-        Chart(
+        chart(
             "throughput",
             "What the router with the largest table can match",
-            "subscriptions",
             "publications a second",
-            {"XRoute": line("xroute_per_s"), "Simple": line("simple_per_s")},
+            {"XRoute": "xroute_per_s", "Simple": "simple_per_s"},
         ),
     )

@@ -23,6 +23,7 @@ from sapwood.errors import (
 from sapwood.language import parse_filter
 from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
 from sapwood.matching.engines import EngineInfo, engine_info
+from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import Accounting, Engine, SlotBatch
 from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes, own_bytes
@@ -41,11 +42,14 @@ Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _FORMAT: Final = "sapwood index"
-_VERSION: Final = 2
+_VERSION: Final = 3
 _HEADER: Final = "index"
 
-_PIECE: Final = 64
+_PIECE: Final = ARRANGED_MAX
 """Publications that a thread matches at a time: enough to make the call's own cost vanish."""
+
+_FEW: Final = 32
+"""Ids that are sorted as texts at once faster than by their ranks."""
 
 _SLOT_BYTES: Final = 32
 """What an integer takes in Python."""
@@ -81,6 +85,8 @@ class Index:
         self._ids = TextColumn()
         #: id -> slot, the inverse of `_ids`; `None` until somebody asks by id
         self._slots: dict[str, int] | None = {}
+        #: the order of `_ids`, as far as it is known
+        self._order = IdOrder()
         #: the free slots below `len(_ids)`; the last one is taken first
         self._free: list[int] = []
 
@@ -132,6 +138,7 @@ class Index:
         if self._free:
             self._free.pop()
         self._ids[slot] = id
+        self._order.forget(slot)
         slots[id] = slot
 
     def remove(self, id: str) -> None:  # noqa: A002 - the contract's word
@@ -140,6 +147,7 @@ class Index:
         self._side_of(slot).remove(slot)
         del self._by_id()[id]
         self._ids[slot] = ""
+        self._order.forget(slot)
         self._free.append(slot)
 
     def filter(self, id: str) -> Interest:  # noqa: A002 - the contract's word
@@ -162,7 +170,12 @@ class Index:
         found = [] if record is None or records is None else records.match(record)
         if document is not None and documents is not None:
             found = [*found, *documents.match(document)]
-        return sorted(self._ids.decode(found))
+        slots = np.array(found, np.int32)
+        if len(slots) > _FEW:
+            return self._sorted_ids(SlotBatch(np.array((0, len(slots))), slots))[0]
+        ids = self._ids.take(slots)
+        ids.sort()
+        return ids
 
     def match_any(self, publication: Matchable) -> bool:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
@@ -195,18 +208,26 @@ class Index:
         pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
-            return self._matched(parts)
+            return [ids for piece in pieces for ids in self._matched(piece)]
         with ThreadPoolExecutor(threads) as pool:
             return [ids for piece in pool.map(self._matched, pieces) for ids in piece]
 
     def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
-        """The sorted ids of each record and document."""
-        offsets, slots = self.match_slots(
-            [record for record, _ in parts], [document for _, document in parts]
+        """The sorted ids of each record and document of a piece."""
+        return self._sorted_ids(
+            self.match_slots(
+                [record for record, _ in parts], [document for _, document in parts]
+            )
         )
-        ids = self._ids.decode(slots.tolist())
-        bounds = offsets.tolist()
-        return [sorted(ids[a:b]) for a, b in pairwise(bounds)]
+
+    def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
+        """The ids of what a piece of publications matches."""
+        slots, doubtful = self._order.arranged(found)
+        ids = self._ids.take(slots)
+        matches = [ids[first:last] for first, last in pairwise(found.offsets.tolist())]
+        for number in doubtful:
+            matches[number].sort()
+        return matches
 
     def match_slots(
         self,
@@ -236,6 +257,7 @@ class Index:
         by_id = self._slots or {}
         return {
             "ids": sum(self._ids.memory().values()),
+            "order of ids": self._order.memory(),
             "slots by id": own_bytes(by_id) + _SLOT_BYTES * len(by_id),
             "free slots": held_bytes(self._free),
             **dict(self._records.memory()),
@@ -257,11 +279,13 @@ class Index:
 
         Additions and matches only do as much of it as lets nobody wait for long. Call this after
         many additions, or from time to time; it takes some microseconds for each filter, and may
-        run in one thread of its own beside any other use of the index.
+        run in one thread of its own beside any other use of the index. It also learns the order of
+        the ids, by which many matches are sorted faster than as texts.
         """
         for engine in (self._records.engine, self._documents.engine):
             if engine is not None:
                 engine.fold()
+        self._order.learn(self._ids)
 
     def save(self, path: PathName) -> None:
         """Write the index into a folder of `.npy` and JSON files that takes the place of `path`.
@@ -271,7 +295,9 @@ class Index:
         with replaced(path, _HEADER) as folder:
             self._records.save(folder)
             self._documents.save(folder)
+            self._order.learn(self._ids)
             self._ids.save(folder, "ids")
+            self._order.save(folder, "ids_ranks")
             header = {
                 "format": _FORMAT,
                 "version": _VERSION,
@@ -297,6 +323,7 @@ class Index:
         header = _read_header(folder)
         index = cls(records or header["records"], documents or header["documents"])
         index._ids = TextColumn.load(folder, "ids")
+        index._order = IdOrder.load(folder, "ids_ranks", len(index._ids))
         index._slots = None
         index._free = index._ids.empty_places()
         index._records.load(folder)
@@ -316,6 +343,7 @@ class Index:
             raise InvariantError("ids and slots disagree")
         if sorted(self._free) != self._ids.empty_places():
             raise InvariantError("the free slots are not those without an id")
+        self._order.validate(self._ids)
         if sorted((*self._records.taken(), *self._documents.taken())) != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
 

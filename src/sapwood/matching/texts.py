@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TypeAlias, overload
+from typing import Any, Final, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import FileFormatError
-from sapwood.matching.sizes import held_bytes
+from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.storage import Folder
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+_ROOM: Final = 64
+"""Texts that a column has room for at first."""
 
 
 def packed(texts: Iterable[bytes]) -> tuple[Offsets, Bytes]:
@@ -37,6 +40,8 @@ class TextColumn(Sequence[str]):
 
     A text is taken out of the arrays when it is first asked for. Asking from several threads is
     safe; changing is not.
+
+    #: _texts[at] is `None` only where _waiting[at] is set, or beyond the end
     """
 
     def __init__(self, offsets: Offsets | None = None, joined: Bytes | None = None) -> None:
@@ -44,12 +49,16 @@ class TextColumn(Sequence[str]):
             offsets, joined = packed(())
         self._offsets = offsets
         self._joined = joined
-        #: `None` where the text is still in the arrays
-        self._texts: list[str | None] = [None] * (len(offsets) - 1)
+        self._size = len(offsets) - 1
+        #: an array, because many texts at once are then looked up without a step of Python each,
+        #: and the memory that they lie in is waited for together
+        self._texts: npt.NDArray[np.object_] = np.full(self._size, None, np.object_)
+        #: whether a text is still in the arrays only; as long as they have texts
+        self._waiting = np.ones(self._size, np.bool_)
 
     def __len__(self) -> int:
         """How many texts there are."""
-        return len(self._texts)
+        return self._size
 
     @overload
     def __getitem__(self, at: int) -> str: ...
@@ -58,30 +67,39 @@ class TextColumn(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | list[str]:
         """The text at a place, or the texts of a slice."""
         if isinstance(at, slice):
-            return self.decode(range(len(self))[at])
-        text = self._texts[at]
-        return self._taken(range(len(self))[at]) if text is None else text
+            return self.take(np.arange(self._size)[at])
+        place = range(self._size)[at]
+        text: str | None = self._texts[place]
+        return self._taken(place) if text is None else text
 
     def __setitem__(self, at: int, text: str) -> None:
         """Put a text at a place, or right after the last one."""
         if at == len(self._texts):
-            self._texts.append(text)
-        else:
-            self._texts[at] = text
+            grown = np.full(max(_ROOM, len(self._texts) * 3 // 2), None, np.object_)
+            grown[: self._size] = self._texts
+            self._texts = grown
+        self._texts[at] = text
+        if at == self._size:
+            self._size += 1
+        elif at < len(self._waiting):
+            self._waiting[at] = False
 
-    def decode(self, places: Iterable[int]) -> list[str]:
+    def take(self, places: npt.NDArray[np.integer[Any]]) -> list[str]:
         """The texts at many places."""
-        texts = self._texts
-        return [text if (text := texts[at]) is not None else self._taken(at) for at in places]
+        if len(self._waiting):
+            inside = places[places < len(self._waiting)]
+            for at in inside[self._waiting[inside]].tolist():
+                self._taken(at)
+        texts: list[str] = self._texts.take(places).tolist()
+        return texts
 
     def empty_places(self) -> list[int]:
         """Where the empty text is, ascending; reads no text out of the arrays."""
-        in_arrays = np.diff(self._offsets) == 0
-        return [
-            at
-            for at, text in enumerate(self._texts)
-            if (in_arrays[at] if text is None else not text)
-        ]
+        is_empty = self._texts[: self._size] == ""
+        stored = len(self._waiting)
+        is_empty[:stored] |= self._waiting & (np.diff(self._offsets) == 0)
+        places: list[int] = np.flatnonzero(is_empty).tolist()
+        return places
 
     def save(self, folder: Folder, name: str) -> None:
         """Write all texts as two arrays whose names begin with `name`."""
@@ -104,21 +122,31 @@ class TextColumn(Sequence[str]):
         return cls(offsets, joined)
 
     def packed(self) -> tuple[Offsets, Bytes]:
-        """All texts as arrays."""
-        return packed(text.encode("utf-8", "surrogatepass") for text in self)
+        """All texts as arrays; reads none out of the arrays for good.
+
+        Another thread may change texts meanwhile, and then has to know which it changed.
+        """
+        return packed(map(self._encoded, range(self._size)))
 
     def memory(self) -> Mapping[str, int]:
         """Bytes: of the texts and of the list of them, and of the arrays."""
+        texts = self._texts.tolist()
         return {
-            "texts": held_bytes(self._texts),
-            "arrays": self._offsets.nbytes + self._joined.nbytes,
+            "texts": held_bytes(texts) - own_bytes(texts) + self._texts.nbytes,
+            "arrays": self._offsets.nbytes + self._joined.nbytes + self._waiting.nbytes,
         }
 
+    def _encoded(self, at: int) -> bytes:
+        text: str | None = self._texts[at]
+        if text is None:
+            return self._joined[self._offsets[at] : self._offsets[at + 1]].tobytes()
+        return text.encode("utf-8", "surrogatepass")
+
     def _taken(self, at: int) -> str:
-        encoded = self._joined[self._offsets[at] : self._offsets[at + 1]].tobytes()
-        text = self._texts[at] = encoded.decode("utf-8", "surrogatepass")
+        text = self._texts[at] = self._encoded(at).decode("utf-8", "surrogatepass")
+        self._waiting[at] = False
         return text
 
     def __iter__(self) -> Iterator[str]:
         """All texts in order."""
-        return iter(self.decode(range(len(self))))
+        return iter(self[:])

@@ -55,15 +55,30 @@ class Way(NamedTuple):
     by_cell: bool
 
 
-def access(hull: Hull, grid: Grid) -> tuple[Way, tuple[int, ...]] | None:
-    """How a possible cover is stored, and the blocks (numbers of 32 bits); `None`: everywhere."""
-    best: tuple[tuple[bool, int], tuple[int, ...]] | None = None
-    way = None
+def ways_of(sample: Iterable[Hull], grid: Grid) -> frozenset[Way]:
+    """The ways in which the filters of a sample are best stored."""
+    found = (access(hull, grid) for hull in sample)
+    return frozenset(told[0] for told in found if told is not None)
+
+
+def access(
+    hull: Hull, grid: Grid, ways: Container[Way] | None = None
+) -> tuple[Way, tuple[int, ...]] | None:
+    """How a possible cover is stored, and the blocks (numbers of 32 bits); `None`: everywhere.
+
+    `ways` are those to choose from; without it, all there could be.
+    """
+    best: tuple[tuple[bool, int], str, Side] | None = None
     for name, side in hull.sides:
-        found = _access(name, side, grid)
-        if found is not None and (best is None or found[0] < best[0]):
-            best, way = found, Way(name, found[0][0])
-    return None if best is None or way is None else (way, best[1])
+        cost = _cost(name, side, grid)
+        if cost is None or (best is not None and cost >= best[0]):
+            continue
+        if ways is None or Way(name, cost[0]) in ways:
+            best = cost, name, side
+    if best is None:
+        return None
+    (by_cell, _), name, side = best
+    return Way(name, by_cell), _stored_blocks(name, side, grid, by_cell=by_cell)
 
 
 def asked_blocks(hull: Hull, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
@@ -83,20 +98,25 @@ def asked_blocks(hull: Hull, grid: Grid, ways: Container[Way] | None = None) -> 
     return tuple(blocks)
 
 
-def _access(name: str, side: Side, grid: Grid) -> tuple[tuple[bool, int], tuple[int, ...]] | None:
-    """The blocks by one attribute, if it will do, and how good it is (less is better).
+def _cost(name: str, side: Side, grid: Grid) -> tuple[bool, int] | None:
+    """Whether cells are needed to store by one attribute, and how many blocks; less is better.
 
-    Values are better than cells, for they tell more filters apart. Booleans will not do: there are
-    only two, and nor will "absent".
+    Values are better than cells, for they tell more filters apart. Booleans will not do (`None`):
+    there are only two, and nor will "absent".
     """
     if side.values and side.low[0] >= NUMBER:
-        return (False, len(side.values)), tuple(_value_block(name, end) for end in side.values)
+        return False, len(side.values)
     if side.low[0] != NUMBER or side.high[0] != NUMBER or not grid.cuts.get(name):
         return None
+    cells = 1 + grid.cell(name, side.high[1]) - grid.cell(name, side.low[1])
+    return None if cells > CELLS_MAX else (True, cells)
+
+
+def _stored_blocks(name: str, side: Side, grid: Grid, *, by_cell: bool) -> tuple[int, ...]:
+    if not by_cell:
+        return tuple(_value_block(name, end) for end in side.values)
     cells = range(grid.cell(name, side.low[1]), grid.cell(name, side.high[1]) + 1)
-    if len(cells) > CELLS_MAX:
-        return None
-    return (True, len(cells)), tuple(_cell_block(name, cell) for cell in cells)
+    return tuple(_cell_block(name, cell) for cell in cells)
 
 
 def _value_block(name: str, end: End) -> int:

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.limits import INTEGER_MIN
 from sapwood.pipeline.normalforms import ABSENT, FALSE, HIGH_OPEN, LOW_OPEN, TRUE, read_form
 
 End: TypeAlias = tuple[int, Any, int]
@@ -30,6 +31,9 @@ NUMBER: Final = 3
 TEXT: Final = 4
 _LAST_END: Final[End] = (5, 0, 0)
 _FLAGS: Final = ((ABSENT, _ABSENT_END), (FALSE, _FALSE_END), (TRUE, _TRUE_END))
+
+FLOAT_WHOLE_MAX: Final = 2.0**53
+"""Up to here floats hold every whole number."""
 
 VALUES_MAX: Final = 16
 """Single values of a side by each of which a filter is found; beyond, it is found by attribute."""
@@ -109,12 +113,12 @@ def boxes_of(forms: Sequence[bytes]) -> Boxes:
             value_starts.append(len(values))
         convex.append(hull.convex)
         starts.append(len(names))
-    ranks = _ranks([*lows, *values])
+    ranks = _end_ranks([*lows, *values])
     return Boxes(
         np.array(starts, np.int64),
         _ranks(names),
         ranks[: len(lows)],
-        _ranks(highs),
+        _end_ranks(highs),
         np.array(value_starts, np.int64),
         ranks[len(lows) :],
         np.array(convex, np.bool_),
@@ -183,6 +187,33 @@ def _number_ends(low: Any, high: Any, open_ends: int) -> tuple[End, End]:
 
 def _text_end(high: str | None) -> End:
     return _LAST_END if high is None else (TEXT, high, 0)
+
+
+def _end_ranks(ends: Sequence[End]) -> Places:
+    """Numbers that compare as the ends do."""
+    if not ends:
+        return np.zeros(0, np.int64)
+    kinds, values, beyond = zip(*ends, strict=True)
+    kind = np.array(kinds, np.int64)
+    is_number = kind == NUMBER
+    numbers = np.array([value for value, is_one in zip(values, is_number, strict=True) if is_one])
+    if numbers.dtype != np.int64 and (numbers.dtype != np.float64 or _are_inexact(numbers)):
+        return _ranks(ends)
+    # Numbers sort by themselves, far quicker than as parts of ends; the kinds before them are few.
+    distinct, rank = np.unique(numbers, return_inverse=True)
+    ranks = np.zeros(len(ends), np.int64)
+    ranks[is_number] = NUMBER + 1 + 3 * rank + np.array(beyond, np.int64)[is_number]
+    ranks[kind < NUMBER] = kind[kind < NUMBER]
+    others = (kind > NUMBER).nonzero()[0]
+    texts = _ranks([ends[place] for place in others.tolist()])
+    ranks[others] = NUMBER + 1 + 3 * len(distinct) + texts
+    return ranks
+
+
+def _are_inexact(numbers: npt.NDArray[np.float64]) -> bool:
+    """Whether one of the numbers may have been a whole one that a float does not hold."""
+    sizes = np.abs(numbers)
+    return bool(np.any((sizes > FLOAT_WHOLE_MAX) & (sizes <= -INTEGER_MIN)))
 
 
 def _ranks(values: Sequence[Any]) -> Places:

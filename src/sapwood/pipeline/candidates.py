@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.decoding import SubscriptionDecoder
-from sapwood.pipeline.ingest import ingested, mark_duplicates, repeated_ids
+from sapwood.pipeline.ingest import (
+    decode,
+    mark_duplicates,
+    number,
+    piece_offsets,
+    repeated_ids,
+)
 from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
 
 if TYPE_CHECKING:
@@ -39,11 +45,22 @@ def candidate_rows(spark: SparkSession, path: str) -> Iterator[DataFrame]:
     if kind in (FileKind.CSV, FileKind.XML):
         raise FileFormatError(path, f"subscriptions are JSON Lines or Parquet, not {kind.upper()}")
     if kind is FileKind.LINES:
-        with ingested(read_lines(spark, path), SubscriptionDecoder()) as rows:
+        with line_rows(read_lines(spark, path)) as rows:
             yield rows
     else:
         with table_rows(read_table(spark, path)) as rows:
             yield rows
+
+
+@contextmanager
+def line_rows(lines: DataFrame) -> Iterator[DataFrame]:
+    """The rows of JSON Lines (`reading.read_lines`), decoded once; of one id the first is taken."""
+    with ExitStack() as kept:
+        decoded = decode(lines, SubscriptionDecoder()).persist()
+        kept.callback(decoded.unpersist)
+        offsets = piece_offsets(decoded).persist()
+        kept.callback(offsets.unpersist)
+        yield _without_repeated(number(decoded, offsets), kept)
 
 
 @contextmanager
@@ -65,9 +82,27 @@ def table_rows(table: DataFrame) -> Iterator[DataFrame]:
     with ExitStack() as kept:
         decoded = placed.mapInArrow(DecodeRows(), ROWS).persist()
         kept.callback(decoded.unpersist)
-        repeated = repeated_ids(decoded).persist()
-        kept.callback(repeated.unpersist)
-        yield mark_duplicates(decoded, repeated)
+        yield _without_repeated(decoded, kept)
+
+
+def _without_repeated(rows: DataFrame, kept: ExitStack) -> DataFrame:
+    """The rows, with a reason and no id where the id was there before (`ingest.mark_duplicates`).
+
+    Ids are counted by their hashes: numbers, which Spark counts without sorting. Most sets have no
+    id twice, and then the rows are not looked at again.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    hashed = rows.where("id IS NOT NULL").select(F.xxhash64("id").alias("hash"))
+    suspects = hashed.groupBy("hash").count().where("count > 1").select("hash").persist()
+    kept.callback(suspects.unpersist)
+    if not suspects.count():
+        return rows
+    suspected = rows.withColumn("hash", F.xxhash64("id")).join(suspects, "hash", "left_semi")
+    repeated = repeated_ids(suspected).persist()
+    kept.callback(repeated.unpersist)
+    repeated.count()  # Spark knows the size of what it holds, and copies it to the rows if small.
+    return mark_duplicates(rows, repeated)
 
 
 def interest_columns(types: Mapping[str, str]) -> list[str]:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Final
 from sapwood.errors import InputError
 from sapwood.limits import COVER_GROUP_FILTERS_MAX, COVER_ROUNDS_MAX, GRID_SAMPLE_FILTERS
 from sapwood.model.filter import NOTHING
-from sapwood.pipeline.blocking import Grid, Way
+from sapwood.pipeline.blocking import Grid, ways_of
 from sapwood.pipeline.boxes import hull_of
-from sapwood.pipeline.covers import COVERED, PLACED, WAYS, FindCovers, PlaceFilters, Role, TellWays
+from sapwood.pipeline.covers import ALONE, ASKS, COVERED, COVERS, PLACED, FindCovers, PlaceFilters
 from sapwood.pipeline.normalforms import PATTERN_MARK, encode_form
 
 if TYPE_CHECKING:
@@ -47,11 +47,10 @@ def keyed(subscriptions: DataFrame, *, homes: Sequence[str], seed: int = 0) -> D
         raise InputError("name at least one home router for subscriptions that name none")
     drawn = F.pmod(F.xxhash64("id", F.lit(seed)), F.lit(len(homes))).cast("int")
     given = F.array(*(F.lit(home) for home in homes))
-    key = F.substring(F.sha2("attributes", 256), 1, 32)
     return subscriptions.select(
         "id",
         F.coalesce("home", F.get(given, drawn)).alias("home"),
-        key.alias("key"),
+        _key("attributes").alias("key"),
         F.col("attributes").alias("form"),
     )
 
@@ -61,8 +60,16 @@ def distinct(keyed: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     satisfiable = keyed.where(F.col("form") != F.lit(_NOTHING))
-    count = F.count(F.lit(1)).alias("subscriptions")
-    return satisfiable.groupBy("home", "key").agg(F.any_value("form").alias("form"), count)
+    # By form, not by key: a value of variable length can be hashed, but not carried along unsorted.
+    counted = satisfiable.groupBy("home", "form").agg(F.count(F.lit(1)).alias("subscriptions"))
+    return counted.select("home", _key("form").alias("key"), "form", "subscriptions")
+
+
+def _key(form: str) -> Column:
+    """The name of a normal form: half of its digest."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.substring(F.sha2(form, 256), 1, 32)
 
 
 def is_pattern(form: Column) -> Column:
@@ -88,26 +95,27 @@ def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> I
     slots = {home: -(-size // group_max) for home, size in sizes.items() if size > group_max}
     plain = filters.select("home", "key", "form")
     if slots:
+        # Keys are digests, so the first ones are a fair sample.
         some = plain.orderBy("key").limit(GRID_SAMPLE_FILTERS).select("form").toArrow()
-        grid = Grid.of(hull_of(form) for form in some.column(0).to_pylist())
-        told = plain.select("form").mapInArrow(TellWays(grid), WAYS).distinct().collect()
-        ways = frozenset(Way(row["name"], row["by_cell"]) for row in told)
+        sample = [hull_of(form) for form in some.column(0).to_pylist()]
+        grid = Grid.of(sample)
+        # What a sample shows of the ways to store will do: a filter of another kind is general.
+        ways = ways_of(sample, grid)
         placed = plain.mapInArrow(PlaceFilters(tuple(sorted(slots.items())), grid, ways), PLACED)
     else:
-        both = F.lit(int(Role.COVER | Role.ASKS)).alias("role")
+        both = F.lit(COVERS | ASKS | ALONE).alias("role")
         placed = plain.select("home", F.lit(0).alias("slot"), both, "key", "form")
     groups = len(sizes) - len(slots) + sum(slots.values())
     tasks = min(max(groups, 1), 8 * _cores(filters))
     # A number of partitions that is given is kept: small groups may be a lot of work.
     together = placed.repartition(tasks, "home", "slot")
-    ordered = together.sortWithinPartitions("home", "slot", "key")
-    found = ordered.mapInArrow(FindCovers(), COVERED)
+    ordered = together.sortWithinPartitions("slot", "home")
+    found = ordered.mapInArrow(FindCovers(), COVERED).persist()
     with ExitStack() as kept:
-        if slots:
-            found = _followed(found, kept)
-        else:
-            kept.callback(found.persist().unpersist)
-        yield found
+        kept.callback(found.unpersist)
+        told = found.select("home", "key", "cover")
+        has_more = slots and found.where("NOT is_last").limit(1).count()
+        yield _followed(told, kept) if has_more else told
 
 
 def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
@@ -117,14 +125,14 @@ def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = filters.select("home", "key", "subscriptions").join(covers, ["home", "key"])
-    carried = told.groupBy("home", F.col("cover").alias("key")).agg(
-        F.sum("subscriptions").alias("carried")
-    )
-    kept = filters.join(covers, ["home", "key"], "left_anti")
+    joined = filters.join(covers, ["key", "home"], "left")
+    carried = joined.where("cover IS NOT NULL").groupBy(F.col("cover").alias("key"), "home")
     stands_for = F.col("subscriptions") + F.coalesce("carried", F.lit(0))
-    joined = kept.join(carried, ["home", "key"], "left")
-    return joined.select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
+    return (
+        joined.where("cover IS NULL")
+        .join(carried.agg(F.sum("subscriptions").alias("carried")), ["key", "home"], "left")
+        .select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
+    )
 
 
 def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:
@@ -134,9 +142,11 @@ def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    joined = keyed.join(covers, ["home", "key"], "left")
+    # Forms need not travel: only whether anything can match.
     alive = F.col("form") != F.lit(_NOTHING)
-    entry = F.when(alive, F.coalesce("cover", "key")).alias("entry")
+    told = keyed.select("id", "home", "key", alive.alias("alive"))
+    joined = told.join(covers, ["key", "home"], "left")
+    entry = F.when(F.col("alive"), F.coalesce("cover", "key")).alias("entry")
     return joined.select("id", "home", "key", entry)
 
 
@@ -148,18 +158,19 @@ def _followed(found: DataFrame, kept: ExitStack) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    way = found.groupBy("home", "key").agg(F.min("cover").alias("cover"))
+    # Keys first: they differ, which is what sorting likes.
+    way = found.groupBy("key", "home").agg(F.min("cover").alias("cover"))
     kept.callback(way.persist().unpersist)
     for _ in range(COVER_ROUNDS_MAX):
         further = way.select("home", F.col("key").alias("cover"), F.col("cover").alias("next"))
-        joined = way.join(further, ["home", "cover"], "left")
+        joined = way.join(further, ["cover", "home"], "left")
         if not joined.where("next IS NOT NULL").limit(1).count():
             return way
         next_cover = F.coalesce("next", "cover").alias("cover")
         way = joined.select("home", "key", next_cover)
         kept.callback(way.persist().unpersist)
     last = way.select("home", F.col("key").alias("cover"))
-    return way.join(last, ["home", "cover"], "left_anti").select("home", "key", "cover")
+    return way.join(last, ["cover", "home"], "left_anti").select("home", "key", "cover")
 
 
 def _cores(frame: DataFrame) -> int:

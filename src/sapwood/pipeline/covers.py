@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntFlag
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -23,56 +22,30 @@ from sapwood.pipeline.normalforms import decode_form
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WAYS: Final = "name STRING, by_cell BOOLEAN"
 PLACED: Final = "home STRING, slot INT, role INT, key STRING, form BINARY"
-COVERED: Final = "home STRING, key STRING, cover STRING"
+COVERED: Final = "home STRING, key STRING, cover STRING, is_last BOOLEAN"
 
 _LARGE_FROM: Final = 300
 """Filters from which on the compiled kernels are the faster ones, measured; below, a worker need
 not even load the compiler."""
 
 
-class Role(IntFlag):
-    """What a filter does in a group."""
+COVERS: Final = 1
+"""Role of a filter in a group: it may cover others."""
 
-    COVER = 1
-    ASKS = 2
+ASKS: Final = 2
+"""Role of a filter in a group: others may cover it."""
+
+ALONE: Final = 4
+"""Beside `ASKS`: it asks in no other group, so what covers it is found here or nowhere."""
 
 
 class Member(NamedTuple):
-    """One filter of a group."""
+    """One filter of a group; `role` is the sum of `COVERS`, `ASKS` and `ALONE`."""
 
     key: str
-    role: Role
+    role: int
     form: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class TellWays:
-    """The function for `mapInArrow`: (form) in, `WAYS` out, each once a task.
-
-    Most sets are stored by few attributes in few ways, and what asks in those alone is copied less.
-    """
-
-    grid: Grid
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Tell the ways in which the filters of one task are stored."""
-        import pyarrow as pa
-
-        told: set[Way] = set()
-        for batch in batches:
-            for form in batch.column(0).to_pylist():
-                found = access(hull_of(form), self.grid)
-                if found is not None:
-                    told.add(found[0])
-        ordered = sorted(told)
-        yield pa.RecordBatch.from_pydict(
-            {
-                "name": pa.array([way.name for way in ordered], pa.string()),
-                "by_cell": pa.array([way.by_cell for way in ordered], pa.bool_()),
-            }
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +53,8 @@ class PlaceFilters:
     """The function for `mapInArrow`: (home, key, form) in, `PLACED` out.
 
     `slots` says into how many groups the filters of a home are cut; homes that are not named are
-    one group. `ways` are those of `TellWays`. A row comes out for each group in which the filter
-    may cover something or asks.
+    one group. `ways` are those in which filters are stored; one that cannot be is general. A row
+    comes out for each group in which the filter may cover something or asks.
     """
 
     slots: tuple[tuple[str, int], ...]
@@ -98,16 +71,17 @@ class PlaceFilters:
             rows: list[int] = []
             places: list[int] = []
             roles: list[int] = []
-            for row, (home, key, form) in enumerate(zip(homes, keys, forms, strict=True)):
-                count = slots.get(home, 1)
-                found = (
-                    {0: Role.COVER | Role.ASKS}
-                    if count == 1
-                    else place(key, hull_of(form), self.grid, count, self.ways)
-                )
-                rows += [row] * len(found)
-                places += found
-                roles += found.values()
+            with uncollected():
+                for row, (home, key, form) in enumerate(zip(homes, keys, forms, strict=True)):
+                    count = slots.get(home, 1)
+                    found = (
+                        {0: COVERS | ASKS | ALONE}
+                        if count == 1
+                        else place(key, hull_of(form), self.grid, count, self.ways)
+                    )
+                    rows += [row] * len(found)
+                    places += found
+                    roles += found.values()
             taken = batch.take(pa.array(rows, pa.int64()))
             home_column, key_column, form_column = taken.columns
             placed = (home_column, pa.array(places, pa.int32()), pa.array(roles, pa.int32()))
@@ -117,7 +91,10 @@ class PlaceFilters:
 
 @dataclass(frozen=True, slots=True)
 class FindCovers:
-    """The function for `mapInArrow`: `PLACED`, sorted by home and slot, in, `COVERED` out."""
+    """The function for `mapInArrow`: `PLACED`, sorted by slot and home, in, `COVERED` out.
+
+    `is_last` tells that neither a filter nor its cover is known to any other group.
+    """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Find the covers in all groups of one task."""
@@ -126,32 +103,33 @@ class FindCovers:
         rows = (row for batch in batches for row in _rows(batch))
         for (home, _), group in groupby(rows, key=itemgetter(0, 1)):
             with uncollected():
-                members = [Member(key, Role(role), form) for _, _, role, key, form in group]
+                members = [Member(key, role, form) for _, _, role, key, form in group]
+                members.sort()  # by key, so that equal sets give equal covers
+                alone = {member.key for member in members if member.role & ALONE}
                 pairs = covered(members)
-            keys, covers = zip(*pairs, strict=True) if pairs else ((), ())
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([home] * len(pairs), pa.string()),
-                    pa.array(keys, pa.string()),
-                    pa.array(covers, pa.string()),
-                ],
-                names=["home", "key", "cover"],
-            )
+                keys, covers = zip(*pairs, strict=True) if pairs else ((), ())
+                last = [key in alone and cover in alone for key, cover in pairs]
+            columns = [
+                pa.array([home] * len(pairs), pa.string()),
+                pa.array(keys, pa.string()),
+                pa.array(covers, pa.string()),
+                pa.array(last, pa.bool_()),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=["home", "key", "cover", "is_last"])
 
 
-def place(key: str, hull: Hull, grid: Grid, slots: int, ways: Container[Way]) -> dict[int, Role]:
-    """The groups, of so many, that a filter belongs to, and what it does in each."""
-    found = access(hull, grid)
-    stored = range(slots) if found is None else {block % slots for block in found[1]}
+def place(key: str, hull: Hull, grid: Grid, slots: int, ways: Container[Way]) -> dict[int, int]:
+    """The groups, of so many, that a filter belongs to, and its role in each."""
+    found = access(hull, grid, ways)
     # General covers are everywhere, and must be met somewhere.
-    asked = {block % slots for block in asked_blocks(hull, grid, ways)} or {
-        int(key[:8], 16) % slots
-    }
-    roles = dict.fromkeys(sorted({*stored, *asked}), Role(0))
-    for slot in stored:
-        roles[slot] |= Role.COVER
-    for slot in asked:
-        roles[slot] |= Role.ASKS
+    asked = asked_blocks(hull, grid, ways) or (int(key[:8], 16),)
+    if found is None:
+        roles = dict.fromkeys(range(slots), COVERS)
+    else:
+        roles = {block % slots: COVERS for block in found[1]}
+    asking = {block % slots for block in asked}
+    for slot in asking:
+        roles[slot] = roles.get(slot, 0) | ASKS | (ALONE if len(asking) == 1 else 0)
     return roles
 
 
@@ -165,7 +143,7 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     group = _Group(members, boxes_of([member.form for member in members]))
     kernels = _kernels(len(members))
     roles = np.array([member.role for member in members], np.int64)
-    asks, stores = (roles & Role.ASKS) > 0, (roles & Role.COVER) > 0
+    asks, stores = (roles & ASKS) > 0, (roles & COVERS) > 0
     sides, convex = group.boxes.sides, group.boxes.convex
     # Among boxes holding is covering.
     held = kernels.sweep(

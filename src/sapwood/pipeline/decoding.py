@@ -24,6 +24,7 @@ from sapwood.pipeline.attributes import Object, leaves
 from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.fitting import fit_cells, fit_record
 from sapwood.pipeline.normalforms import encode_form
+from sapwood.pipeline.plainforms import plain_form
 from sapwood.xml.encodings import decode_text
 
 if TYPE_CHECKING:
@@ -221,11 +222,17 @@ class LineDecoder(Protocol):
         """Decode lines that are not blank, without their ends."""
 
 
-@lru_cache(maxsize=FORMS_REMEMBERED_MAX)
 def form_of(written: Written) -> bytes:
-    """The normal form of a filter's text: people repeat each other, and reading is what costs.
+    """The normal form of a filter's text. Raises `InputError` for a text that is no filter."""
+    plain = plain_form(written.text) if written.language == "filter" else None
+    return _parsed_form(written) if plain is None else plain
 
-    Depends on the text alone. Raises `InputError` for a text that is no filter.
+
+@lru_cache(maxsize=FORMS_REMEMBERED_MAX)
+def _parsed_form(written: Written) -> bytes:
+    """As `form_of`, by the parser: people repeat each other, and that is what costs.
+
+    Depends on the text alone.
     """
     return encode_form(read_member(written))
 

@@ -17,11 +17,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sapwood.language.written import canonical
 from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
 from sapwood.pipeline.collecting import uncollected
 from sapwood.pipeline.normalforms import decode_interest
+from sapwood.pipeline.plainforms import written_form
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, pack
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def write_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
     bindings = pa.map_(pa.string(), pa.string())
     for batch in batches:
-        written = [canonical(decode_interest(form)) for form in batch.column("form").to_pylist()]
+        with uncollected():
+            written = [written_form(form) for form in batch.column("form").to_pylist()]
         place = batch.schema.get_field_index("form")
         columns, names = list(batch.columns), list(batch.schema.names)
         columns[place : place + 1] = [

@@ -1,8 +1,9 @@
 """Experiments as Spark jobs: one configuration a task, and what is done is not done again.
 
 An experiment is a function that executors can import, named `module:function`. It takes one
-configuration (a mapping of names to plain values) and returns its figures (the same). Neither
-functions nor objects travel, only this name and JSON.
+configuration (a mapping of names to plain values) and returns its figures: the same, or several of
+them where a configuration has several rows. Neither functions nor objects travel, only this name
+and JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Figures: TypeAlias = Mapping[str, Any]
-Experiment: TypeAlias = Callable[[Figures], Figures]
+Experiment: TypeAlias = Callable[[Figures], Figures | Sequence[Figures]]
 
 CONFIGURATIONS: Final = "run STRING, configuration STRING"
 RUNS: Final = "run STRING, experiment STRING, configuration STRING, figures STRING, error STRING"
@@ -106,10 +107,19 @@ def outcome(experiment: Experiment, configuration: str) -> tuple[str | None, str
     import msgspec
 
     try:
-        figures = dict(experiment(msgspec.json.decode(configuration)))
-        return msgspec.json.encode(figures, order="deterministic").decode(), None
+        figures = experiment(msgspec.json.decode(configuration))
+        found = dict(figures) if isinstance(figures, Mapping) else [dict(row) for row in figures]
+        return msgspec.json.encode(found, order="deterministic").decode(), None
     except Exception as error:  # noqa: BLE001 - any failure is a result of the sweep
         return None, f"{type(error).__name__}: {error}"
+
+
+def figures_rows(figures: str) -> list[Figures]:
+    """The rows that the figures of one run (JSON) make up: one, or as many as there are."""
+    import msgspec
+
+    decoded = msgspec.json.decode(figures)
+    return decoded if isinstance(decoded, list) else [decoded]
 
 
 def result_rows(found: Sequence[tuple[str, str]]) -> tuple[str, list[tuple[Any, ...]]]:
@@ -121,7 +131,11 @@ def result_rows(found: Sequence[tuple[str, str]]) -> tuple[str, list[tuple[Any, 
     """
     import msgspec
 
-    decoded = [tuple(msgspec.json.decode(text) for text in pair) for pair in found]
+    decoded = [
+        (msgspec.json.decode(configuration), row)
+        for configuration, figures in found
+        for row in figures_rows(figures)
+    ]
     given = sorted({name for configuration, _ in decoded for name in configuration})
     told = sorted({name for _, figures in decoded for name in figures})
     both = set(given) & set(told)

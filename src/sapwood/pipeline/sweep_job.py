@@ -3,7 +3,7 @@
 ::
 
     sweep/runs/*.parquet      run, experiment, configuration, figures, error: grows wave by wave
-    sweep/table/*.parquet     one row a configuration, one column a parameter or figure
+    sweep/table/*.parquet     a row (or several) a configuration, one column a parameter or figure
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sapwood.pipeline.sweep import (
     Figures,
     configurations_table,
     experiment_named,
+    figures_rows,
     result_rows,
     run_id,
     runs,
@@ -89,6 +90,19 @@ class SweepJob:
             first_error=errors[0] if errors else None,
             out=self.out,
         )
+
+    def results(self, spark: SparkSession) -> list[list[Figures]]:
+        """What was found for each of the configurations, in their order: one row or more.
+
+        Raises `InputError` unless all of them are done.
+        """
+        rows = self._stored(spark).where("error IS NULL").select("run", "figures").collect()
+        stored = {row["run"]: row["figures"] for row in rows}
+        wanted = [run_id(self.experiment, one) for one in self.configurations]
+        missing = sum(run not in stored for run in wanted)
+        if missing:
+            raise InputError(f"{missing} configurations are not done in {self.out}: run the sweep")
+        return [figures_rows(stored[run]) for run in wanted]
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan of one wave; nothing is run."""

@@ -40,18 +40,19 @@ _MISSING: Final = "NA"
 """How the data writes a value that is not there: a cancelled flight has no departure time."""
 
 
-def flights(limit: int | None = None) -> Iterator[Publication]:
-    """The flights in the order of the data, with ids `f1`, `f2`, ...; at most `limit` of them.
+def flights(limit: int | None = None, every: int = 1) -> Iterator[Publication]:
+    """The flights in the order of the data, with ids `f1`, `f2`, ...; of the first `limit`.
 
-    Values that the data lacks are left out. Raises `EnvironmentMissingError` if the package is not
-    installed.
+    With `every` above 1 only the first of so many is read, which is faster. Values that the data
+    lacks are left out. Raises `EnvironmentMissingError` if the package is not installed.
     """
     with zipfile.ZipFile(_data_file()) as archive, archive.open("flights.csv") as raw:
         rows = csv.DictReader(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
         for number, row in enumerate(rows, start=1):
             if limit is not None and number > limit:
                 return
-            yield Publication(f"f{number}", _attributes(row))
+            if (number - 1) % every == 0:
+                yield Publication(f"f{number}", _attributes(row))
 
 
 def interests() -> list[Subscription]:

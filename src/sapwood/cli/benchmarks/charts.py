@@ -1,7 +1,7 @@
-"""Line charts on logarithmic axes as small SVG texts, for pages that show measurements.
+"""Line charts as small SVG texts, for pages that show measurements.
 
-A chart has lines, ticks at powers of ten and a label at the end of each line; more than that wants
-a library.
+A chart has lines, ticks and a label at the end of each line; more than that wants a library. Axes
+are logarithmic with ticks at powers of ten, or linear from 0 with ticks at round numbers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 from xml.sax.saxutils import escape
 
 from sapwood.errors import InvalidValueError
@@ -30,10 +30,32 @@ _COLORS: Final = (
     "#00838f",
 )
 _LABEL_GAP: Final = 13.0
+_TICKS_MAX: Final = 5
+_STEP_SLACK: Final = 1e-9
+"""What rounding may add to a quotient that is whole."""
+
+
+class _Axis(Protocol):
+    """Values to pixels, between the pixels `first` and `last`."""
+
+    @property
+    def first(self) -> float: ...
+
+    @property
+    def last(self) -> float: ...
+
+    @property
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """The pixels of the ticks, with their text."""
+        ...
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class _Logarithmic:
     """A logarithmic axis from a power of ten to another, over the pixels `first` to `last`."""
 
     low: int
@@ -53,18 +75,47 @@ class _Axis:
             yield self.at(10.0**power), f"{10.0**power:,g}" if power < 0 else f"{10**power:,}"
 
 
-def line_chart(title: str, x_label: str, y_label: str, lines: Mapping[str, Sequence[Point]]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """A linear axis from 0 to `steps` times `step`, over the pixels `first` to `last`."""
+
+    step: float
+    steps: int
+    first: float
+    last: float
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        return self.first + value / (self.step * self.steps) * (self.last - self.first)
+
+    @property
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """The pixels of the multiples of the step, with their text."""
+        for multiple in range(self.steps + 1):
+            value = multiple * self.step
+            yield self.at(value), f"{value:,.10g}"
+
+
+def line_chart(
+    title: str,
+    x_label: str,
+    y_label: str,
+    lines: Mapping[str, Sequence[Point]],
+    *,
+    linear_x: bool = False,
+    linear_y: bool = False,
+) -> str:
     """The chart as SVG, always the same for the same lines.
 
     Lines without points are left out. Raises `InvalidValueError` if there is no point at all, or
-    one whose coordinates are not above 0.
+    one that its axes cannot have: a logarithmic one begins above 0, a linear one with 0.
     """
     drawn = {name: sorted(points) for name, points in lines.items() if points}
     points = [point for line in drawn.values() for point in line]
-    if not points or min(min(point) for point in points) <= 0:
-        raise InvalidValueError("lines", "a logarithmic chart needs points above 0")
-    x = _axis([x for x, _ in points], _LEFT, WIDTH - _RIGHT)
-    y = _axis([y for _, y in points], HEIGHT - _BOTTOM, _TOP)
+    if not points:
+        raise InvalidValueError("lines", "a chart needs points")
+    x = _axis([x for x, _ in points], _LEFT, WIDTH - _RIGHT, is_linear=linear_x)
+    y = _axis([y for _, y in points], HEIGHT - _BOTTOM, _TOP, is_linear=linear_y)
     frame = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {frame}>',
@@ -80,10 +131,25 @@ def line_chart(title: str, x_label: str, y_label: str, lines: Mapping[str, Seque
     return "\n".join(parts) + "\n"
 
 
-def _axis(values: Sequence[float], first: float, last: float) -> _Axis:
+def _axis(values: Sequence[float], first: float, last: float, *, is_linear: bool) -> _Axis:
+    if is_linear:
+        if min(values) < 0:
+            raise InvalidValueError("lines", "a linear axis begins with 0")
+        step = _round_step(max(values))
+        return _Linear(step, max(1, math.ceil(max(values) / step - _STEP_SLACK)), first, last)
+    if min(values) <= 0:
+        raise InvalidValueError("lines", "a logarithmic axis needs values above 0")
     low = math.floor(math.log10(min(values)))
     high = math.ceil(math.log10(max(values)))
-    return _Axis(low, max(high, low + 1), first, last)
+    return _Logarithmic(low, max(high, low + 1), first, last)
+
+
+def _round_step(most: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that takes five steps at most."""
+    if most <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(most / _TICKS_MAX))
+    return next(m * power for m in (1, 2, 5, 10) if most / (m * power) <= _TICKS_MAX + _STEP_SLACK)
 
 
 def _grid(x: _Axis, y: _Axis) -> Iterator[str]:

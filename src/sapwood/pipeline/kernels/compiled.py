@@ -39,17 +39,6 @@ def _holds(sides: tuple[Places, Places, Places, Places], outer: int, inner: int)
 
 
 @compiled
-def _bucket(
-    sides: tuple[Places, Places, Places, Places], asked: Places, box: int, turn: int
-) -> int:
-    """Where the box asks in turn 0, 1, 2, ...: bucket 0, then two for each side."""
-    if turn == 0:
-        return 0
-    side = sides[0][box] + (turn - 1) // 2
-    return int(asked[side, (turn - 1) % 2])
-
-
-@compiled
 def sweep(  # noqa: PLR0917 - numba takes positional arguments
     sides: tuple[Places, Places, Places, Places],
     order: Places,
@@ -57,6 +46,7 @@ def sweep(  # noqa: PLR0917 - numba takes positional arguments
     asks: Flags,
     starts: Places,
     boxes: Places,
+    ask_starts: Places,
     asked: Places,
 ) -> Places:
     """The twin of `plain.sweep`."""
@@ -69,10 +59,7 @@ def sweep(  # noqa: PLR0917 - numba takes positional arguments
     ends = starts[:-1].copy()
     for box in order:
         if asks[box]:
-            for turn in range(1 + 2 * (sides[0][box + 1] - sides[0][box])):
-                bucket = _bucket(sides, asked, box, turn)
-                if bucket == _NOBODY:
-                    continue
+            for bucket in asked[ask_starts[box] : ask_starts[box + 1]]:
                 for place in range(starts[bucket], ends[bucket]):
                     if _holds(sides, kept[place], box):
                         found[box] = kept[place]
@@ -91,6 +78,7 @@ def candidates(  # noqa: PLR0917
     questions: Places,
     starts: Places,
     boxes: Places,
+    ask_starts: Places,
     asked: Places,
     room: int,
 ) -> tuple[int, Places]:
@@ -103,10 +91,7 @@ def candidates(  # noqa: PLR0917
             return number, pairs[:count]
         box = questions[number]
         seen[box] = number
-        for turn in range(1 + 2 * (sides[0][box + 1] - sides[0][box])):
-            bucket = _bucket(sides, asked, box, turn)
-            if bucket == _NOBODY:
-                continue
+        for bucket in asked[ask_starts[box] : ask_starts[box + 1]]:
             for place in range(starts[bucket], starts[bucket + 1]):
                 other = boxes[place]
                 if seen[other] == number:

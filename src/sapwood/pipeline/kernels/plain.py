@@ -25,12 +25,13 @@ def sweep(  # noqa: PLR0917 - as the compiled twin
     asks: Flags,
     starts: Places,  # noqa: ARG001
     boxes: Places,  # noqa: ARG001
+    ask_starts: Places,  # noqa: ARG001
     asked: Places,  # noqa: ARG001
 ) -> Places:
     """For each box that asks one that holds it, or `NOBODY`.
 
     `order` brings whatever holds a box before it; equal boxes do not hold each other. `stores` says
-    which boxes may be found, and the last three where (`buckets.Buckets`). What is held is never
+    which boxes may be found, and the last four where (`buckets.Buckets`). What is held is never
     told: what holds it holds all that it holds.
     """
     found = np.full(len(order), NOBODY, np.int64)
@@ -49,6 +50,7 @@ def candidates(  # noqa: PLR0917
     questions: Places,
     starts: Places,  # noqa: ARG001
     boxes: Places,
+    ask_starts: Places,  # noqa: ARG001
     asked: Places,  # noqa: ARG001
     room: int,
 ) -> tuple[int, Places]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sapwood.cli.benchmarks.records.cells import (
     AGREES,
+    PLAIN_SCAN,
     SCAN,
     Plan,
     brute_force,
@@ -21,14 +22,15 @@ from sapwood.workload.records import workload
 MIX = workload("mix")
 
 
-def test_run_cells_gives_a_row_for_the_scan_and_each_engine_and_size_that_agrees() -> None:
+def test_run_cells_gives_a_row_for_both_scans_and_each_engine_and_size_that_agrees() -> None:
     cells = list(run_cells(MIX, Plan((200, 50), tuple(ENGINES), 0.02, 60.0), 1e10))
     assert {(c.engine, c.subscriptions) for c in cells} == {
-        (engine, size) for engine in (SCAN, *ENGINES) for size in (50, 200)
+        (engine, size) for engine in (SCAN, PLAIN_SCAN, *ENGINES) for size in (50, 200)
     }
     assert {c.verdict for c in cells} == {AGREES}
     assert all(c.match_us and c.latency_us and c.latency_p99_us for c in cells)
     assert {c.scan_ratio for c in cells if c.engine == SCAN} == {1.0}
+    assert {c.plain_ratio for c in cells if c.engine == PLAIN_SCAN} == {1.0}
     for size in (50, 200):
         means = {c.matches_per_publication for c in cells if c.subscriptions == size}
         assert len(means) == 1
@@ -36,7 +38,7 @@ def test_run_cells_gives_a_row_for_the_scan_and_each_engine_and_size_that_agrees
 
 def test_run_cells_gives_an_engine_up_at_its_budget_with_a_row_that_says_so() -> None:
     cells = list(run_cells(MIX, Plan((50, 100), ("counting",), 0.01, 0.0), 1e10))
-    given_up = [c for c in cells if c.engine != SCAN]
+    given_up = [c for c in cells if c.engine not in (SCAN, PLAIN_SCAN)]
     assert [c.verdict for c in given_up] == ["not filled in 0 s (0 of 50 added)"]
     assert given_up[0].match_us is None
 

@@ -56,12 +56,14 @@ def test_scan_agrees_with_the_filters_on_the_workloads(name: str) -> None:
     for publication in workload(name).publications(25, 9):
         record = publication.record
         assert scan.match(record).tolist() == accepted(filters, record)
+        assert scan.match_plainly(record).tolist() == accepted(filters, record)
         touched = scan.touched(record)
         assert len(accepted(filters, record)) <= touched.candidates <= touched.bytes
 
 
 def test_scan_of_nothing_finds_nothing() -> None:
     assert ColumnScan([]).match({"a": 1}).tolist() == []
+    assert ColumnScan([]).match_plainly({"a": 1}).tolist() == []
     assert ColumnScan([parse_filter("a = 1 and a = 2")]).match({"a": 1}).tolist() == []
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from sapwood.cli.benchmarks.records.cells import Cell
+from sapwood.cli.benchmarks.records.sharing import Sharing
 from sapwood.cli.benchmarks.records.tables import print_records
 from sapwood.cli.benchmarks.records.updates import Updates
 
@@ -20,7 +21,9 @@ def test_print_records_shows_what_was_given_up(capsys: pytest.CaptureFixture[str
             "cells": [asdict(full), asdict(given_up)],
             "densities": [],
             "updates": [asdict(Updates("mix", "columnar", 10, "agrees", add_us=3.0))],
+            "sharing": [asdict(Sharing("mix", "columnar", 10, "agrees", speedup=1.75))],
             "memory": [],
+            "left_out": {"flights": "the package is not installed"},
         }
     )
     lines = capsys.readouterr().out.splitlines()
@@ -29,3 +32,5 @@ def test_print_records_shows_what_was_given_up(capsys: pytest.CaptureFixture[str
     assert lines[3].endswith("not filled in 1 s (7 of 1,000 added)")
     assert "-" in lines[3]
     assert not any(line.startswith("memory  ") for line in lines)
+    assert any("1.75" in line for line in lines)
+    assert lines[-1].split(maxsplit=1) == ["flights", "the package is not installed"]

@@ -1,4 +1,4 @@
-"""Matching rates of engines at growing numbers of subscriptions, beside a NumPy column scan."""
+"""Matching rates of engines at growing numbers of subscriptions, beside NumPy column scans."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from typing import Final, TypeVar
 import numpy as np
 
 from sapwood.cli.benchmarks.records.filling import Filling, fill
-from sapwood.cli.benchmarks.records.scan import ColumnScan
+from sapwood.cli.benchmarks.records.scan import ColumnScan, Positions
 from sapwood.matching.index import Index
-from sapwood.model.publication import Publication
+from sapwood.model.publication import Publication, Record
 from sapwood.model.subscription import Subscription
 from sapwood.workload.records import Workload
 
 _Argument = TypeVar("_Argument")
 
 SCAN: Final = "numpy scan"
-"""The name of the baseline among the engines."""
+PLAIN_SCAN: Final = "plain scan"
+"""The names of the baselines among the engines: what is tested of all rows is the most selective
+column, or all columns."""
 
 AGREES: Final = "agrees"
 SEED: Final = 2013
@@ -71,7 +73,8 @@ class Rates:
 class Cell:
     """One engine at one size. Figures are `None` where the engine was not filled.
 
-    `scan_ratio` is the column scan's time divided by the engine's. `touched_bytes` is what a match
+    `scan_ratio` is the column scan's time divided by the engine's, `plain_ratio` that of the plain
+    scan, which tests all columns of all rows. `touched_bytes` is what a match
     reads of the engine's arrays, where the engine tells, and `bandwidth_share` the rate at which it
     does so, as a share of what memory streams. `candidates` are the conjunctions whose first test
     holds, which is an equality where there is one, and `floor_bytes` is what an engine that finds
@@ -90,6 +93,7 @@ class Cell:
     publications_per_s: float | None = None
     matches_per_publication: float | None = None
     scan_ratio: float | None = None
+    plain_ratio: float | None = None
     candidates: float | None = None
     floor_bytes: float | None = None
     touched_bytes: float | None = None
@@ -102,6 +106,8 @@ class Truth:
 
     ids: tuple[tuple[str, ...], ...]
     rates: Rates
+    plain_rates: Rates
+    plain_verdict: str
     build_us: float
     candidates: float
     floor_bytes: float
@@ -127,6 +133,8 @@ def run_cells(source: Workload, plan: Plan, bytes_per_s: float) -> Iterator[Cell
         for size, truth in truths.items():
             blank = Cell(source.name, SCAN, size, size, AGREES, truth.build_us)
             yield _measured(blank, truth, truth.rates, None, bytes_per_s)
+            plain = replace(blank, engine=PLAIN_SCAN, verdict=truth.plain_verdict)
+            yield _measured(plain, truth, truth.plain_rates, None, bytes_per_s)
         for engine in plan.engines:
             index = Index(records=engine)
             filling = Filling(0, 0, 0.0, plan.fill_seconds)
@@ -158,6 +166,7 @@ def _measured(
         publications_per_s=1e6 / rates.match_us,
         matches_per_publication=truth.mean,
         scan_ratio=truth.rates.match_us / rates.match_us,
+        plain_ratio=truth.plain_rates.match_us / rates.match_us,
         candidates=truth.candidates,
         floor_bytes=truth.floor_bytes,
         touched_bytes=touched,
@@ -168,22 +177,30 @@ def _measured(
 def brute_force(
     subscriptions: Sequence[Subscription], publications: Sequence[Publication], plan: Plan
 ) -> Truth:
-    """What the column scan finds for the first publications, and its rates."""
+    """What the column scan finds for the first publications, and the rates of both scans."""
     begin = time.perf_counter()
     scan = ColumnScan([subscription.record_filter for subscription in subscriptions])
     build_s = time.perf_counter() - begin
     names = [subscription.id for subscription in subscriptions]
 
-    def ids_of(publication: Publication) -> list[str]:
+    def ids_by(match: Callable[[Record], Positions]) -> Callable[[Publication], list[str]]:
         """Sorted ids, as engines give them."""
-        return sorted([names[place] for place in scan.match(publication.record).tolist()])
+        return lambda publication: sorted(
+            [names[place] for place in match(publication.record).tolist()]
+        )
+
+    def rates_of(ids_of: Callable[[Publication], list[str]]) -> Rates:
+        return measure(lambda chunk: [*map(ids_of, chunk)], ids_of, publications, plan.seconds)
 
     checked = publications[:CHECKED]
     touched = [scan.touched(p.record) for p in checked]
-    rates = measure(lambda chunk: [*map(ids_of, chunk)], ids_of, publications, plan.seconds)
+    ids_of, plain_ids_of = ids_by(scan.match), ids_by(scan.match_plainly)
+    ids = tuple(tuple(ids_of(publication)) for publication in checked)
     return Truth(
-        ids=tuple(tuple(ids_of(publication)) for publication in checked),
-        rates=rates,
+        ids=ids,
+        rates=rates_of(ids_of),
+        plain_rates=rates_of(plain_ids_of),
+        plain_verdict=_verdict(plain_ids_of, checked, ids, plan.seconds),
         build_us=build_s / len(subscriptions) * 1e6,
         candidates=statistics.fmean(t.candidates for t in touched),
         floor_bytes=statistics.fmean(t.bytes for t in touched),
@@ -252,11 +269,20 @@ def verdict_of(
     index: Index, publications: Sequence[Publication], truth: Truth, seconds: float
 ) -> str:
     """`AGREES` if the index finds what brute force finds, as far as it gets in the time."""
+    return _verdict(index.match, publications, truth.ids, seconds)
+
+
+def _verdict(
+    match: Callable[[Publication], list[str]],
+    publications: Sequence[Publication],
+    ids: Sequence[Sequence[str]],
+    seconds: float,
+) -> str:
     end = time.perf_counter() + seconds
-    for number, expected in enumerate(truth.ids):
+    for number, expected in enumerate(ids):
         if number and time.perf_counter() >= end:
             break
-        found = index.match(publications[number])
+        found = match(publications[number])
         if found != list(expected):
             return (
                 f"VOID: {len(found):,} ids instead of {len(expected):,} "

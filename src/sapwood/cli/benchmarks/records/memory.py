@@ -15,9 +15,9 @@ import msgspec
 
 from sapwood.cli.benchmarks.records.cells import PUBLICATIONS, SEED, warm_up
 from sapwood.cli.benchmarks.records.filling import Filling, fill
+from sapwood.cli.benchmarks.records.sources import source_named
 from sapwood.errors import EnvironmentMissingError
 from sapwood.matching.index import Index
-from sapwood.workload.records import workload
 
 MARK: Final = 5
 WARM_SECONDS: Final = 2.0
@@ -40,12 +40,15 @@ class Memory:
     filter_bytes: float | None = None
 
 
-def run_memory(name: str, engine: str, size: int, fill_seconds: float) -> Memory:
+def run_memory(
+    name: str, engine: str, size: int, fill_seconds: float, data: Path | None = None
+) -> Memory:
     """Fill an index in a process of its own and see how much that process has grown.
 
+    `data` is the folder of real records, where the workload needs one.
     Raises `EnvironmentMissingError` where the process could not be run.
     """
-    arguments = (name, engine, str(size), str(fill_seconds))
+    arguments = (name, engine, str(size), str(fill_seconds), *([] if data is None else [str(data)]))
     done = subprocess.run(  # noqa: S603 - our own interpreter and module
         [sys.executable, "-m", __name__, *arguments], capture_output=True, check=False
     )
@@ -55,12 +58,14 @@ def run_memory(name: str, engine: str, size: int, fill_seconds: float) -> Memory
     return msgspec.json.decode(done.stdout, type=Memory)
 
 
-def measure(name: str, engine: str, size: int, fill_seconds: float) -> Memory:
+def measure(
+    name: str, engine: str, size: int, fill_seconds: float, data: Path | None = None
+) -> Memory:
     """What the subscriptions after the first `MARK`-th part add to this process.
 
     The first part brings what is there once: compiled code, libraries, buffers.
     """
-    source = workload(name)
+    source = source_named(name, data)
     publications = list(source.publications(PUBLICATIONS, SEED))
     index = Index(records=engine)
     subscriptions = source.subscriptions(size, SEED)
@@ -87,9 +92,10 @@ def resident_bytes() -> int:
     return int(fields[_PAGES_FIELD]) * resource.getpagesize()
 
 
-def main(name: str, engine: str, size: str, fill_seconds: str) -> None:
+def main(name: str, engine: str, size: str, fill_seconds: str, data: str | None = None) -> None:
     """Measure in this process, and print what was found as JSON."""
-    found: Any = measure(name, engine, int(size), float(fill_seconds))
+    folder = None if data is None else Path(data)
+    found: Any = measure(name, engine, int(size), float(fill_seconds), folder)
     sys.stdout.buffer.write(msgspec.json.encode(found))
 
 

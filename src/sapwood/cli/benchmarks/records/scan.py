@@ -3,7 +3,8 @@
 Written from the normal form of filters alone, without anything of the matching engines. Each
 conjunction is one row (several where a constraint has several pieces), each row a fixed number of
 tests `low <= value[key] <= high`, and each test a column. A match tests the first column of all
-rows and the others of the rows that are left.
+rows and the others of the rows that are left; a plain match tests all columns of all rows, which is
+what one writes first.
 """
 
 from __future__ import annotations
@@ -107,14 +108,26 @@ class ColumnScan:
             seen = values[self._places[column][alive]]
             above = seen >= self._lows[column][alive]
             alive = alive[above & (seen <= self._highs[column][alive])]
-        owners: Positions = self._owners[alive]
-        return np.unique(owners) if self._repeats else owners
+        return self._owners_of(alive)
+
+    def match_plainly(self, record: Record) -> Positions:
+        """The same positions, by testing every column of every row."""
+        values = self._values(record)
+        holds = np.ones(len(self._owners), np.bool_)
+        for places, lows, highs in zip(self._places, self._lows, self._highs, strict=True):
+            seen = values[places]
+            holds &= (seen >= lows) & (seen <= highs)
+        return self._owners_of(np.flatnonzero(holds))
 
     def touched(self, record: Record) -> Touched:
         """The rows whose first test holds, and the bytes that the rest of them has at the least."""
         candidates = self._first(self._values(record))
         further = int(np.maximum(self._tests[candidates] - 1, 0).sum())
         return Touched(len(candidates), len(candidates) * ID_BYTES + further * TEST_BYTES)
+
+    def _owners_of(self, rows: Positions) -> Positions:
+        owners: Positions = self._owners[rows]
+        return np.unique(owners) if self._repeats else owners
 
     def _first(self, values: npt.NDArray[np.float64]) -> Positions:
         seen = values[self._places[0]]

@@ -17,6 +17,7 @@ _CELL_COLUMNS: Final = (
     ("publications/s", "publications_per_s", ",.0f"),
     ("matches", "matches_per_publication", ",.2f"),
     ("x scan", "scan_ratio", ",.2f"),
+    ("x plain", "plain_ratio", ",.2f"),
     ("bytes read", "touched_bytes", ",.0f"),
     ("bandwidth", "bandwidth_share", ".1%"),
     ("ids", "verdict", ""),
@@ -28,6 +29,15 @@ _UPDATE_COLUMNS: Final = (
     ("p99 us", "remove_p99_us", ",.1f"),
     ("match us", "match_us", ",.1f"),
     ("updates/s", "updates_per_s", ",.0f"),
+    ("ids", "verdict", ""),
+)
+_SHARING_COLUMNS: Final = (
+    ("one thread us", "one_thread_us", ",.1f"),
+    ("two threads us", "two_threads_us", ",.1f"),
+    ("speedup", "speedup", ".2f"),
+    ("save s", "save_s", ",.2f"),
+    ("load ms", "load_ms", ",.1f"),
+    ("first match ms", "first_match_ms", ",.2f"),
     ("ids", "verdict", ""),
 )
 _MEMORY_COLUMNS: Final = (
@@ -48,7 +58,10 @@ def print_records(report: Mapping[str, Any]) -> None:
     _print(f"matching; memory streams at {bandwidth:.1f} GB/s", report["cells"], _CELL_COLUMNS)
     _print("matching by density", report["densities"], _CELL_COLUMNS)
     _print("changes while matching", report["updates"], _UPDATE_COLUMNS)
+    _print("two threads, saving and loading", report["sharing"], _SHARING_COLUMNS)
     _print("memory", report["memory"], _MEMORY_COLUMNS)
+    if report["left_out"]:
+        print_table(("left out", "because"), list(report["left_out"].items()))
 
 
 def _print(title: str, rows: Sequence[_Row], columns: Sequence[tuple[str, str, str]]) -> None:

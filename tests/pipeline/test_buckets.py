@@ -16,7 +16,7 @@ from tests.strategies import filters
 
 
 def asked_by(found: Buckets, box: int) -> list[int]:
-    return found.asked[found.ask_starts[box] : found.ask_starts[box + 1]].tolist()
+    return list(map(int, found.asked[found.ask_starts[box] : found.ask_starts[box + 1]]))
 
 
 @given(st.lists(filters(), max_size=10), st.integers(0, 3))
@@ -42,7 +42,7 @@ def test_a_box_is_stored_by_the_side_by_which_the_fewest_would_ask() -> None:
     pieces = [found.boxes[start:end].tolist() for start, end in pairwise(found.starts)]
     assert pieces[0] == [3]
     assert sorted(pieces[1:]) == [[0], [2], [4], [4]]
-    # The first asks in the bucket of t; the second in bucket 0 alone, as nobody is stored by s = 'a'.
+    # The first asks in the bucket of t; the second in bucket 0 alone: nobody is stored by its s.
     assert [len(asked_by(found, box)) for box in (0, 1)] == [2, 1]
 
 
@@ -51,7 +51,9 @@ def test_a_large_bucket_is_cut_by_the_rarest_attribute_of_its_boxes() -> None:
     boxes = boxes_of([encode_form(parse_filter(text)) for text in texts])
     found = buckets(boxes, np.ones(4, np.bool_), whole_max=1)
     pieces = [found.boxes[start:end].tolist() for start, end in pairwise(found.starts)]
-    met = [[place for bucket in asked_by(found, box) for place in pieces[bucket]] for box in range(4)]
+    met = [
+        [place for bucket in asked_by(found, box) for place in pieces[bucket]] for box in range(4)
+    ]
     assert [sorted(some) for some in met] == [[0, 1, 3], [0, 1, 3], [0, 1, 2, 3], [3]]
 
 

@@ -20,6 +20,7 @@ SUBJECTS: Final = (
     "documents",
     "documents-covering",
     "documents-tables",
+    "compile",
 )
 DEFAULT_SUBJECTS: Final = SUBJECTS[:3]
 REMOVAL_SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -74,7 +75,8 @@ def _numbers(
     callback=_numbers,
     metavar="N,N,...",
     help="records, documents: subscriptions (1000,10000,100000; documents also 1000000); "
-    "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000).",
+    "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000); "
+    "compile: subscriptions (100000,1000000).",
 )
 @click.option(
     "--data",
@@ -263,6 +265,12 @@ def _measure_documents_tables(options: Options) -> dict[str, Any]:
     return run_documents_tables(dtd, options.sizes or SIZES)
 
 
+def _measure_compile(options: Options) -> list[dict[str, Any]]:
+    from sapwood.cli.benchmarks.compile import SIZES, run_compile_bench
+
+    return run_compile_bench(options.sizes or SIZES)
+
+
 def _print_documents_tables(report: dict[str, Any]) -> None:
     from sapwood.cli.benchmarks.documents_tables import print_documents_tables
 
@@ -303,6 +311,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "documents": _measure_documents,
         "documents-covering": _measure_documents_covering,
         "documents-tables": _measure_documents_tables,
+        "compile": _measure_compile,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -314,5 +323,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "documents": _print_documents,
         "documents-covering": _print_documents_covering,
         "documents-tables": _print_documents_tables,
+        "compile": _print_rows,
     }
 )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from sapwood.cli.output import json_option, print_json, print_table, progress, say
+from sapwood.cli.pipelines.common import master_option, session
 from sapwood.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
+    from sapwood.experiments.design import Choices, Design
     from sapwood.experiments.report import Cell, Report
 
 
@@ -32,15 +34,28 @@ def _sizes(
     "--sizes",
     callback=_sizes,
     metavar="N,N,...",
-    help="Numbers of subscriptions (those published).",
+    help="Numbers of subscriptions or operations (those published).",
 )
-@click.option("--workload", "source", help="A DTD (news, proteins) or a record workload.")
+@click.option(
+    "--workload",
+    "source",
+    help="Where it is a choice: a DTD (news, proteins; for XPEs a file, too) or, for XRoute, a "
+    "record workload.",
+)
 @click.option("--seed", default=1, show_default=True, help="Other numbers draw other overlays.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the table (text, Parquet) and pictures (SVG).",
 )
+@click.option(
+    "--spark",
+    "on_spark",
+    is_flag=True,
+    help="Run as a Spark job, one configuration a task, kept in --out: a run that was stopped "
+    "goes on where it was.",
+)
+@master_option
 @json_option
 def command(
     *,
@@ -50,33 +65,64 @@ def command(
     source: str | None,
     seed: int,
     out: Path | None,
+    on_spark: bool,
+    master: str | None,
     as_json: bool,
 ) -> None:
     """Make a published figure or table again, and print it beside what was published.
 
-    What can be compared are orders, ratios and shapes, not seconds. Without NAME the experiments
-    are listed.
+    What can be compared are orders, ratios and shapes, not seconds; which of those that were
+    published hold is said below the table. Without NAME the experiments are listed.
     """
     from sapwood.experiments.catalogue import EXPERIMENTS, experiment
+    from sapwood.experiments.design import Choices, run
 
     if as_list or name is None:
         _list([(e.name, e.source, e.summary) for e in EXPERIMENTS.values()], as_json=as_json)
         return
-    chosen: dict[str, Any] = {"seed": seed}
-    chosen.update({} if sizes is None else {"sizes": sizes})
-    chosen.update({} if source is None else {"source": source})
-    with progress(name, "subscriptions") as advance:
-        report = experiment(name).load()(advance=advance, **chosen)
+    design, choices = experiment(name).load(), Choices(sizes, seed, source)
+    if on_spark:
+        report = _run_on_spark(design, choices, name, out, master)
+    elif master is not None:
+        raise click.UsageError("--master is where --spark runs: give that as well")
+    else:
+        with progress(name, "configurations") as advance:
+            report = run(design, choices, advance)
     if as_json:
-        rows = [dict(zip(report.columns, row, strict=True)) for row in report.rows]
-        print_json({"title": report.title, "settings": dict(report.settings), "rows": rows})
+        _print_as_json(report)
     else:
         click.echo(_heading(report))
         print_table(report.columns, _cells(report))
-        click.echo(f"Compare {report.compare}")
+        for line in _conclusions(report):
+            click.echo(line)
     if out is not None:
         for path in _write(report, name, out):
             say(f"wrote {path}")
+
+
+def _run_on_spark(
+    design: Design, choices: Choices, name: str, out: Path | None, master: str | None
+) -> Report:
+    from sapwood.experiments.on_spark import run_on_spark
+
+    if out is None:
+        raise click.UsageError("--spark keeps what is done in a folder: give --out as well")
+    with session(master, name) as spark:
+        return run_on_spark(spark, design, choices, str((out / f"{name}.sweep").absolute()))
+
+
+def _print_as_json(report: Report) -> None:
+    print_json(
+        {
+            "title": report.title,
+            "settings": dict(report.settings),
+            "rows": [dict(zip(report.columns, row, strict=True)) for row in report.rows],
+            "findings": [
+                {"claim": one.claim, "holds": one.holds, "shown": one.shown}
+                for one in report.findings
+            ],
+        }
+    )
 
 
 def _list(rows: list[tuple[str, str, str]], *, as_json: bool) -> None:
@@ -101,6 +147,10 @@ def _text(cell: Cell) -> str:
     return cell if isinstance(cell, str) else f"{cell:,}"
 
 
+def _conclusions(report: Report) -> list[str]:
+    return [*map(str, report.findings), f"Compare {report.compare}"]
+
+
 def _write(report: Report, name: str, folder: Path) -> list[Path]:
     """Write table and pictures; returns the files."""
     from sapwood.cli.benchmarks.charts import line_chart
@@ -109,11 +159,18 @@ def _write(report: Report, name: str, folder: Path) -> list[Path]:
     text = folder / f"{name}.txt"
     lines = [_heading(report), "\t".join(report.columns)]
     lines.extend("\t".join(row) for row in _cells(report))
-    text.write_text("\n".join((*lines, f"Compare {report.compare}", "")), encoding="utf-8")
+    text.write_text("\n".join((*lines, *_conclusions(report), "")), encoding="utf-8")
     written = [text, _write_parquet(report, folder / f"{name}.parquet")]
     for chart in report.charts:
         picture = folder / f"{name}-{chart.name}.svg"
-        drawn = line_chart(chart.title, chart.x_label, chart.y_label, chart.lines)
+        drawn = line_chart(
+            chart.title,
+            chart.x_label,
+            chart.y_label,
+            chart.lines,
+            linear_x=chart.linear_x,
+            linear_y=chart.linear_y,
+        )
         picture.write_text(drawn, encoding="utf-8")
         written.append(picture)
     return written

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from sapwood.errors import UnknownNameError
-from sapwood.experiments.report import Report
-
-
-class Run(Protocol):
-    """Carries out an experiment; what is left out is as the work had it.
-
-    `sizes` are numbers of subscriptions, `source` names a workload, and `advance` is told how many
-    more subscriptions are done.
-    """
-
-    def __call__(
-        self,
-        *,
-        sizes: tuple[int, ...] = ...,
-        seed: int = ...,
-        source: str = ...,
-        advance: Callable[[int], None] = ...,
-    ) -> Report:
-        """The report of the experiment."""
-        ...
+from sapwood.experiments.design import Design
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +19,17 @@ class Experiment:
     name: str
     source: str
     summary: str
-    load: Callable[[], Run]
+    load: Callable[[], Design]
 
 
-def _xroute() -> Run:
-    from sapwood.experiments.xroute import run
+def _design(module: str) -> Callable[[], Design]:
+    """Imports the design of a module of this room, no earlier than it is asked for."""
 
-    return run
+    def load() -> Design:
+        design: Design = import_module(f"sapwood.experiments.{module}").DESIGN
+        return design
 
-
-def _strategies() -> Run:
-    from sapwood.experiments.strategies import run
-
-    return run
+    return load
 
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
@@ -60,13 +40,43 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
                 "xroute-tables",
                 "XNet, table 6.5, figures 6.9, 6.10 and 6.16",
                 "routing tables, registrations and matching, with and without aggregation",
-                _xroute,
+                _design("xroute"),
+            ),
+            Experiment(
+                "xroute-delays",
+                "XNet, figure 6.11",
+                "delays from the producer to consumer nodes, with and without aggregation",
+                _design("xroute_delays"),
+            ),
+            Experiment(
+                "xroute-registrations",
+                "XNet, figure 6.17",
+                "how the delays of registrations are distributed",
+                _design("xroute_registrations"),
             ),
             Experiment(
                 "strategies",
                 "XPE dissemination, tables 1.2 and 1.3",
                 "messages and delays of six strategies on trees of 7 and 127 routers",
-                _strategies,
+                _design("six_strategies"),
+            ),
+            Experiment(
+                "xpe-tables",
+                "XPE dissemination, figures 1.16, 1.17 and 1.19, table 1.1",
+                "routing tables by covering and merging, their cost and their false positives",
+                _design("xpe_tables"),
+            ),
+            Experiment(
+                "xpe-processing",
+                "XPE dissemination, figure 1.18",
+                "processing of an XPE with and without covering, beside many advertisements",
+                _design("xpe_processing"),
+            ),
+            Experiment(
+                "covering-time",
+                "Shen, figure 4.4",
+                "time of covering detection while subscriptions come and go",
+                _design("covering_time"),
             ),
         )
     }

@@ -121,8 +121,7 @@ def _documents(configuration: Configuration, tags: int) -> list[Publication]:
     stream = made.publications(sys.maxsize, configuration["seed"])
     fitting = (one for one in stream if abs(_elements(one) - tags) <= _WITHIN * tags)
     return [
-        Publication(f"{tags}/{one.id}", document=one.document)
-        for one in islice(fitting, DOCUMENTS)
+        Publication(f"{tags}/{one.id}", document=one.document) for one in islice(fitting, DOCUMENTS)
     ]
 
 

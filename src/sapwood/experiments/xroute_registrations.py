@@ -136,13 +136,17 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
     duplicates = list(by_size("duplicates_pct").values())
     shown = ", ".join(f"{value:,.4g} %" for value in duplicates)
     return (
-        falls("the more subscriptions, the fewer tables a registration changes",
-              by_size("tables_changed")),
+        falls(
+            "the more subscriptions, the fewer tables a registration changes",
+            by_size("tables_changed"),
+        ),
         Finding(
             "the more subscriptions, the more registrations are duplicates at every router",
             duplicates == sorted(set(duplicates)),
             shown,
         ),
-        falls("the typical registration falls below the mean, which few slow ones make",
-              by_size("median_of_mean")),
+        falls(
+            "the typical registration falls below the mean, which few slow ones make",
+            by_size("median_of_mean"),
+        ),
     )

@@ -92,9 +92,9 @@ def written_form(form: bytes) -> Written:
     if not form.startswith(PATTERN_MARK):
         parts, is_exact = read_form(form)
         if is_exact and len(parts) == 1 and parts[0]:
-            texts = [_condition(*written) for written in parts[0]]
-            if None not in texts:
-                return Written("filter", " and ".join(texts))  # type: ignore[arg-type]
+            texts = [text for one in parts[0] if (text := _condition(*one)) is not None]
+            if len(texts) == len(parts[0]):
+                return Written("filter", " and ".join(texts))
     return canonical(decode_interest(form))
 
 

@@ -1,7 +1,7 @@
 """Bit rows: which entries of a large cluster an attribute's value can satisfy, 64 in one step.
 
-The line of an attribute is cut into 7, 11 or 15 slices of as many cells each, so that they hold
-about as many constants each, whatever the values. For an attribute and a slice a *row* has a bit
+The line of an attribute is cut into 7 to 15 slices of as many cells each, so that they hold about
+as many constants each, whatever the values. For an attribute and a slice a *row* has a bit
 for each entry of a *region*, which is a cluster or a grid: whether the entry's constraint on the
 attribute accepts any cell of the slice (it is set, too, where there is no constraint). One more row
 stands for absence. The conjunction of the rows of a record leaves few candidates, which are then
@@ -31,11 +31,13 @@ PLANNED_MIN: Final = 64
 """Entries of a region that gets rows, and of what a lookup leads to: what one word of a row
 holds."""
 
-_ROWS: Final = (16, 12, 8)
+_ROWS_MAX: Final = 16
+_ROWS_MIN: Final = 8
 """Rows of an attribute: a slice of the line each, but for the one for absence."""
 
-_BYTES_MAX: Final = 118
-"""Bytes that a conjunction may take with the finer slices; otherwise the coarser ones do."""
+_BYTES_MAX: Final = 114
+"""Bytes that a conjunction may take where it has more than the fewest rows. An id beside it has a
+rank of four more."""
 
 _CONJUNCTION_BYTES: Final = 14
 _CONSTRAINT_BYTES: Final = 9
@@ -141,7 +143,7 @@ def _rows(words: int, rows: Rows, lines: Lines) -> int:
     constants = lines.numbers.itemsize // 2 * len(lines.numbers) + _TEXT_BYTES * len(lines.texts)
     others = _CONJUNCTION_BYTES * len(rows.slot) + _CONSTRAINT_BYTES * len(rows.attribute)
     allowed = _BYTES_MAX * len(rows.slot) - others - constants
-    return next((count for count in _ROWS[:-1] if 8 * words * count <= allowed), _ROWS[-1])
+    return max(_ROWS_MIN, min(_ROWS_MAX, allowed // max(1, 8 * words)))
 
 
 def _totals(pairs: Ints, weights: Floats, attributes: int) -> tuple[Ints, Floats]:

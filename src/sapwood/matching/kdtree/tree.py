@@ -44,6 +44,9 @@ class _Entry(Generic[K]):
 class _Node(Generic[K]):
     """A leaf with `entries`, or a fork with `children`: at most `split` on `axis`, and above.
 
+    The axis of a leaf is the one that forks above it have divided the longest ago, or never: there
+    a point among its entries is the likeliest to fail, so searches look at it first.
+
     #: `maxima` and `minima` bound all points below (after removals they need not be attained)
     #: `count` is the number of entries below, tombstones included
     """
@@ -111,35 +114,47 @@ class DominanceTree(Generic[K]):
 
         Lazy: whoever needs only one pays for only one. The tree must not change meanwhile.
         """
+        if not query:  # all points without coordinates are equal
+            yield from self._entries
+            return
         stack = [] if self._root is None else [self._root]
         while stack:
             node = stack.pop()
             if not all(map(ge, node.maxima, query)):
                 continue
-            if all(map(ge, node.minima, query)):
-                yield from (entry.key for entry in _living(node))
-            elif node.children is not None:
-                stack += node.children
-            else:
+            axis = node.axis
+            if node.children is None:
+                least = query[axis]
                 for entry in node.entries:
-                    if all(map(ge, entry.point, query)) and entry.alive:
+                    point = entry.point
+                    if point[axis] >= least and all(map(ge, point, query)) and entry.alive:
                         yield entry.key
+            elif node.minima[axis] >= query[axis] and all(map(ge, node.minima, query)):
+                yield from (entry.key for entry in _living(node))
+            else:
+                stack += node.children
 
     def dominated(self, query: Point) -> Iterator[K]:
         """The keys of all points that are at most `query` in every coordinate; as `dominating`."""
+        if not query:
+            yield from self._entries
+            return
         stack = [] if self._root is None else [self._root]
         while stack:
             node = stack.pop()
             if not all(map(le, node.minima, query)):
                 continue
-            if all(map(le, node.maxima, query)):
-                yield from (entry.key for entry in _living(node))
-            elif node.children is not None:
-                stack += node.children
-            else:
+            axis = node.axis
+            if node.children is None:
+                most = query[axis]
                 for entry in node.entries:
-                    if all(map(le, entry.point, query)) and entry.alive:
+                    point = entry.point
+                    if point[axis] <= most and all(map(le, point, query)) and entry.alive:
                         yield entry.key
+            elif node.maxima[axis] <= query[axis] and all(map(le, node.maxima, query)):
+                yield from (entry.key for entry in _living(node))
+            else:
+                stack += node.children
 
     def validate(self) -> None:
         """Raise `InvariantError` unless every living entry is where a search looks for it."""
@@ -185,13 +200,16 @@ def _leaf(entries: list[_Entry[K]], depth: int) -> _Node[K]:
         depth,
         len(entries),
         len(entries),
+        axis=depth % max(1, len(points[0])),
     )
 
 
 def _stretch(node: _Node[K], point: Point) -> None:
     node.count += 1
-    node.maxima = list(map(max, node.maxima, point))
-    node.minima = list(map(min, node.minima, point))
+    if not all(map(ge, node.maxima, point)):
+        node.maxima = list(map(max, node.maxima, point))
+    if not all(map(le, node.minima, point)):
+        node.minima = list(map(min, node.minima, point))
 
 
 def _may_rebuild(node: _Node[K], child: _Node[K]) -> bool:
@@ -209,7 +227,7 @@ def _build(node: _Node[K], entries: list[_Entry[K]]) -> None:
     node.entries, node.children = fresh.entries, None
     node.maxima, node.minima = fresh.maxima, fresh.minima
     node.count = node.built = len(entries)
-    node.capacity = BUCKET
+    node.capacity, node.axis = BUCKET, fresh.axis
     work = [node]
     while work:
         leaf = work.pop()

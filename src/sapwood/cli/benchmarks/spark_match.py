@@ -1,0 +1,352 @@
+"""The pipeline's `match` beside plain Spark SQL, beside itself on fewer cores, and beside no Spark.
+
+Three questions about the same publications and subscriptions: how many times the rate of the best
+plain formulation (`spark_peer`) it has; how much faster two tasks at a time are than one; and what
+a publication costs more than `Index.match_many` in one process and the way into Python and back,
+which is measured by a `mapInArrow` that changes nothing.
+
+Each master has a process of its own, this module run as a program. In it the things that are
+compared take turns, so that other work on the machine is in all of them. `local[1]` is measured
+twice, because it is more than one core: the JVM reads and writes the next batch while the Python
+worker matches. *On one core* it and all it starts are held to one.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from sapwood.cli.benchmarks.processes import used
+from sapwood.cli.benchmarks.spark_peer import (
+    FORMULATIONS,
+    Wanted,
+    peer_match,
+    wanted,
+    wanted_table,
+)
+from sapwood.errors import EnvironmentMissingError
+from sapwood.matching.index import Index
+from sapwood.workload.records import workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+WORKLOADS: Final = ("mix", "eq")
+"""Those whose subscriptions all have an equality, which is what the peer joins."""
+
+SUBSCRIPTIONS: Final = 100_000
+PUBLICATIONS: Final = 1_000_000
+PEER_PUBLICATIONS: Final = 40_000
+"""The peer gets so many of them: with all it would take an hour."""
+
+FEW: Final = 256
+"""And so few, for what it costs to begin (its subscriptions are broadcast in every run). The
+difference is what the peer is held to, which is its rate with all publications."""
+
+ROUNDS: Final = 3
+ALONE: Final = 5_000
+"""Publications that one process matches without Spark."""
+
+SEEDS: Final = (1, 2)
+_SAMPLE: Final = 2_000
+"""Publications whose attributes are those of all."""
+
+_TYPES: Final[Mapping[type, str]] = {int: "BIGINT", float: "DOUBLE", str: "STRING"}
+
+_BARS: Final = (
+    ("rate, of the best plain SQL", "at least", 20.0),
+    ("local[2], of local[1]", "at least", 1.6),
+    ("local[2], of local[1] on one core", "at least", 1.6),
+    ("cost, of 1.5 x match_many + transport", "at most", 1.0),
+)
+
+
+class Case(NamedTuple):
+    """What one process measures with."""
+
+    name: str
+    master: str
+    one_core: bool = False
+    peers: bool = False
+
+
+CASES: Final = (
+    Case("local[2]", "local[2]", peers=True),
+    Case("local[1]", "local[1]"),
+    Case("local[1] on one core", "local[1]", one_core=True),
+)
+
+
+class Sizes(NamedTuple):
+    """How much is matched."""
+
+    subscriptions: int = SUBSCRIPTIONS
+    publications: int = PUBLICATIONS
+
+
+class Measured(NamedTuple):
+    """The median of some rounds, for so many publications."""
+
+    publications: int
+    seconds: float
+    java_s: float
+    python_s: float
+
+    @property
+    def per_s(self) -> float:
+        """Publications a second, on the clock."""
+        return self.publications / self.seconds
+
+    @property
+    def cost_us(self) -> float:
+        """Microseconds of processor time for each publication, in all processes."""
+        return (self.java_s + self.python_s) / self.publications * 1e6
+
+
+class Job(NamedTuple):
+    """What is timed: a frame for so many publications, less one for fewer if there is one."""
+
+    what: str
+    frame: DataFrame
+    publications: int
+    less: DataFrame | None = None
+    less_publications: int = 0
+
+
+def run_spark_match(names: Sequence[str] = (), sizes: Sizes | None = None) -> dict[str, Any]:
+    """Measure with some of the `WORKLOADS`, all by default.
+
+    `rows` has a line for each thing measured, `bars` one for each question. Raises
+    `EnvironmentMissingError` without Java or PySpark, and for a workload that the peer cannot have.
+    """
+    rows: list[dict[str, Any]] = []
+    bars: list[dict[str, Any]] = []
+    for name in names or WORKLOADS:
+        if name not in WORKLOADS:
+            raise EnvironmentMissingError(
+                f"the peer joins equalities, and {name} has none in some subscription; "
+                f"choose {' or '.join(WORKLOADS)}"
+            )
+        found = _run(name, sizes or Sizes())
+        rows += found["rows"]
+        bars += found["bars"]
+    return {"rows": rows, "bars": bars}
+
+
+def measure(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
+    """What one process measures; the first writes the publications into `folder`."""
+    from sapwood.pipeline.matching import match
+    from sapwood.pipeline.publications import Needs, select_read, shape_of
+    from sapwood.pipeline.session import running_session
+    from sapwood.pipeline.subscriptions import compile_subscriptions
+
+    if case.one_core and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    with running_session("sapwood bench", master=case.master) as spark:
+        published, share, few = _publications(spark, folder, name, sizes)
+        subscribed = spark.read.parquet(str(folder / "subscriptions"))
+        compiled = compile_subscriptions(subscribed)
+        told: dict[str, Any] = {"pairs": _sum(match(share, compiled))}
+        narrow, _ = select_read(published, shape_of(published), Needs(compiled.attributes))
+        jobs = [
+            Job("match", match(published, compiled), sizes.publications),
+            Job("transport", narrow.mapInArrow(as_it_is, narrow.schema), sizes.publications),
+        ]
+        if case.peers:
+            for formulation, make in _peers(spark, name, sizes):
+                told[formulation] = _sum(make(share))
+                jobs.append(Job(formulation, make(share), share.count(), make(few), few.count()))
+        told["measured"] = _rounds(jobs)
+    return told
+
+
+def as_it_is(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The function for `mapInArrow` that changes nothing: what is left is the way."""
+    return batches
+
+
+def match_many_cost_us(name: str, sizes: Sizes) -> float:
+    """Processor time of `Index.match_many` for each publication, in microseconds: the median."""
+    source = workload(name)
+    index = Index()
+    for subscription in source.subscriptions(sizes.subscriptions, SEEDS[0]):
+        index.add(subscription.id, subscription.filter)
+    index.fold()
+    published = list(source.publications(min(ALONE, sizes.publications), SEEDS[1]))
+    index.match_many(published)
+    took = []
+    for _ in range(ROUNDS):
+        begin = time.process_time()
+        index.match_many(published)
+        took.append((time.process_time() - begin) / len(published) * 1e6)
+    return statistics.median(took)
+
+
+def main(folder: str, name: str, subscriptions: str, publications: str, case: str) -> None:
+    """Measure in this process, and print what was found as JSON."""
+    chosen = next(each for each in CASES if each.name == case)
+    found = measure(Path(folder), name, Sizes(int(subscriptions), int(publications)), chosen)
+    sys.stdout.buffer.write(msgspec.json.encode(found))
+
+
+def _run(name: str, sizes: Sizes) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as work:
+        found = {case.name: _in_a_process(Path(work), name, sizes, case) for case in CASES}
+    alone_us = match_many_cost_us(name, sizes)
+    first = found[CASES[0].name]
+    agree = all(first[formulation] == first["pairs"] for formulation in FORMULATIONS)
+    measured = {
+        (case, what): Measured(**figures)
+        for case, told in found.items()
+        for what, figures in told["measured"].items()
+    }
+    rows = [
+        _row(name, case, what, figures, is_void=what in FORMULATIONS and not agree)
+        for (case, what), figures in measured.items()
+    ]
+    values = _answers(measured, alone_us, agree=agree)
+    bars = [
+        {"workload": name, "bar": bar, "value": value, "wanted": f"{how} {bound}"}
+        for (bar, how, bound), value in zip(_BARS, values, strict=True)
+    ]
+    alone = {"workload": name, "what": "match_many", "where": "no Spark", "cpu us": alone_us}
+    return {"rows": [*rows, {**dict.fromkeys(rows[0], ""), **alone}], "bars": bars}
+
+
+def _answers(
+    measured: Mapping[tuple[str, str], Measured], alone_us: float, *, agree: bool
+) -> tuple[float | str, ...]:
+    """The values of `_BARS`, in their order."""
+    two, one, held = (measured[case.name, "match"] for case in CASES)
+    best = max(measured[CASES[0].name, formulation].per_s for formulation in FORMULATIONS)
+    allowed_us = 1.5 * alone_us + measured[CASES[1].name, "transport"].cost_us
+    return (
+        two.per_s / best if agree else "VOID",
+        two.per_s / one.per_s,
+        two.per_s / held.per_s,
+        one.cost_us / allowed_us,
+    )
+
+
+def _row(name: str, case: str, what: str, figures: Measured, *, is_void: bool) -> dict[str, Any]:
+    return {
+        "workload": name,
+        "what": what,
+        "where": case,
+        "publications": figures.publications,
+        "publications/s": "VOID" if is_void else figures.per_s,
+        "cpu us": figures.cost_us,
+        "of it Java": figures.java_s / figures.publications * 1e6,
+        "cores used": (figures.java_s + figures.python_s) / figures.seconds,
+    }
+
+
+def _rounds(jobs: Sequence[Job]) -> dict[str, Any]:
+    """The medians of all jobs, which take turns."""
+    took: dict[str, list[tuple[float, ...]]] = {job.what: [] for job in jobs}
+    for _ in range(ROUNDS):
+        for job in jobs:
+            spent = _timed(job.frame)
+            if job.less is not None:
+                spent = tuple(map(operator.sub, spent, _timed(job.less)))
+            took[job.what].append(spent)
+    return {
+        job.what: Measured(
+            job.publications - job.less_publications,
+            *map(statistics.median, zip(*took[job.what], strict=True)),
+        )._asdict()
+        for job in jobs
+    }
+
+
+def _timed(frame: DataFrame) -> tuple[float, ...]:
+    """Seconds on the clock, and processor seconds of Java and of Python."""
+    before, begin = used(), time.perf_counter()
+    frame.write.format("noop").mode("overwrite").save()
+    seconds = time.perf_counter() - begin
+    spent = used().since(before)
+    return seconds, spent.java_s, spent.python_s
+
+
+def _sum(pairs: DataFrame) -> list[str]:
+    """How many pairs there are and a sum of their hashes: equal for equal sets of pairs."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    total = F.sum(F.xxhash64("publication", "subscription").cast("decimal(38,0)"))
+    row = pairs.agg(F.count(F.lit(1)), total).first()
+    assert row is not None, "an aggregate without keys has one row"
+    return [str(value) for value in row]
+
+
+def _peers(
+    spark: SparkSession, name: str, sizes: Sizes
+) -> Iterator[tuple[str, Callable[[DataFrame], DataFrame]]]:
+    """The peer's formulations, from publications to pairs; its subscriptions are in memory."""
+    subscriptions: list[Wanted] = wanted(
+        workload(name).subscriptions(sizes.subscriptions, SEEDS[0])
+    )
+    numbers = sorted({part.name for each in subscriptions for part in each.ranges})
+    joined = sorted({each.name for each in subscriptions})
+    table = wanted_table(spark, subscriptions, numbers).persist()
+    table.count()
+    for formulation in FORMULATIONS:
+        yield (
+            formulation,
+            partial(peer_match, table=table, names=numbers, joined=joined, formulation=formulation),
+        )
+
+
+def _publications(
+    spark: SparkSession, folder: Path, name: str, sizes: Sizes
+) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """All publications, the peer's share of them and a few, as Parquet.
+
+    The first process writes them, and the subscriptions beside them.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from sapwood.workload.frames import publication_frame, subscription_frame
+
+    places = [str(folder / part) for part in ("publications", "share", "few")]
+    if not Path(places[0]).exists():
+        source = workload(name)
+        some = list(source.publications(min(_SAMPLE, sizes.publications), SEEDS[1]))
+        types = {a: _TYPES[type(v)] for each in some for a, v in each.record.items()}
+        schema = ", ".join(f"{attribute} {types[attribute]}" for attribute in sorted(types))
+        record = F.from_json("attributes", schema).alias("attributes")
+        counts = (PEER_PUBLICATIONS, FEW)
+        for path, count in zip(places, (sizes.publications, *counts), strict=True):
+            made = publication_frame(spark, source, min(count, sizes.publications), SEEDS[1])
+            made.select("id", record).write.parquet(path)
+        made = subscription_frame(spark, source, sizes.subscriptions, SEEDS[0])
+        made.write.parquet(str(folder / "subscriptions"))
+    whole, share, few = map(spark.read.parquet, places)
+    return whole, share, few
+
+
+def _in_a_process(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
+    arguments = [str(folder), name, *map(str, sizes), case.name]
+    done = subprocess.run(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-m", __name__, *arguments], capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
+        raise EnvironmentMissingError(f"Spark at {case.name} could not be measured: {said[-1]}")
+    found: dict[str, Any] = msgspec.json.decode(done.stdout)
+    return found
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -59,6 +59,7 @@ EXCEPTIONS: Final = (
     ("sapwood.matching.storage", frozenset({"os.PathLike", "pathlib.Path", "shutil"})),
     # Any number of threads may match at once, and one of them folds the tail.
     ("sapwood.matching.columnar.engine", frozenset({"threading.Lock"})),
+    ("sapwood.matching.ordering", frozenset({"threading.Lock"})),
     ("sapwood.matching.index", frozenset({"concurrent.futures.ThreadPoolExecutor"})),
     ("sapwood.matching.sizes", frozenset({"sys.getsizeof"})),
     ("sapwood.matching.documents.automaton.engine", frozenset({"threading.Lock"})),

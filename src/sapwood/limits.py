@@ -267,8 +267,13 @@ CANDIDATES_HELD_MAX: Final = 1_048_576
 """Pairs of filters of which one may cover the other that a task of `compile` holds while it looks
 closer: 16 MB, and some 100 MB in Python."""
 
-GRID_SAMPLE_FILTERS: Final = 20_000
-"""Filters by whose numbers the grid is cut that groups are made with: some 300 ends in a cell."""
+COVER_GROUP_PATTERNS_MAX: Final = 25_000
+"""As COVER_GROUP_FILTERS_MAX, for tree patterns: they and their factorization tree take some 200
+MB."""
+
+COVER_SAMPLE_FILTERS: Final = 20_000
+"""Filters by which it is decided how groups are made: some 300 ends of intervals in a cell of the
+grid over an attribute's numbers."""
 
 COVER_ROUNDS_MAX: Final = 16
 """Joins that follow covers across groups: each doubles the length of way that is followed, so that
@@ -333,6 +338,14 @@ to remember anew. Some megabytes; NITF has 500."""
 
 NUMBERS_REMEMBERED_MAX: Final = 65_536
 """Texts of documents that an engine has read as numbers and remembers, likewise."""
+
+EQUALITIES_REMEMBERED_MAX: Final = 262_144
+"""Values of attributes and texts in documents of which an engine remembers what they are equal to,
+once for each pair of names they stood at; beyond, it begins to remember anew. Some 30 megabytes."""
+
+VALUE_REMEMBERED_CHARS_MAX: Final = 64
+"""Characters of a value that is remembered; longer ones seldom come twice, and would take memory
+that no count bounds."""
 
 PATH_STATES_MAX: Final = 65_536
 """Label paths that the path automaton keeps a state for; beyond, it begins to learn anew. Two
@@ -413,6 +426,13 @@ REPLAY_BYTES_MAX: Final = 262_144
 
 # Covering: merging -----------------------------------------------------------------------------
 
+MERGED_MEMBERS_MAX: Final = 16
+"""Boxes, each a filter or a perfect merger, that one imperfect merger of a compiled set stands for:
+their degree is found by comparing each two of them."""
+
+MERGE_GROUP_FILTERS_MAX: Final = 20_000
+"""Filters of a compiled set that are merged at once: some 60 MB, and seconds."""
+
 MERGED_TEXT_CHARS_MAX: Final = 4096
 """Characters of the text of a merger: beyond, matching it costs more than it saves. A list of some
 hundred values fits; filters themselves may have FILTER_TEXT_CHARS_MAX."""
@@ -423,6 +443,10 @@ them, a quarter of what the link knows, so that passes cost each subscription th
 
 JOURNAL_ROWS_PER_TASK: Final = 50_000
 """Publications of a journal that one Spark task reads: a second or two of work."""
+
+JOURNAL_RECONNECT_S: Final = 30.0
+"""Seconds for which a Spark task, or the driver of a stream, tries to reach a broker that went
+away; then it fails, and Spark decides. A broker that is restarted needs a second or two."""
 
 SET_ASIDE_CHARS_MAX: Final = 1_000
 """Characters of an XML document or element that is set aside: enough to know it again, and its file

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from sapwood.cli.main import main
 from sapwood.experiments.catalogue import EXPERIMENTS
+from tests.pipeline.conftest import spark
+
+__all__ = ["spark"]
 
 QUICK = ["experiment", "xroute-tables", "--sizes", "60,30"]
 
@@ -28,11 +32,13 @@ def test_experiment_prints_a_table_beside_what_was_published_and_writes_it(tmp_p
     pq = pytest.importorskip("pyarrow.parquet")
     result = CliRunner().invoke(main, [*QUICK, "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
-    heading, columns, first, second, compare = result.stdout.splitlines()
+    heading, columns, first, second, *findings, compare = result.stdout.splitlines()
     assert "XNet, table 6.5" in heading
     assert "published_ratio" in columns
     assert first.split()[0] == "30"
     assert second.split()[0] == "60"
+    assert len(findings) == 2
+    assert all(line.startswith(("holds: ", "does not hold: ")) for line in findings)
     assert compare.startswith("Compare the ratio")
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == [
@@ -53,6 +59,28 @@ def test_experiment_prints_json() -> None:
     report = json.loads(result.stdout)
     assert report["settings"]["workload"] == "proteins"
     assert [row["subscriptions"] for row in report["rows"]] == [30, 60]
+    assert [set(finding) for finding in report["findings"]] == [{"claim", "holds", "shown"}] * 2
+
+
+def test_experiment_says_what_options_need(tmp_path: Path) -> None:
+    for options, said in (
+        (["--spark"], "give --out as well"),
+        (["--master", "local[2]", "--out", str(tmp_path)], "--master is where --spark runs"),
+    ):
+        result = CliRunner().invoke(main, [*QUICK, *options])
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
+@pytest.mark.spark
+def test_experiment_runs_on_spark_and_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
+    arguments = ["experiment", "xpe-processing", "--sizes", "20", "--workload", "proteins"]
+    arguments += ["--spark", "--out", str(tmp_path), "--json"]
+    first = CliRunner().invoke(main, arguments)
+    assert first.exit_code == 0, first.output
+    assert (tmp_path / "xpe-processing.parquet").exists()
+    again = CliRunner().invoke(main, arguments)
+    assert json.loads(again.stdout) == json.loads(first.stdout), "times too: nothing was done again"
 
 
 @pytest.mark.parametrize("sizes", ["", "0", "1,,2", "x", "-1", "1.5"])

@@ -16,7 +16,7 @@ from sapwood.matching.documents.engines import DOCUMENT_ENGINES
 from sapwood.model.interest import Interest
 from sapwood.simulation.vocabulary import draw_filter, draw_publication, draw_xpath
 
-ENGINES = sorted(DOCUMENT_ENGINES)
+ENGINES = sorted(name for name, info in DOCUMENT_ENGINES.items() if info.exact)
 
 
 def drawn(seed: int, count: int) -> dict[str, Interest]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sapwood import parse_filter
+from sapwood import parse_filter, parse_xpath
 from sapwood.errors import FileFormatError, InputError
 from sapwood.model.filter import EVERYTHING, Filter
 from sapwood.model.publication import flatten
@@ -46,6 +46,7 @@ def test_a_compiled_set_reaches_the_same_homes_as_the_original(spark: Any, tmp_p
     # A home has more filters than one group takes.
     job = CompileJob(source, str(tmp_path / "set"), homes=HOMES, group_max=20)
     summary = job.run(spark)
+    assert summary.usage is None or summary.usage.peak_bytes > 1 << 20
     report = summary.report
     assert report.read == len(rows)
     assert report.read == (
@@ -63,6 +64,88 @@ def test_a_compiled_set_reaches_the_same_homes_as_the_original(spark: Any, tmp_p
         flat = flatten(record).record
         reached = {members[id_]["home"] for id_, f in parsed.items() if f.accepts(flat)}
         assert compiled.homes(record) == sorted(reached)
+
+
+def test_xpaths_are_reduced_by_covering_beside_filters(spark: Any, tmp_path: Path) -> None:
+    random = Random(3)
+    steps = ("a", "b", "c", "*")
+    texts = [
+        "".join(
+            random.choice(("/", "//")) + random.choice(steps) for _ in range(random.randint(1, 4))
+        )
+        for _ in range(60)
+    ]
+    rows: list[dict[str, Any]] = [
+        {"id": f"x{at}", "xpath": text, "home": random.choice(HOMES)}
+        for at, text in enumerate(texts)
+    ]
+    rows += [{"id": f"f{at}", "filter": f"n > {at}", "home": HOMES[at % 3]} for at in range(12)]
+    source = write(tmp_path / "s.jsonl", rows)
+    summary = CompileJob(source, str(tmp_path / "set"), group_max=3).run(spark)
+    report = summary.report
+    assert report.covered == report.covered_patterns + 9
+    assert min(report.patterns, report.covered_patterns) > 3
+    assert report.entries == report.patterns + 3
+    kept: dict[str, list[Any]] = {}
+    for row in spark.read.parquet(f"{summary.out}/entries").where("xpath IS NOT NULL").collect():
+        kept.setdefault(row["home"], []).append(parse_xpath(row["xpath"]))
+    for patterns in kept.values():
+        assert not any(one.covers(other) for one, other in permutations(patterns, 2))
+    compiled = CompiledSet.load(summary.out)
+    for document in (b"<a/>", b"<b><a/></b>", b"<a><b><c/></b></a>", b"<c><d/></c>", b"<d/>"):
+        reached = {
+            row["home"]
+            for row in rows
+            if "xpath" in row and parse_xpath(row["xpath"]).matches(document)
+        }
+        assert compiled.homes(document) == sorted(reached)
+
+
+def test_a_merged_set_reaches_no_fewer_homes_and_without_a_budget_no_more(
+    spark: Any, tmp_path: Path
+) -> None:
+    random = Random(8)
+    rows = [
+        {"id": f"m{at}", "filter": text, "home": HOMES[at % 2]}
+        for at, text in enumerate(
+            f"s = '{random.choice('ab')}' and x between {x} and {x + 20} and y between {y} and {y + 20}"
+            for x, y in ((random.randrange(40), random.randrange(40)) for _ in range(60))
+        )
+    ]
+    rows += [{"id": f"o{at}", "filter": f"s = 'c' and x = {at}", "home": "r1"} for at in range(4)]
+    rows.append({"id": "p", "xpath": "/a", "home": "r1"})
+    source = write(tmp_path / "s.jsonl", rows)
+    parsed = {row["id"]: parse_filter(row["filter"]) for row in rows if "filter" in row}
+    homes = {row["id"]: row["home"] for row in rows}
+    records = [
+        {"s": s, "x": x, "y": y} for s in "abc" for x in range(0, 60, 7) for y in range(0, 60, 9)
+    ]
+    merged = []
+    for version, budget in enumerate((0.3, 0.0), start=1):
+        summary = CompileJob(source, str(tmp_path / "set"), merge=budget).run(spark)
+        report = summary.report
+        merged.append(report.merged)
+        assert (report.version, report.budget, report.patterns) == (version, budget, 1)
+        assert report.read == (
+            report.unsatisfiable + report.repeated + report.covered + report.merged + report.entries
+        )
+        assert report.mergers > 0
+        assert report.degree <= budget
+        entries = {
+            (row["home"], row["key"]): row
+            for row in spark.read.parquet(f"{summary.out}/entries").collect()
+        }
+        assert sum(row["stands_for"] for row in entries.values()) == len(rows)
+        for row in spark.read.parquet(f"{summary.out}/members").where("id != 'p'").collect():
+            entry = parse_filter(entries[row["home"], row["entry"]]["filter"])
+            assert entry.covers(parsed[row["id"]])
+        compiled = CompiledSet.load(summary.out)
+        for record in records:
+            exact = {homes[id_] for id_, wanted in parsed.items() if wanted.accepts(record)}
+            reached = set(compiled.homes(record))
+            assert reached >= exact
+            assert budget > 0 or reached == exact
+    assert merged[0] > merged[1]
 
 
 def check_entries(rows: list[Any], members: dict[str, Any], parsed: dict[str, Filter]) -> None:
@@ -149,6 +232,9 @@ def test_what_cannot_be_done_is_refused(spark: Any, tmp_path: Path) -> None:
         CompileJob(source, str(out), strict=True).run(spark)
     with pytest.raises(InputError, match="at least one home"):
         CompileJob(source, str(out), homes=()).run(spark)
+    for budget in (-0.1, 1.0, float("nan")):
+        with pytest.raises(InputError, match="no budget for merging"):
+            CompileJob(source, str(out), merge=budget)
     assert not out.exists()
     with pytest.raises(FileFormatError, match="exists and is no compiled set"):
         CompileJob(source, source).run(spark)

@@ -8,11 +8,10 @@ from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
 from sapwood.pipeline.blocking import Grid, Way, ways_of
 from sapwood.pipeline.boxes import Hull, hull_of
-from sapwood.pipeline.covers import ASKS, COVERS, Member, covered, place
+from sapwood.pipeline.covers import covered, place
+from sapwood.pipeline.groups import ASKS, COVERS, EVERYTHING, Member
 from sapwood.pipeline.normalforms import decode_form, encode_form
 from tests.strategies import filters, records
-
-BOTH = COVERS | ASKS
 
 
 def read(text: str) -> Hull:
@@ -21,7 +20,9 @@ def read(text: str) -> Hull:
 
 def members(wanted: list[Filter]) -> list[Member]:
     distinct = dict.fromkeys(filter_ for filter_ in wanted if filter_ != NOTHING)
-    return [Member(f"{n:08x}", BOTH, encode_form(filter_)) for n, filter_ in enumerate(distinct)]
+    return [
+        Member(f"{n:08x}", EVERYTHING, encode_form(filter_)) for n, filter_ in enumerate(distinct)
+    ]
 
 
 @given(st.lists(filters(), max_size=12))
@@ -75,7 +76,7 @@ def test_only_one_of_two_forms_of_one_set_goes() -> None:
     assert one != other
     assert one.covers(other)
     assert other.covers(one)
-    group = [Member("b", BOTH, encode_form(one)), Member("a", BOTH, encode_form(other))]
+    group = [Member("b", EVERYTHING, encode_form(one)), Member("a", EVERYTHING, encode_form(other))]
     assert covered(group) == [("b", "a")]
     assert covered(group[::-1]) == [("b", "a")]
 
@@ -94,4 +95,4 @@ def test_place_puts_general_filters_everywhere_and_lets_them_ask_once() -> None:
     assert set(roles) == {0, 1, 2, 3}
     assert [slot for slot, role in roles.items() if role & ASKS] == [2]
     lone = place("0000000a", read("s = 'a'"), grid, 4, {Way("s", by_cell=False)})
-    assert list(lone.values()) == [BOTH]
+    assert list(lone.values()) == [EVERYTHING]

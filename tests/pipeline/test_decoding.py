@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError
 from sapwood.limits import LINE_BYTES_MAX
@@ -104,26 +102,6 @@ def test_the_mark_at_the_start_of_a_file_is_no_part_of_its_first_line() -> None:
         batch([("f", 0, line), ("f", 100, line), ("g", 0, line), ("g", 0, line)]),
     )
     assert [row["id"] for row in rows] == ["p", None, "p", None]
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 4)), max_size=6),
-    st.lists(st.integers(1, 5), min_size=1),
-)
-def test_lines_are_numbered_in_each_piece_however_batches_are_cut(
-    pieces: list[tuple[int, int, int]], cuts: list[int]
-) -> None:
-    pieces = list({(file, block): (file, block, size) for file, block, size in pieces}.values())
-    rows = [(f"f{file}", 100 * block, b"") for file, block, size in pieces for _ in range(size)]
-    expected = [number for _, _, size in pieces for number in range(1, size + 1)]
-    batches = []
-    at = step = 0
-    while at < len(rows):
-        size = cuts[step % len(cuts)]
-        batches.append(batch(rows[at : at + size]))
-        at, step = at + size, step + 1
-    found = run(DecodeLines(JSONDecoder(None)), *batches)
-    assert [row["line"] for row in found] == expected
 
 
 def test_a_batch_without_rows_gives_none() -> None:

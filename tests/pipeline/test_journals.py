@@ -1,15 +1,29 @@
 from __future__ import annotations
 
 import json
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from sapwood import parse_filter
+from sapwood.client.blocking import connect
 from sapwood.errors import ConnectionLostError, InputError
+from sapwood.limits import REPLAY_LINES_MAX
 from sapwood.model.publication import Publication
-from sapwood.pipeline.journals import Part, bounds, cut, is_address, is_journal, read
+from sapwood.pipeline import journals
+from sapwood.pipeline.journals import (
+    Part,
+    bounds,
+    cut,
+    is_address,
+    is_journal,
+    offset_of,
+    read,
+)
 from sapwood.store.journal import Journal
+from sapwood.wire.address import parse_address
 from tests.server.helpers import broker_in_a_thread
 
 
@@ -50,6 +64,36 @@ def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
         bounds("127.0.0.1:1")
     with broker_in_a_thread() as address, pytest.raises(InputError, match="keeps no journal"):
         bounds(address)
+
+
+def test_reading_goes_on_where_it_was_when_the_broker_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journals, "_PAUSE_S", 0.01)
+    with ExitStack() as first:
+        address = first.enter_context(broker_in_a_thread(data=tmp_path))
+        with connect(address) as client:
+            # More than one answer of the broker holds, so that it is asked again after the restart.
+            many = (Publication(f"p{n}", {"n": n}) for n in range(2 * REPLAY_LINES_MAX))
+            client.publish_many(many)
+        lines = read(Part(address, 0, 2 * REPLAY_LINES_MAX), parse_filter("n <> 7"))
+        some = [next(lines) for _ in range(10)]
+    with ExitStack() as second:
+        listen = parse_address(address)
+        threading.Timer(
+            0.2, lambda: second.enter_context(broker_in_a_thread(data=tmp_path, listen=listen))
+        ).start()
+        found = [offset_of(line) for line in (*some, *lines)]
+        assert found == [n for n in range(2 * REPLAY_LINES_MAX) if n != 7]
+
+
+def test_a_broker_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "_PAUSE_S", 0.01)
+    monkeypatch.setattr(journals, "JOURNAL_RECONNECT_S", 0.05)
+    with pytest.raises(ConnectionLostError, match="no broker at"):
+        list(read(Part("127.0.0.1:1", 0, 1)))
+    with pytest.raises(ConnectionLostError, match="no broker at"):
+        bounds("127.0.0.1:1", 0.05)
 
 
 def test_parts_are_cut_into_pieces_without_a_gap() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +99,35 @@ def test_exists_looks_where_spark_looks(spark: Any, tmp_path: Path) -> None:
     assert exists(spark, f"file:{tmp_path}")
     assert not exists(spark, str(tmp_path / "none"))
     assert not exists(spark, str(tmp_path / "*.txt"))
+
+
+FULL_DISK = """
+import resource, sys
+from sapwood.pipeline.job import main
+# No file may grow beyond this: writing fails as it does where a disk is full.
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.long
+def test_a_disk_that_fills_is_an_error_and_leaves_nothing_that_looks_whole(
+    spark: Any, tmp_path: Path
+) -> None:
+    many = "".join(f'{{"id": "p{n:06d}", "attributes": {{"x": {n}}}}}\n' for n in range(60_000))
+    (tmp_path / "p.jsonl").write_text(many)
+    (tmp_path / "s.jsonl").write_text('{"id": "s", "filter": "x >= 0"}\n')
+    out = tmp_path / "out"
+    command = ["match", "--subscriptions", "s.jsonl", "--publications", "p.jsonl", "--out", "out"]
+    arguments = [sys.executable, "-c", FULL_DISK, "40000", *command, "--engine", "counting"]
+    done = subprocess.run(
+        arguments, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "File too large" in done.stderr
+    assert not (out / "_SUCCESS").exists()
+    assert not list(out.glob("*.parquet"))
+    arguments[3] = str(2**30)
+    again = subprocess.run(arguments, cwd=tmp_path, capture_output=True, timeout=300, check=False)
+    assert again.returncode == 0
+    assert spark.read.parquet(str(out)).count() == 60_000

@@ -64,6 +64,20 @@ def test_read_parquet_refuses_a_folder_without_parquet(spark: Any, tmp_path: Pat
         read_parquet(spark, str(tmp_path)).count()
 
 
+def test_read_parquet_takes_the_columns_of_all_files(spark: Any, tmp_path: Path) -> None:
+    out = str(tmp_path / "drifted")
+    for number, record in enumerate(("STRUCT<x: INT>", "STRUCT<x: INT, y: STRING>")):
+        rows = [(f"p{number}", (number, "new")[: number + 1])]
+        frame = spark.createDataFrame(rows, f"id STRING, attributes {record}")
+        frame.coalesce(1).write.mode("append").parquet(out)
+    found = read_parquet(spark, out).selectExpr("id", "attributes.x", "attributes.y").orderBy("id")
+    assert [tuple(row) for row in found.collect()] == [("p0", 0, None), ("p1", 1, "new")]
+    other = spark.createDataFrame([("p2", ("text",))], "id STRING, attributes STRUCT<x: STRING>")
+    other.write.mode("append").parquet(out)
+    with pytest.raises(FileFormatError, match="columns of one name and different types"):
+        read_parquet(spark, out)
+
+
 def test_read_table_knows_the_row_in_the_file(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "with space+plus"
     table = spark.createDataFrame([("a", "x"), ("b", "y")], "`i.d` STRING, file STRING")

@@ -20,7 +20,11 @@ DELIVERED = (
 @pytest.fixture
 def job(tmp_path: Path) -> ReportJob:
     (tmp_path / "d.jsonl").write_text(
-        "".join(f'{{"publication": "{p}", "subscription": "{s}"}}\n' for p, s in DELIVERED)
+        "".join(
+            f'{{"publication": "{p}", "subscription": "{s}", '
+            f'"delivered_at": "2026-01-31T12:00:0{place}.25Z"}}\n'
+            for place, (p, s) in enumerate(DELIVERED)
+        )
     )
     (tmp_path / "s.jsonl").write_text("".join(f'{{"id": "s{n}"}}\n' for n in range(7)))
     times = ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z", "2026-01-31T13:00:00Z", None)
@@ -52,9 +56,12 @@ def test_report_counts_everything_and_makes_a_page(spark: Any, job: ReportJob) -
     assert table(spark, job, "dead") == [("s5",), ("s6",)]
     assert table(spark, job, "links") == [("r1-r2", 3, 2)]
     assert [row[1:] for row in table(spark, job, "rates")] == [(2, 7), (1, 1)]
+    # Of p1 and p2, published at 12:00:00; the delivery of p3, an hour later, was before it.
+    assert table(spark, job, "delays")[0] == (0.5, 2.25)
+    assert table(spark, job, "delays")[-1] == (1.0, 6.25)
     assert table(spark, job, "skew") == [(0.2, 3 / 8), (0.4, 5 / 8), (1.0, 1.0)]
     text = Path(summary.page).read_text()
-    for word in ("Fan-out", "Skew", "Deliveries over time", "False positives", "2 of 3"):
+    for word in ("Fan-out", "Skew", "Deliveries over time", "false positives", "of 3", "Delay"):
         assert word in text
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sapwood import parse_filter
+from sapwood import parse_filter, parse_xpath
 from sapwood.errors import InputError
 from sapwood.limits import (
     BROADCAST_FILTER_CHARS_MAX,
@@ -98,6 +98,32 @@ def test_shards_deliver_what_brute_force_delivers(spark: Any, output: Output) ->
     else:
         lists = {row["publication"]: row["subscriptions"] for row in found.collect()}
         assert lists == {p: [s for q, s in truth if q == p] for p in {p for p, _ in truth}}
+
+
+@pytest.mark.spark
+def test_shards_deliver_documents_beside_records(spark: Any) -> None:
+    table = spark.createDataFrame(
+        [
+            ("both", (1,), "<a><b/></a>"),
+            ("document", None, "<a/>"),
+            ("record", (1,), None),
+            ("broken", None, "<a>"),
+        ],
+        "id STRING, attributes STRUCT<x: INT>, document STRING",
+    )
+    forms = [("x", form("x = 1")), ("b", encode_form(parse_xpath("/a/b"))), ("n", form("x = 2"))]
+    forms.append(("a", encode_form(parse_xpath("/a"))))
+    schema = "id STRING, attributes BINARY"
+    some = spark.createDataFrame([(id_, bytearray(text)) for id_, text in forms], schema)
+    for shards in (1, 3):
+        found = match_sharded(table, shape_of(table), some, shards=shards)
+        assert pairs(found) == [
+            ("both", "a"),
+            ("both", "b"),
+            ("both", "x"),
+            ("document", "a"),
+            ("record", "x"),
+        ]
 
 
 @pytest.mark.spark

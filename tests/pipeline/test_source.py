@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +24,9 @@ from sapwood.pipeline.journals import Part
 from tests.server.helpers import broker_in_a_thread
 
 pytestmark = [pytest.mark.spark, pytest.mark.network]
+
+RELAYED = 800
+RELAY_S = 300
 
 
 class Overlay(NamedTuple):
@@ -75,6 +83,72 @@ def test_a_stream_from_broker_to_broker_is_exactly_once_whatever_is_run_again(
     publish(overlay.source, range(20, 25))
     assert run() == 3
     assert ids(overlay.sink) == [f"p{n:03d}" for n in range(10, 25)]
+
+
+@contextmanager
+def relaying(overlay: Overlay, folder: Path, master: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A relay in processes of its own, Java and executors among them; all end with the block."""
+    arguments = [str(folder / "checkpoint"), overlay.source, overlay.sink, master]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.pipeline.relaying", *arguments],
+        cwd=Path(__file__).resolve().parents[2],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def until_relayed(journal: str, count: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until so many publications have arrived."""
+    while journals.bounds(journal)[1] < count:
+        assert process.poll() is None, "the relay has ended before"
+        time.sleep(0.05)
+
+
+def executors_of(process: subprocess.Popen[bytes]) -> list[int]:
+    """The executors in a relay's session."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            number = int(place.parent.name)
+            is_executor = b"CoarseGrainedExecutorBackend" in place.read_bytes()
+            if is_executor and os.getsid(number) == process.pid:
+                found.append(number)
+    return found
+
+
+@pytest.mark.long
+def test_a_relay_whose_driver_is_killed_goes_on_exactly_once(
+    overlay: Overlay, tmp_path: Path
+) -> None:
+    publish(overlay.source, range(RELAYED))
+    with relaying(overlay, tmp_path, "local[2]") as process:
+        until_relayed(overlay.sink_folder, RELAYED // 4, process)
+    assert len(ids(overlay.sink)) < RELAYED, "it was killed too late to show anything"
+    with relaying(overlay, tmp_path, "local[2]") as process:
+        assert process.wait(RELAY_S) == 0
+    assert sorted(ids(overlay.sink)) == [f"p{n:03d}" for n in range(RELAYED)]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for executors in /proc")
+def test_a_relay_whose_executor_is_killed_goes_on_exactly_once(
+    overlay: Overlay, tmp_path: Path
+) -> None:
+    publish(overlay.source, range(RELAYED))
+    with relaying(overlay, tmp_path, "local-cluster[2,1,1024]") as process:
+        until_relayed(overlay.sink_folder, RELAYED // 4, process)
+        running = executors_of(process)
+        assert running
+        os.kill(running[0], signal.SIGKILL)
+        assert process.wait(RELAY_S) == 0
+    assert sorted(ids(overlay.sink)) == [f"p{n:03d}" for n in range(RELAYED)]
 
 
 @pytest.mark.long

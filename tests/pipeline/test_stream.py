@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -162,6 +163,56 @@ def test_output_and_checkpoint_must_belong_together(spark: Any, folder: Path) ->
     shutil.rmtree(folder / "out")
     with pytest.raises(FileFormatError, match="which is gone"):  # but not all of the output.
         stream.start(spark)
+
+
+def test_documents_stream_beside_records(spark: Any, folder: Path) -> None:
+    wanted = [{"id": "x", "filter": "x > 1"}, {"id": "b", "xpath": "/a[b='1']"}]
+    (folder / "subscriptions.jsonl").write_text("".join(json.dumps(w) + "\n" for w in wanted))
+    lines = [
+        {"id": "both", "attributes": {"x": 2}, "document": "<a><b>1</b></a>"},
+        {"id": "document", "document": "<a><b>1</b></a>"},
+        {"id": "other", "document": "<a><b>2</b></a>"},
+        {"id": "broken", "document": "<a>"},
+    ]
+    drop(folder, "a.jsonl", [], *map(json.dumps, lines))
+    stream, told = job(spark, folder)
+    run(spark, stream)
+    assert delivered(spark, folder) == [("both", "b"), ("both", "x"), ("document", "b")]
+    assert told[0].publications == Counts(4, 3, 1)
+
+
+def test_a_late_file_and_one_that_comes_twice_are_each_matched_once(
+    spark: Any, folder: Path
+) -> None:
+    first, second = parts(2)
+    drop(folder, "b.jsonl", first)
+    stream, _ = job(spark, folder)
+    run(spark, stream)
+    # Older than all that was read, and by its name before it.
+    drop(folder, "a.jsonl", second)
+    os.utime(folder / "in" / "a.jsonl", (0, 0))
+    drop(folder, "b.jsonl", first)  # The publisher repeats a file under its name.
+    run(spark, stream)
+    assert delivered(spark, folder) == TRUTH
+
+
+def test_a_checkpoint_of_another_version_is_refused_and_nothing_is_written(
+    spark: Any, folder: Path
+) -> None:
+    first, second = parts(2)
+    drop(folder, "a.jsonl", first)
+    stream, _ = job(spark, folder)
+    run(spark, stream)
+    before = delivered(spark, folder)
+    drop(folder, "b.jsonl", second)
+    offsets = folder / "out.checkpoint" / "offsets"
+    newer = offsets / "0"
+    newer.write_text(newer.read_text().replace("v1\n", "v99\n", 1))
+    (offsets / ".0.crc").unlink()
+    with pytest.raises(InputError, match="made by another version of Spark"), spark_faults():
+        stream.start(spark).awaitTermination()
+    assert delivered(spark, folder) == before
+    assert not (folder / "out" / "batch=1").exists()
 
 
 def test_a_folder_that_is_not_there_is_named(spark: Any, folder: Path) -> None:

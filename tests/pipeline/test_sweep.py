@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from sapwood.errors import InputError, InvalidValueError
-from sapwood.pipeline.sweep import experiment_named, outcome, result_rows, run_id
+from sapwood.pipeline.sweep import (
+    experiment_named,
+    figures_rows,
+    outcome,
+    result_rows,
+    run_id,
+)
 
 NAME = f"{__name__}:square"
 
@@ -61,3 +67,15 @@ def test_result_rows_have_one_type_a_column() -> None:
     assert result_rows([]) == ("", [])
     with pytest.raises(InvalidValueError, match="rename one of them"):
         result_rows([('{"n": 1}', '{"n": 1}')])
+
+
+def test_an_experiment_may_have_several_rows_a_configuration() -> None:
+    told, error = outcome(lambda given: [{"k": k, "power": given["n"] ** k} for k in (1, 2)], "{}")
+    assert (told, error) == (None, "KeyError: 'n'")
+    told, _ = outcome(lambda given: [{"power": given["n"] ** k} for k in (1, 2)], '{"n": 3}')
+    assert told == '[{"power":3},{"power":9}]'
+    assert figures_rows(told) == [{"power": 3}, {"power": 9}]
+    assert figures_rows('{"power": 3}') == [{"power": 3}]
+    ddl, rows = result_rows([('{"n": 3}', told)])
+    assert ddl == "`n` BIGINT, `power` BIGINT"
+    assert rows == [(3, 3), (3, 9)]

@@ -61,5 +61,9 @@ def test_a_sweep_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
     assert sorted(marks.read_text().split()) == ["0", "1", "2", "3", "3", "4"]
     rows = spark.read.parquet(f"{out}/table").orderBy("n").collect()
     assert [(row["n"], row["square"]) for row in rows] == [(n, n * n) for n in range(5)]
+    assert job.results(spark) == [[{"square": n * n}] for n in range(5)]
+    unfinished = SweepJob(NAME, [{"n": 9, "marks": str(marks)}, *configurations], out)
+    with pytest.raises(InputError, match="1 configurations are not done"):
+        unfinished.results(spark)
     with pytest.raises(InputError, match="at least one configuration"):
         SweepJob(NAME, configurations, out, wave=0).run(spark)

@@ -16,14 +16,14 @@ SUBJECTS: Final = (
     "records",
     "network",
     "spark",
+    "spark-match",
     "covering",
     "documents",
     "documents-covering",
     "documents-tables",
     "compile",
 )
-DEFAULT_SUBJECTS: Final = SUBJECTS[:3]
-REMOVAL_SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4)
+DEFAULT_SUBJECTS: Final = ("records", "network", "spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,10 @@ class Options:
     densities: tuple[float, ...] = ()
     operations: int = 50_000
     attributes: tuple[int, ...] = ()
+    coverings: tuple[str, ...] = ()
     parquet: bool = False
     publications: int = 300
+    rows: int = 1_000_000
     data: Path | None = None
     dtd: Path | None = None
 
@@ -65,7 +67,8 @@ def _numbers(
     "--workload",
     "workloads",
     multiple=True,
-    help="records: a workload (mix), documents: one (all); repeatable.",
+    help="records: a workload (mix), documents: one (all), spark-match: mix or eq (both); "
+    "repeatable.",
 )
 @click.option(
     "--engine", "engines", multiple=True, help="records, documents: an engine (all); repeatable."
@@ -104,6 +107,12 @@ def _numbers(
     "--attributes", callback=_numbers, metavar="N,N,...", help="covering: attributes (3,6)."
 )
 @click.option(
+    "--covering",
+    "coverings",
+    multiple=True,
+    help="covering: a pair of graph and index (all); repeatable.",
+)
+@click.option(
     "--seconds", default=10.0, show_default=True, help="About how long each figure is measured."
 )
 @click.option(
@@ -122,9 +131,12 @@ def _numbers(
     "--publications", default=300, show_default=True, help="records: how many are exported."
 )
 @click.option(
+    "--rows", default=1_000_000, show_default=True, help="spark-match: how many publications."
+)
+@click.option(
     "--pictures",
     type=click.Path(file_okay=False, path_type=Path),
-    help="records: folder for charts as SVG.",
+    help="records, covering: folder for charts as SVG.",
 )
 @click.option(
     "--out",
@@ -166,12 +178,19 @@ def command(
     out.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2))
     if as_json:
         print_json(report)
-    if pictures is not None and "records" in report:
-        from sapwood.cli.benchmarks.records.pictures import draw_records
-
-        for drawn in draw_records(report["records"], pictures):
+    if pictures is not None:
+        for drawn in _draw(report, pictures):
             say(f"drew {drawn}")
     say(f"figures are in {out}")
+
+
+def _draw(report: dict[str, Any], folder: Path) -> list[Path]:
+    """The charts of the subjects that have any."""
+    from sapwood.cli.benchmarks.covering import draw_covering
+    from sapwood.cli.benchmarks.records.pictures import draw_records
+
+    records = draw_records(report["records"], folder) if "records" in report else []
+    return records + (draw_covering(report["covering"], folder) if "covering" in report else [])
 
 
 def _export(options: Options, folder: Path) -> None:
@@ -220,12 +239,27 @@ def _measure_spark(options: Options) -> dict[str, Any]:
     return run_pipeline_bench(options.seconds)
 
 
+def _measure_spark_match(options: Options) -> dict[str, Any]:
+    from sapwood.cli.benchmarks.spark_match import SUBSCRIPTIONS, Sizes, run_spark_match
+
+    subscriptions = max(options.sizes, default=SUBSCRIPTIONS)
+    return run_spark_match(options.workloads, Sizes(subscriptions, options.rows))
+
+
 def _measure_covering(options: Options) -> list[dict[str, Any]]:
     from sapwood.cli.benchmarks.covering import ATTRIBUTES, run_covering
+    from sapwood.covering.catalogue import covering_named
+    from sapwood.experiments.covering_time import REMOVAL_SHARES
 
-    return run_covering(
-        options.operations, options.attributes or ATTRIBUTES, REMOVAL_SHARES, options.seconds / 5
-    )
+    return [
+        *run_covering(
+            options.operations,
+            options.attributes or ATTRIBUTES,
+            REMOVAL_SHARES,
+            options.seconds / 5,
+            [covering_named(name).name for name in options.coverings],
+        )
+    ]
 
 
 def _measure_documents(options: Options) -> dict[str, Any]:
@@ -271,6 +305,12 @@ def _measure_compile(options: Options) -> list[dict[str, Any]]:
     return run_compile_bench(options.sizes or SIZES)
 
 
+def _print_covering(rows: list[dict[str, Any]]) -> None:
+    from sapwood.cli.benchmarks.covering import print_covering
+
+    print_covering(rows)
+
+
 def _print_documents_tables(report: dict[str, Any]) -> None:
     from sapwood.cli.benchmarks.documents_tables import print_documents_tables
 
@@ -294,6 +334,11 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
     print_table(headings, [tuple(_cell(row[name]) for name in headings) for row in rows])
 
 
+def _print_spark_match(report: dict[str, Any]) -> None:
+    _print_rows(report["rows"])
+    _print_rows(report["bars"])
+
+
 def _print_figures(figures: dict[str, Any]) -> None:
     print_table(("figure", "value"), [(name, _cell(value)) for name, value in figures.items()])
 
@@ -307,6 +352,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "records": _measure_records,
         "network": _measure_network,
         "spark": _measure_spark,
+        "spark-match": _measure_spark_match,
         "covering": _measure_covering,
         "documents": _measure_documents,
         "documents-covering": _measure_documents_covering,
@@ -319,7 +365,8 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "records": _print_records,
         "network": _print_figures,
         "spark": _print_figures,
-        "covering": _print_rows,
+        "spark-match": _print_spark_match,
+        "covering": _print_covering,
         "documents": _print_documents,
         "documents-covering": _print_documents_covering,
         "documents-tables": _print_documents_tables,

@@ -162,12 +162,14 @@ def _write(report: Report, name: str, folder: Path) -> list[Path]:
     text.write_text("\n".join((*lines, *_conclusions(report), "")), encoding="utf-8")
     written = [text, _write_parquet(report, folder / f"{name}.parquet")]
     for chart in report.charts:
+        if not chart.drawn:
+            continue
         picture = folder / f"{name}-{chart.name}.svg"
         drawn = line_chart(
             chart.title,
             chart.x_label,
             chart.y_label,
-            chart.lines,
+            chart.drawn,
             linear_x=chart.linear_x,
             linear_y=chart.linear_y,
         )

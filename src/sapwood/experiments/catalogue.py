@@ -23,10 +23,10 @@ class Experiment:
 
 
 def _design(module: str) -> Callable[[], Design]:
-    """Imports the design of a module of this room, no earlier than it is asked for."""
+    """Imports the `DESIGN` of a module, no earlier than it is asked for."""
 
     def load() -> Design:
-        design: Design = import_module(f"sapwood.experiments.{module}").DESIGN
+        design: Design = import_module(module).DESIGN
         return design
 
     return load
@@ -40,43 +40,43 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
                 "xroute-tables",
                 "XNet, table 6.5, figures 6.9, 6.10 and 6.16",
                 "routing tables, registrations and matching, with and without aggregation",
-                _design("xroute"),
+                _design("sapwood.experiments.xroute"),
             ),
             Experiment(
                 "xroute-delays",
                 "XNet, figure 6.11",
                 "delays from the producer to consumer nodes, with and without aggregation",
-                _design("xroute_delays"),
+                _design("sapwood.experiments.xroute_delays"),
             ),
             Experiment(
                 "xroute-registrations",
                 "XNet, figure 6.17",
                 "how the delays of registrations are distributed",
-                _design("xroute_registrations"),
+                _design("sapwood.experiments.xroute_registrations"),
             ),
             Experiment(
                 "strategies",
                 "XPE dissemination, tables 1.2 and 1.3",
                 "messages and delays of six strategies on trees of 7 and 127 routers",
-                _design("six_strategies"),
+                _design("sapwood.experiments.six_strategies"),
             ),
             Experiment(
                 "xpe-tables",
                 "XPE dissemination, figures 1.16, 1.17 and 1.19, table 1.1",
                 "routing tables by covering and merging, their cost and their false positives",
-                _design("xpe_tables"),
+                _design("sapwood.experiments.xpe_tables"),
             ),
             Experiment(
                 "xpe-processing",
                 "XPE dissemination, figure 1.18",
                 "processing of an XPE with and without covering, beside many advertisements",
-                _design("xpe_processing"),
+                _design("sapwood.experiments.xpe_processing"),
             ),
             Experiment(
                 "covering-time",
                 "Shen, figure 4.4",
                 "time of covering detection while subscriptions come and go",
-                _design("covering_time"),
+                _design("sapwood.experiments.covering_time"),
             ),
         )
     }

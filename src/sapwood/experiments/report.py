@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 Cell: TypeAlias = str | int | float | None
@@ -17,7 +18,7 @@ Row: TypeAlias = Mapping[str, Cell]
 class Chart:
     """A line chart: points by the name of their line.
 
-    Axes are logarithmic, for values above 0, or linear from 0.
+    Axes are logarithmic, where points at 0 have no place and are left out, or linear from 0.
     """
 
     name: str
@@ -27,6 +28,17 @@ class Chart:
     lines: Mapping[str, Sequence[tuple[float, float]]]
     linear_x: bool = False
     linear_y: bool = False
+
+    @property
+    def drawn(self) -> Mapping[str, Sequence[tuple[float, float]]]:
+        """The points that have a place, by the names of lines that have any."""
+        placed = {
+            name: [
+                (x, y) for x, y in points if (x > 0 or self.linear_x) and (y > 0 or self.linear_y)
+            ]
+            for name, points in self.lines.items()
+        }
+        return {name: points for name, points in placed.items() if points}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +95,7 @@ def falls(claim: str, values: Mapping[str, float]) -> Finding:
     """Whether each of the values is below the one before it."""
     found = list(values.values())
     shown = ", ".join(f"{name} {value:,.4g}" for name, value in values.items())
-    holds = all(less < more for more, less in zip(found, found[1:], strict=False))
+    holds = all(less < more for more, less in pairwise(found))
     return Finding(claim, holds, shown)
 
 

@@ -112,7 +112,14 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
             "covered and the more advertisements there are; milliseconds are of other machines."
         ),
         charts=(
-            Chart("times", "Processing of an XPE", "XPEs so far", "milliseconds", lines, True),
+            Chart(
+                "times",
+                "Processing of an XPE",
+                "XPEs so far",
+                "milliseconds",
+                lines,
+                linear_x=True,
+            ),
         ),
         findings=_findings(rows),
         timed=frozenset(TIMED),

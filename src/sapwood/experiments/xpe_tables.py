@@ -170,9 +170,31 @@ def maximal(xpes: Sequence[TreePattern]) -> list[TreePattern]:
     return [pattern for pattern in xpes if not index.cov(pattern, 1)]
 
 
+def with_published(rows: Sequence[Row]) -> list[Row]:
+    """The rows with the published figures beside the measured ones."""
+    found: list[Row] = []
+    for row in rows:
+        rate, name = row["covering_rate"], row["table"]
+        assert isinstance(rate, float)
+        assert isinstance(name, str)
+        ms, whole = PUBLISHED_MS.get((rate, name)), PUBLISHED_MS.get((rate, ALL))
+        left = {ALL: 1.0, COVERING: 1 - rate}.get(name)
+        if name in PUBLISHED_SHARES:
+            left = (1 - rate) * PUBLISHED_SHARES[name]
+        found.append(
+            {
+                **row,
+                "published_share": None if left is None else round(left, 4),
+                "published_ms": ms,
+                "published_path_pct": round(100 * ms / whole, 1) if ms and whole else None,
+            }
+        )
+    return found
+
+
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
     """The tables of all sets, beside table 1.1 and the shares of the text."""
-    rows = _with_published(rows)
+    rows = with_published(rows)
     return Report(
         title="Routing tables by covering and merging (XPE, figures 1.16, 1.17, 1.19, table 1.1)",
         settings={
@@ -223,27 +245,6 @@ def _path_ms(held: Sequence[TreePattern], paths: Sequence[Publication]) -> float
         for pattern in held:
             pattern.accepts(document)
     return 1000 * (time.process_time() - begin) / len(read)
-
-
-def _with_published(rows: Sequence[Row]) -> list[Row]:
-    found: list[Row] = []
-    for row in rows:
-        rate, name = row["covering_rate"], row["table"]
-        assert isinstance(rate, float)
-        assert isinstance(name, str)
-        ms, whole = PUBLISHED_MS.get((rate, name)), PUBLISHED_MS.get((rate, ALL))
-        left = {ALL: 1.0, COVERING: 1 - rate}.get(name)
-        if name in PUBLISHED_SHARES:
-            left = (1 - rate) * PUBLISHED_SHARES[name]
-        found.append(
-            {
-                **row,
-                "published_share": None if left is None else round(left, 4),
-                "published_ms": ms,
-                "published_path_pct": round(100 * ms / whole, 1) if ms and whole else None,
-            }
-        )
-    return found
 
 
 def _sets(rows: Sequence[Row]) -> list[list[Row]]:

@@ -89,9 +89,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     rows = [{**row, **_published(row)} for row in rows]
     sized = {tags: [row for row in rows if row["tags"] == tags] for tags in TAGS}
     lines = {
-        f"{name}, {tags} elements": [
-            point for point in line(chosen, "subscriptions", column) if point[1] > 0
-        ]
+        f"{name}, {tags} elements": line(chosen, "subscriptions", column)
         for tags, chosen in sized.items()
         for name, column in (("XRoute", "xroute_ms"), ("Simple", "simple_ms"))
     }

@@ -215,9 +215,7 @@ class Index:
     def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""
         return self._sorted_ids(
-            self.match_slots(
-                [record for record, _ in parts], [document for _, document in parts]
-            )
+            self.match_slots([record for record, _ in parts], [document for _, document in parts])
         )
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:

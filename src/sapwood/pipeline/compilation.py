@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sapwood.errors import FileFormatError
+from sapwood.errors import FileFormatError, InputError
 from sapwood.limits import COVER_GROUP_FILTERS_MAX
 from sapwood.pipeline.candidates import candidate_rows
 from sapwood.pipeline.checks import agree, refuse_first
@@ -18,6 +19,9 @@ from sapwood.pipeline.compiling import (
     is_pattern,
     keyed,
     members,
+    merged_covers,
+    mergers,
+    with_mergers,
 )
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.ingest import count_lines, rejected
@@ -33,6 +37,7 @@ from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.segments import WRITTEN, segments, unpack_segments, write_texts
 from sapwood.pipeline.sharding import read_attributes
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
+from sapwood.pipeline.usage import Usage, metered
 from sapwood.pipeline.versions import (
     VERSION,
     CompileReport,
@@ -49,12 +54,16 @@ REASONS_MAX: Final = 10
 
 
 class CompileSummary(NamedTuple):
-    """What a compile job did. `is_new` tells whether this run wrote the version it speaks of."""
+    """What a compile job did. `is_new` tells whether this run wrote the version it speaks of.
+
+    `usage` is what the job took of this machine (`pipeline.usage`), where that can be seen.
+    """
 
     report: CompileReport
     is_new: bool
     out: str
     aside: str
+    usage: Usage | None = None
 
     @property
     def rejected(self) -> int:
@@ -67,7 +76,8 @@ class CompileJob:
     """Compile the subscriptions at a path, JSON Lines or Parquet, into the set at `out`.
 
     `homes` are drawn from, by id and `seed`, for subscriptions that name no home. With `strict` the
-    first rejected row ends the job before anything is written.
+    first rejected row ends the job before anything is written. With `merge`, from 0 up to 1, what
+    is left of record filters is merged (`pipeline.merging`) by mergers of that degree at most.
     """
 
     subscriptions: str
@@ -78,6 +88,12 @@ class CompileJob:
     engine: str = DEFAULT_ENGINE
     strict: bool = False
     group_max: int = COVER_GROUP_FILTERS_MAX
+    merge: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `InputError` for a budget that is none."""
+        if self.merge is not None and not 0 <= self.merge < 1:
+            raise InputError(f"{self.merge} is no budget for merging; name one from 0 up to 1")
 
     def run(self, spark: SparkSession) -> CompileSummary:
         """Do it, and check that no subscription was lost.
@@ -85,6 +101,11 @@ class CompileJob:
         A set that is the newest version already is not written again. Raises `InputError` for what
         cannot be used, and `InvariantError` where the sums do not agree.
         """
+        with metered() as meter:
+            summary = self._run(spark)
+        return summary._replace(usage=meter.usage)
+
+    def _run(self, spark: SparkSession) -> CompileSummary:
         aside = self.aside or rejected_path(self.out)
         check_rejected(spark, aside)
         before = self._before(spark)
@@ -104,14 +125,20 @@ class CompileJob:
                     report = _report(wanted, filters, covered, before)
                     agree("subscriptions", counts.good, report.good)
                     report = _with_rejections(report, bad, counts.rejected)
+                    if self.merge is not None:
+                        digest = f"{report.digest}-{self.merge}"
+                        report = replace(report, digest=digest, budget=self.merge)
                     is_new = before is None or report.digest != before.digest
                     if before is not None and not is_new:
                         report = replace(
                             report,
                             version=before.version,
+                            entries=before.entries,
                             segments=before.segments,
                             attributes=before.attributes,
-                            patterns=before.patterns,
+                            merged=before.merged,
+                            mergers=before.mergers,
+                            degree=before.degree,
                         )
                     else:
                         report = self._write(spark, report, wanted, filters, covered)
@@ -158,8 +185,13 @@ class CompileJob:
         from pyspark.sql import functions as F  # noqa: N812
 
         folder = version_path(self.out, report.version)
-        kept = entries(filters, covered).persist()
-        try:
+        with ExitStack() as held:
+            kept = _persisted(entries(filters, covered), held)
+            if self.merge is not None:
+                found = _persisted(mergers(kept, self.merge), held)
+                covered = merged_covers(covered, found)
+                kept = _persisted(with_mergers(kept, found), held)
+                report = _with_mergers(report, kept, found)
             table = kept.mapInArrow(write_texts, WRITTEN)
             agree("entries", report.entries, write_table(table, f"{folder}/entries"))
             followed = write_table(members(wanted, covered), f"{folder}/members")
@@ -167,9 +199,6 @@ class CompileJob:
             packed = segments(kept.select("home", "key", "form"), engine=self.engine)
             write_table(packed, f"{folder}/segments")
             attributes = read_attributes(kept.select(F.col("form").alias("attributes")))
-            patterns = kept.where(is_pattern(F.col("form"))).count()
-        finally:
-            kept.unpersist()
         stored = spark.read.parquet(f"{folder}/segments")
         whole = stored.where("chunk = 0").agg({"filters": "sum", "chunk": "count"}).first()
         assert whole is not None, "an aggregate without keys has one row"
@@ -177,9 +206,7 @@ class CompileJob:
         local = local_path(folder)
         if local is not None:
             unpack_segments(stored, local / "index")
-        return replace(
-            report, segments=whole["count(chunk)"], attributes=attributes, patterns=patterns
-        )
+        return replace(report, segments=whole["count(chunk)"], attributes=attributes)
 
 
 def _report(
@@ -197,10 +224,15 @@ def _report(
         F.count(F.lit(1)).alias("filters"),
         F.coalesce(F.sum("subscriptions"), F.lit(0)).alias("subscriptions"),
         F.countDistinct("home").alias("homes"),
+        F.count_if(is_pattern(F.col("form"))).alias("patterns"),
     ).first()
     assert told is not None, "an aggregate without keys has one row"
     assert found is not None, "an aggregate without keys has one row"
     gone = covered.count()
+    gone_patterns = 0
+    if found["patterns"]:
+        patterns = filters.where(is_pattern(F.col("form"))).select("home", "key")
+        gone_patterns = patterns.join(covered, ["key", "home"], "left_semi").count()
     return CompileReport(
         version=1 if before is None else before.version + 1,
         digest=f"{told['good']:x}-{told['digest'] & (1 << 64) - 1:016x}",
@@ -212,7 +244,34 @@ def _report(
         entries=found["filters"] - gone,
         homes=found["homes"],
         segments=0,
+        patterns=found["patterns"] - gone_patterns,
+        covered_patterns=gone_patterns,
     )
+
+
+def _with_mergers(report: CompileReport, kept: DataFrame, found: DataFrame) -> CompileReport:
+    """The report with what merging has done: `kept` entries are left, and `found` went."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = found.agg(
+        F.countDistinct("home", "cover").alias("mergers"),
+        F.coalesce(F.max("degree"), F.lit(0.0)).alias("degree"),
+    ).first()
+    assert told is not None, "an aggregate without keys has one row"
+    left = kept.count()
+    return replace(
+        report,
+        entries=left,
+        merged=report.entries - left,
+        mergers=told["mergers"],
+        degree=told["degree"],
+    )
+
+
+def _persisted(table: DataFrame, held: ExitStack) -> DataFrame:
+    """The table, computed once, until the stack is closed."""
+    held.callback(table.persist().unpersist)
+    return table
 
 
 def _with_rejections(report: CompileReport, bad: DataFrame, count: int) -> CompileReport:

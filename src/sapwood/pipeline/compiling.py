@@ -3,7 +3,7 @@
 ::
 
     subscriptions ── keyed ──┬── distinct ── covers ──┬── entries    home, key, filter, counts
-    id, form, home           │                        │
+    id, form, home           │                        │      └── mergers, where asked for
                              └────────────────────────┴── members    id, home, key, entry
 
 Every step is a function from DataFrame to DataFrame. A *key* names a filter (a digest of its normal
@@ -19,11 +19,16 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import InputError
-from sapwood.limits import COVER_GROUP_FILTERS_MAX, COVER_ROUNDS_MAX, GRID_SAMPLE_FILTERS
+from sapwood.limits import (
+    COVER_GROUP_FILTERS_MAX,
+    COVER_GROUP_PATTERNS_MAX,
+    COVER_ROUNDS_MAX,
+    COVER_SAMPLE_FILTERS,
+)
 from sapwood.model.filter import NOTHING
-from sapwood.pipeline.blocking import Grid, ways_of
-from sapwood.pipeline.boxes import hull_of
-from sapwood.pipeline.covers import ALONE, ASKS, COVERED, COVERS, PLACED, FindCovers, PlaceFilters
+from sapwood.pipeline.grouping import COVERED, PLACED, Cuts, FindCovers, PlaceFilters
+from sapwood.pipeline.groups import EVERYTHING
+from sapwood.pipeline.merging import MERGED, SHAPED, MergeFilters, TellShapes
 from sapwood.pipeline.normalforms import PATTERN_MARK, encode_form
 
 if TYPE_CHECKING:
@@ -84,28 +89,29 @@ def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> I
     """The filters that need not be kept: home, key, cover, for the length of a block.
 
     `filters` are `distinct` ones, kept by the caller. The cover is one that is kept. No pair of
-    filters is missed of which `Filter.covers` finds that one covers the other, however the filters
-    are grouped; a home with more than `group_max` filters is compared in several groups.
+    filters is missed of which `Filter.covers` or `TreePattern.covers` finds that one covers the
+    other, however they are grouped; a home with more than `group_max` filters of one kind is
+    compared in several groups.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    # Tree patterns are kept as they are: covers are sought among record filters.
-    filters = filters.where(~is_pattern(F.col("form")))
-    sizes = {row["home"]: row["count"] for row in filters.groupBy("home").count().collect()}
-    slots = {home: -(-size // group_max) for home, size in sizes.items() if size > group_max}
+    kind = is_pattern(F.col("form")).alias("is_pattern")
+    counted = filters.groupBy("home", kind).count().collect()
+    slots: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    for row in counted:
+        most = min(group_max, COVER_GROUP_PATTERNS_MAX) if row["is_pattern"] else group_max
+        slots[row["is_pattern"]][row["home"]] = -(-row["count"] // most)
+    counts = [*slots[0].values(), *slots[1].values()]
     plain = filters.select("home", "key", "form")
-    if slots:
+    if max(counts, default=1) > 1:
         # Keys are digests, so the first ones are a fair sample.
-        some = plain.orderBy("key").limit(GRID_SAMPLE_FILTERS).select("form").toArrow()
-        sample = [hull_of(form) for form in some.column(0).to_pylist()]
-        grid = Grid.of(sample)
-        # What a sample shows of the ways to store will do: a filter of another kind is general.
-        ways = ways_of(sample, grid)
-        placed = plain.mapInArrow(PlaceFilters(tuple(sorted(slots.items())), grid, ways), PLACED)
+        some = plain.orderBy("key").limit(COVER_SAMPLE_FILTERS).select("form").toArrow()
+        place = PlaceFilters(*slots, Cuts.of(some.column(0).to_pylist()))
+        placed = plain.mapInArrow(place, PLACED)
     else:
-        both = F.lit(COVERS | ASKS | ALONE).alias("role")
-        placed = plain.select("home", F.lit(0).alias("slot"), both, "key", "form")
-    groups = len(sizes) - len(slots) + sum(slots.values())
+        slot = F.when(is_pattern(F.col("form")), -1).otherwise(0).alias("slot")
+        placed = plain.select("home", slot, F.lit(EVERYTHING).alias("role"), "key", "form")
+    groups = sum(counts)
     tasks = min(max(groups, 1), 8 * _cores(filters))
     # A number of partitions that is given is kept: small groups may be a lot of work.
     together = placed.repartition(tasks, "home", "slot")
@@ -114,7 +120,7 @@ def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> I
     with ExitStack() as kept:
         kept.callback(found.unpersist)
         told = found.select("home", "key", "cover")
-        has_more = slots and found.where("NOT is_last").limit(1).count()
+        has_more = found.where("NOT is_last").limit(1).count()
         yield _followed(told, kept) if has_more else told
 
 
@@ -133,6 +139,46 @@ def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
         .join(carried.agg(F.sum("subscriptions").alias("carried")), ["key", "home"], "left")
         .select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
     )
+
+
+def mergers(entries: DataFrame, budget: float) -> DataFrame:
+    """The entries that can be merged: home, key, cover (the merger's key), form (its own), degree.
+
+    The degree of each merger (`merging.degree`) is `budget` at most.
+    """
+    shaped = entries.select("home", "key", "form").mapInArrow(TellShapes(), SHAPED)
+    together = shaped.repartition(8 * _cores(entries), "home", "shape")
+    ordered = together.sortWithinPartitions("shape", "home", "form")
+    found = ordered.mapInArrow(MergeFilters(budget), MERGED)
+    return found.select("home", "key", _key("form").alias("cover"), "form", "degree")
+
+
+def with_mergers(entries: DataFrame, mergers: DataFrame) -> DataFrame:
+    """The entries after merging, as `entries` has them; nobody's filter is exactly a merger."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    merger = mergers.select("home", "key", "cover", F.col("form").alias("merger"))
+    own = F.when(F.col("cover").isNull(), F.col("subscriptions")).otherwise(0)
+    joined = entries.join(merger, ["key", "home"], "left").select(
+        "home",
+        F.coalesce("cover", "key").alias("key"),
+        F.coalesce("merger", "form").alias("form"),
+        own.alias("subscriptions"),
+        "stands_for",
+    )
+    sums = [F.sum(name).alias(name) for name in ("subscriptions", "stands_for")]
+    return joined.groupBy("home", "key", "form").agg(*sums)
+
+
+def merged_covers(covers: DataFrame, mergers: DataFrame) -> DataFrame:
+    """What stands for which filter after merging: home, key, cover."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    further = mergers.select("home", F.col("key").alias("cover"), F.col("cover").alias("merger"))
+    followed = covers.join(further, ["cover", "home"], "left").select(
+        "home", "key", F.coalesce("merger", "cover").alias("cover")
+    )
+    return followed.union(mergers.select("home", "key", "cover"))
 
 
 def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:

@@ -1,121 +1,29 @@
-"""Which filters of one group are covered by another: what a worker of `compile` does."""
+"""Which record filters of one group are covered by another, and which groups a filter belongs to.
+
+Filters are compared as boxes (`pipeline.boxes`); only what is no box, and has a hull that holds
+another one, is compared by the algebra.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from sapwood.limits import CANDIDATES_HELD_MAX
 from sapwood.model.filter import Filter
 from sapwood.pipeline.blocking import Grid, Way, access, asked_blocks
-from sapwood.pipeline.boxes import Boxes, Hull, boxes_of, hull_of
+from sapwood.pipeline.boxes import Boxes, Hull, boxes_of
 from sapwood.pipeline.buckets import NOBODY, buckets
-from sapwood.pipeline.collecting import uncollected
+from sapwood.pipeline.groups import ASKS, COVERS, Member, asking_in, last_covers
 from sapwood.pipeline.kernels import plain
 from sapwood.pipeline.normalforms import decode_form
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-PLACED: Final = "home STRING, slot INT, role INT, key STRING, form BINARY"
-COVERED: Final = "home STRING, key STRING, cover STRING, is_last BOOLEAN"
 
 _LARGE_FROM: Final = 300
 """Filters from which on the compiled kernels are the faster ones, measured; below, a worker need
 not even load the compiler."""
-
-
-COVERS: Final = 1
-"""Role of a filter in a group: it may cover others."""
-
-ASKS: Final = 2
-"""Role of a filter in a group: others may cover it."""
-
-ALONE: Final = 4
-"""Beside `ASKS`: it asks in no other group, so what covers it is found here or nowhere."""
-
-
-class Member(NamedTuple):
-    """One filter of a group; `role` is the sum of `COVERS`, `ASKS` and `ALONE`."""
-
-    key: str
-    role: int
-    form: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceFilters:
-    """The function for `mapInArrow`: (home, key, form) in, `PLACED` out.
-
-    `slots` says into how many groups the filters of a home are cut; homes that are not named are
-    one group. `ways` are those in which filters are stored; one that cannot be is general. A row
-    comes out for each group in which the filter may cover something or asks.
-    """
-
-    slots: tuple[tuple[str, int], ...]
-    grid: Grid
-    ways: frozenset[Way]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Place all filters of one task."""
-        import pyarrow as pa
-
-        slots = dict(self.slots)
-        for batch in batches:
-            homes, keys, forms = (column.to_pylist() for column in batch.columns)
-            rows: list[int] = []
-            places: list[int] = []
-            roles: list[int] = []
-            with uncollected():
-                for row, (home, key, form) in enumerate(zip(homes, keys, forms, strict=True)):
-                    count = slots.get(home, 1)
-                    found = (
-                        {0: COVERS | ASKS | ALONE}
-                        if count == 1
-                        else place(key, hull_of(form), self.grid, count, self.ways)
-                    )
-                    rows += [row] * len(found)
-                    places += found
-                    roles += found.values()
-            taken = batch.take(pa.array(rows, pa.int64()))
-            home_column, key_column, form_column = taken.columns
-            placed = (home_column, pa.array(places, pa.int32()), pa.array(roles, pa.int32()))
-            names = ["home", "slot", "role", "key", "form"]
-            yield pa.RecordBatch.from_arrays([*placed, key_column, form_column], names=names)
-
-
-@dataclass(frozen=True, slots=True)
-class FindCovers:
-    """The function for `mapInArrow`: `PLACED`, sorted by slot and home, in, `COVERED` out.
-
-    `is_last` tells that neither a filter nor its cover is known to any other group.
-    """
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Find the covers in all groups of one task."""
-        import pyarrow as pa
-
-        rows = (row for batch in batches for row in _rows(batch))
-        for (home, _), group in groupby(rows, key=itemgetter(0, 1)):
-            with uncollected():
-                members = [Member(key, role, form) for _, _, role, key, form in group]
-                members.sort()  # by key, so that equal sets give equal covers
-                alone = {member.key for member in members if member.role & ALONE}
-                pairs = covered(members)
-                keys, covers = zip(*pairs, strict=True) if pairs else ((), ())
-                last = [key in alone and cover in alone for key, cover in pairs]
-            columns = [
-                pa.array([home] * len(pairs), pa.string()),
-                pa.array(keys, pa.string()),
-                pa.array(covers, pa.string()),
-                pa.array(last, pa.bool_()),
-            ]
-            yield pa.RecordBatch.from_arrays(columns, names=["home", "key", "cover", "is_last"])
 
 
 def place(key: str, hull: Hull, grid: Grid, slots: int, ways: Container[Way]) -> dict[int, int]:
@@ -127,10 +35,7 @@ def place(key: str, hull: Hull, grid: Grid, slots: int, ways: Container[Way]) ->
         roles = dict.fromkeys(range(slots), COVERS)
     else:
         roles = {block % slots: COVERS for block in found[1]}
-    asking = {block % slots for block in asked}
-    for slot in asking:
-        roles[slot] = roles.get(slot, 0) | ASKS | (ALONE if len(asking) == 1 else 0)
-    return roles
+    return asking_in(roles, {block % slots for block in asked})
 
 
 def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
@@ -167,7 +72,8 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
             if number not in cover and group.covers(other, number):
                 cover[number] = other
         questions = questions[answered:]
-    return [(members[number].key, members[last].key) for number, last in _last(cover, members)]
+    keys = [member.key for member in members]
+    return [(keys[number], keys[last]) for number, last in last_covers(cover, keys)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,25 +115,3 @@ def _kernels(size: int) -> Any:
     from sapwood.pipeline.kernels import compiled
 
     return compiled
-
-
-def _last(cover: dict[int, int], members: Sequence[Member]) -> Iterator[tuple[int, int]]:
-    """For each number the last one on its way up; a circle is opened at its smallest key."""
-    for number in tuple(cover):
-        way: dict[int, None] = {}
-        at = number
-        while at in cover and at not in way:
-            way[at] = None
-            at = cover[at]
-        if at in way:
-            circle = list(way)[list(way).index(at) :]
-            at = min(circle, key=lambda place: members[place].key)
-            del cover[at]
-        for passed in way:
-            if passed != at:
-                cover[passed] = at
-    yield from cover.items()
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

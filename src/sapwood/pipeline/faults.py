@@ -17,6 +17,9 @@ _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 
 _MISSING: Final = re.compile(r"No module named 'sapwood\b")
 
+_NEWER_LOG: Final = re.compile(r"log version is v\d+, but encountered v\d+")
+"""What is said of a checkpoint's logs; there is no condition for it."""
+
 _UNREADABLE: Final = (
     "UNABLE_TO_INFER_SCHEMA",
     "FAILED_READ_FILE",
@@ -74,6 +77,17 @@ def _translated(condition: str, message: str, path: str | None) -> SapwoodError 
         return FileFormatError(path, "there is no such file or folder")
     if path is not None and condition.startswith(_UNREADABLE):
         return FileFormatError(path, "holds no Parquet files, or damaged ones")
+    if path is not None and condition.startswith("CANNOT_MERGE_SCHEMAS"):
+        return FileFormatError(
+            path,
+            "holds files with columns of one name and different types; read them one at a time, "
+            "or cast the columns to one type",
+        )
+    if _NEWER_LOG.search(message):
+        return InputError(
+            "the checkpoint was made by another version of Spark, which this one cannot read; go "
+            "on with that version, or begin with another checkpoint and another output"
+        )
     found = _OURS.search(message)
     if found is not None:
         return InputError(found[1])

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from sapwood.pipeline.journals import offset_of
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -61,7 +63,7 @@ def batch_of_lines(journal: str, lines: list[bytes]) -> pa.RecordBatch:
     """The lines (`LINES`) of a journal."""
     import pyarrow as pa
 
-    first = int(lines[0].removeprefix(b'{"offset":').partition(b",")[0])
+    first = offset_of(lines[0])
     columns = [
         pa.array([journal] * len(lines), pa.string()),
         pa.array([first] * len(lines), pa.int64()),

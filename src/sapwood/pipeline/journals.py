@@ -6,18 +6,24 @@ A journal is named as people write it: `host:port` for a broker, else the path o
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sapwood.client.replaying import JournalReader
-from sapwood.errors import FileFormatError, InputError
+from sapwood.errors import ConnectionLostError, FileFormatError, InputError
 from sapwood.files.lines import decode_publication
+from sapwood.limits import JOURNAL_RECONNECT_S
 from sapwood.model.interest import Interest
 from sapwood.store.segments import end_of, read_lines, segments
 from sapwood.store.segments import is_journal as segments_in
 
 _ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})")
+
+
+_PAUSE_S: Final = 0.5
+"""Seconds between two attempts to reach a broker that went away."""
 
 
 class Part(NamedTuple):
@@ -38,14 +44,21 @@ def is_journal(path: str) -> bool:
     return is_address(path) or segments_in(Path(path))
 
 
-def bounds(journal: str) -> tuple[int, int]:
+def bounds(journal: str, patience_s: float = 0.0) -> tuple[int, int]:
     """The offset of the oldest publication that is kept, and the one the next will have.
 
-    Raises `InputError` where there is no journal, `ConnectionLostError` where there is no broker.
+    Raises `InputError` where there is no journal, `ConnectionLostError` where there is no broker,
+    and none comes back within `patience_s` seconds.
     """
     if is_address(journal):
-        with JournalReader(journal) as reader:
-            return reader.bounds()
+        patience = _Patience(patience_s)
+        while True:
+            try:
+                with JournalReader(journal) as reader:
+                    return reader.bounds()
+            except ConnectionLostError:
+                if not patience.waited():
+                    raise
     found = segments(Path(journal))
     return (found[0].first, end_of(found[-1])) if found else (0, 0)
 
@@ -53,13 +66,12 @@ def bounds(journal: str) -> tuple[int, int]:
 def read(part: Part, interest: Interest | None = None) -> Iterator[bytes]:
     """The lines of a part of a journal that the interest accepts, all of them where there is none.
 
-    A broker looks itself, and sends only these. Raises `InputError` where the part is not kept any
-    more, or the journal has ended before it: another journal has taken its place.
+    A broker looks itself, and sends only these; where it goes away and comes back within
+    `JOURNAL_RECONNECT_S`, reading goes on where it was. Raises `InputError` where the part is not
+    kept any more, or the journal has ended before it: another journal has taken its place.
     """
     if is_address(part.journal):
-        with JournalReader(part.journal) as reader:
-            _check(part, *reader.bounds())
-            yield from reader.read(part.start, part.end, interest)
+        yield from _read_broker(part, interest)
         return
     _check(part, *bounds(part.journal))
     for segment in segments(Path(part.journal)):
@@ -68,6 +80,44 @@ def read(part: Part, interest: Interest | None = None) -> Iterator[bytes]:
                 return
             if interest is None or interest.matches(decode_publication(line.text).publication):
                 yield line.text
+
+
+def _read_broker(part: Part, interest: Interest | None) -> Iterator[bytes]:
+    """The lines of a part of a broker's journal, across its restarts."""
+    left, patience = part, _Patience(JOURNAL_RECONNECT_S)
+    while True:
+        try:
+            with JournalReader(left.journal) as reader:
+                _check(left, *reader.bounds())
+                patience = _Patience(JOURNAL_RECONNECT_S)
+                for line in reader.read(left.start, left.end, interest):
+                    # Offsets only grow, so what follows this line is what is left.
+                    left = left._replace(start=offset_of(line) + 1)
+                    yield line
+                return
+        except ConnectionLostError:
+            if not patience.waited():
+                raise
+
+
+class _Patience:
+    """For how long a broker that went away is still waited for."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left_s = seconds
+
+    def waited(self) -> bool:
+        """Wait a moment, if there is any patience left; whether there was."""
+        if self._left_s <= 0:
+            return False
+        time.sleep(_PAUSE_S)
+        self._left_s -= _PAUSE_S
+        return True
+
+
+def offset_of(line: bytes) -> int:
+    """The offset of a journal's line, which begins with it."""
+    return int(line.removeprefix(b'{"offset":').partition(b",")[0])
 
 
 def cut(part: Part, size: int) -> list[Part]:

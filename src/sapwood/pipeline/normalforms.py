@@ -20,6 +20,7 @@ from sapwood.language.written import canonical
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
+from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.numbers import Interval, Number
@@ -55,10 +56,18 @@ def encode_form(filter: Interest) -> bytes:  # noqa: A002 - the field's word
         return msgspec.msgpack.encode(str(filter))
 
 
+def is_pattern_form(form: bytes) -> bool:
+    """Whether this is the normal form of a tree pattern."""
+    return form.startswith(PATTERN_MARK)
+
+
 def decode_interest(form: bytes) -> Interest:
     """The filter or tree pattern whose normal form this is."""
-    if not form.startswith(PATTERN_MARK):
-        return decode_form(form)
+    return decode_pattern(form) if is_pattern_form(form) else decode_form(form)
+
+
+def decode_pattern(form: bytes) -> TreePattern:
+    """The tree pattern whose normal form this is."""
     found = _decoder().decode(form)
     bindings = found["bindings"]
     return parse_xpath(found["xpath"], None if bindings is None else dict(bindings))

@@ -12,13 +12,13 @@ with `//`. Within a group covers are searched by XSearch (XNet 6.3), which finds
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from zlib import crc32
 
 from sapwood.covering.documents.xsearch import XSearchIndex
 from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.documents.twigs import Twig
-from sapwood.pipeline.groups import ALONE, ASKS, COVERS, Member, last_covers
+from sapwood.pipeline.groups import ASKS, COVERS, Member, asking_in, last_covers
 from sapwood.pipeline.normalforms import decode_pattern
 
 
@@ -50,9 +50,7 @@ def place_pattern(
         roles = {_slot(rarest, slots): COVERS}
     else:
         roles = dict.fromkeys(range(slots), COVERS)
-    for slot in asking:
-        roles[slot] = roles.get(slot, 0) | ASKS | (ALONE if len(asking) == 1 else 0)
-    return roles
+    return asking_in(roles, asking)
 
 
 def covered_patterns(members: Sequence[Member]) -> list[tuple[str, str]]:
@@ -75,7 +73,7 @@ def covered_patterns(members: Sequence[Member]) -> list[tuple[str, str]]:
     return [(keys[number], keys[last]) for number, last in last_covers(cover, keys)]
 
 
-def _names(twig: Twig) -> Iterator[str]:
+def _names(twig: Twig) -> frozenset[str]:
     return frozenset(one.test.local for one in (twig, *twig.descend()) if one.test is not None)
 
 

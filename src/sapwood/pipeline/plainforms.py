@@ -23,8 +23,8 @@ from sapwood.model.printing import KEYWORDS, print_attribute, print_value
 from sapwood.pipeline.normalforms import (
     HIGH_OPEN,
     LOW_OPEN,
-    PATTERN_MARK,
     decode_interest,
+    is_pattern_form,
     read_form,
 )
 
@@ -89,7 +89,7 @@ def plain_form(text: str) -> bytes | None:
 
 def written_form(form: bytes) -> Written:
     """The canonical text of the filter or tree pattern with this normal form."""
-    if not form.startswith(PATTERN_MARK):
+    if not is_pattern_form(form):
         parts, is_exact = read_form(form)
         if is_exact and len(parts) == 1 and parts[0]:
             texts = [text for one in parts[0] if (text := _condition(*one)) is not None]

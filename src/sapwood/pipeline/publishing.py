@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sapwood.client.blocking import connect
 from sapwood.errors import InputError
+from sapwood.limits import JOURNAL_RECONNECT_S
 from sapwood.model.publication import Publication
 from sapwood.xml.encodings import encode_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-RECONNECT_S: Final = 30.0
-"""Seconds for which a task tries to reach a broker that went away; then Spark decides."""
 
 
 def publish_batches(broker: str, batches: Iterator[pa.RecordBatch]) -> int:
@@ -25,7 +23,7 @@ def publish_batches(broker: str, batches: Iterator[pa.RecordBatch]) -> int:
     Raises `InputError` for rows that are no publications, and for those the broker refuses.
     """
     count = 0
-    with connect(broker, reconnect_s=RECONNECT_S) as client:
+    with connect(broker, reconnect_s=JOURNAL_RECONNECT_S) as client:
         for batch in batches:
             done = client.publish_many(publications_in(batch))
             if done.refused:

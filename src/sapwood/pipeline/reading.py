@@ -78,10 +78,14 @@ def read_table(spark: SparkSession, path: str) -> DataFrame:
 
 
 def read_parquet(spark: SparkSession, path: str) -> DataFrame:
-    """The Parquet files at `path`. Raises `FileFormatError` if there are none."""
+    """The Parquet files at `path`, with the columns of all of them, null where a file lacks one.
+
+    Spark by itself takes the columns of one file, and says nothing of what others have more. Raises
+    `FileFormatError` if there are none, and where they give one name to columns of several types.
+    """
     check_path(path)
     with spark_faults(path):
-        return spark.read.parquet(path)
+        return spark.read.option("mergeSchema", "true").parquet(path)
 
 
 def place_columns() -> tuple[Column, Column]:

@@ -16,6 +16,7 @@ from sapwood.pipeline.reading import FileKind, file_kind, read_journal, read_par
 from sapwood.pipeline.reporting import (
     crossings_by_link,
     dead,
+    delays,
     fan_out,
     fan_out_classes,
     rates,
@@ -29,6 +30,18 @@ if TYPE_CHECKING:
 
 TOP: Final = 20
 """Subscriptions, and links, that the page shows."""
+
+_TABLES: Final = (
+    "served",
+    "fan_out_classes",
+    "skew",
+    "rates",
+    "delays",
+    "dead",
+    "links",
+)
+_TIMES: Final = ("published_at", "delivered_at")
+"""Columns that a table may lack."""
 
 PAGE: Final = "report.html"
 
@@ -47,8 +60,9 @@ class ReportJob:
     """Turn deliveries into figures.
 
     All paths are JSON Lines or Parquet, as the other jobs and commands write them. `publications`
-    (id, published_at) tell of rates and of what nobody wanted, `subscriptions` (id) of dead ones,
-    `crossings` (link, needed) of what crossed links for nobody. `page` must be on this machine.
+    (id, published_at) tell of rates, of what nobody wanted and, where deliveries have the time
+    `delivered_at`, of delays, `subscriptions` (id) of dead ones, `crossings` (link, needed) of what
+    crossed links for nobody. `page` must be on this machine.
     """
 
     deliveries: str
@@ -79,7 +93,7 @@ class ReportJob:
 
     def _tables(self, spark: SparkSession, kept: ExitStack) -> dict[str, DataFrame]:
         """The tables of figures by name; those that are read more than once are kept."""
-        delivered = read_rows(spark, self.deliveries, DELIVERIES)
+        delivered = read_rows(spark, self.deliveries, f"{DELIVERIES}, delivered_at TIMESTAMP")
         found = {"served": served(delivered).persist(), "fan_out": fan_out(delivered).persist()}
         for table in found.values():
             kept.callback(table.unpersist)
@@ -90,6 +104,7 @@ class ReportJob:
             kept.callback(published.unpersist)
             found["published"] = published
             found["rates"] = rates(found["fan_out"], published)
+            found["delays"] = delays(delivered, published)
         if self.subscriptions is not None:
             subscribed = read_rows(spark, self.subscriptions, "id STRING").persist()
             kept.callback(subscribed.unpersist)
@@ -106,14 +121,12 @@ class ReportJob:
         self, found: dict[str, DataFrame], spark: SparkSession
     ) -> tuple[Totals, PageFigures]:
         """Write the tables, and draw from the written ones what the page shows."""
-        for name in ("served", "fan_out_classes", "skew", "rates", "dead", "links"):
+        stored: dict[str, DataFrame] = {}
+        for name in _TABLES:
             if name in found:
                 write_table(found[name], f"{self.out}/{name}")
-        stored: dict[str, DataFrame] = {
-            name: spark.read.schema(found[name].schema).parquet(f"{self.out}/{name}")
-            for name in ("served", "fan_out_classes", "skew", "rates", "links")
-            if name in found
-        }
+                schema = found[name].schema
+                stored[name] = spark.read.schema(schema).parquet(f"{self.out}/{name}")
         totals = _totals(found, stored)
         schema = ", ".join(f"{name} {_sql(name)}" for name in asdict(totals))
         table = spark.createDataFrame([tuple(asdict(totals).values())], schema)
@@ -137,8 +150,9 @@ def read_rows(spark: SparkSession, path: str, columns: str) -> DataFrame:
     if kind is FileKind.LINES:
         return spark.read.schema(columns).json(path).where(F.col(names[0]).isNotNull())
     table = read_parquet(spark, path)
-    if "published_at" in names and "published_at" not in table.columns:
-        table = table.withColumn("published_at", F.lit(None).cast("timestamp"))
+    for time in _TIMES:
+        if time in names and time not in table.columns:
+            table = table.withColumn(time, F.lit(None).cast("timestamp"))
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise FileFormatError(
@@ -200,12 +214,21 @@ def _figures(stored: dict[str, DataFrame]) -> PageFigures:
     if "links" in stored:
         worst = stored["links"].orderBy(F.desc("needless"), "link").limit(TOP)
         links = tuple(tuple(row) for row in worst.collect())
+    quantiles: tuple[Any, ...] = ()
+    if "delays" in stored:
+        quantiles = tuple(tuple(row) for row in stored["delays"].orderBy("quantile").collect())
+    nobody: tuple[str, ...] = ()
+    if "dead" in stored:
+        some = stored["dead"].orderBy("subscription").limit(TOP)
+        nobody = tuple(row["subscription"] for row in some.collect())
     return PageFigures(
         top=tuple(tuple(row) for row in most.collect()),
         fan_out=tuple(tuple(row) for row in stored["fan_out_classes"].orderBy("low").collect()),
         skew=tuple(tuple(row) for row in stored["skew"].orderBy("part").collect()),
         rates=over_time,
         links=links,
+        delays=quantiles,
+        dead=nobody,
     )
 
 

@@ -27,6 +27,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from sapwood.limits import JOURNAL_RECONNECT_S
 from sapwood.pipeline import journals
 from sapwood.pipeline.journaled import LINES, ROWS, batch_of_lines, batch_of_rows
 from sapwood.pipeline.journals import Part
@@ -174,7 +175,11 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _read(self._options, partition.part)
 
     def _ends(self) -> dict[str, int]:
-        return {journal: journals.bounds(journal)[1] for journal in self._options.journals}
+        # A query outlives the restart of a broker; only one that begins fails at once.
+        return {
+            journal: journals.bounds(journal, JOURNAL_RECONNECT_S)[1]
+            for journal in self._options.journals
+        }
 
     def _fresh(self, start: Mapping[str, int]) -> dict[str, int]:
         options = self._options

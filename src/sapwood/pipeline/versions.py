@@ -36,8 +36,9 @@ class CompileReport:
     """What became of the subscriptions of one set, and how many fell to what.
 
     `read` = `rejected` + `unsatisfiable` (nothing matches them) + `repeated` (equal to another one
-    of their home) + `covered` (by another filter of their home) + `entries`. `reasons` are the
-    most frequent ones of rejections, with how many rows each. `digest` is equal for equal sets.
+    of their home) + `covered` (by another filter of their home) + `merged` + `entries`. `reasons`
+    are the most frequent ones of rejections, with how many rows each. `digest` is equal for equal
+    sets that are merged alike.
     """
 
     version: int
@@ -55,6 +56,16 @@ class CompileReport:
     #: entries that read documents
     patterns: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
+    #: how many of the distinct filters that are covered read documents
+    covered_patterns: int = 0
+    #: the largest degree that a merger was allowed; `None` where nothing was to be merged
+    budget: float | None = None
+    #: by how much merging has made the entries fewer
+    merged: int = 0
+    #: entries that are mergers
+    mergers: int = 0
+    #: the largest degree of a merger
+    degree: float = 0.0
 
     @property
     def good(self) -> int:

@@ -9,6 +9,7 @@ run in linear time: possessive, and what is never closed reaches to the end.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from sapwood.errors import DocumentError
@@ -85,6 +86,6 @@ def _count(data: bytes, bounds: DocumentBounds) -> None:
         if elements > bounds.elements:
             raise bounds.too_many_elements()
         if tag.count(b"=") > bounds.attributes:
-            attributes = sum(1 for _ in _ATTRIBUTE.finditer(tag))
-            if attributes > bounds.attributes:
+            beyond = islice(_ATTRIBUTE.finditer(tag), bounds.attributes, None)
+            if next(beyond, None) is not None:
                 raise bounds.too_many_attributes()

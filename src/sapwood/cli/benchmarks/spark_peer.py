@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.errors import InvalidValueError
+from sapwood.model.filter import Filter
 from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def _parts(
     subscription: Subscription,
 ) -> tuple[list[tuple[str, str | int | float]], tuple[Range, ...]]:
     """Equalities and ranges of a subscription."""
-    conjunctions = getattr(subscription.filter, "conjunctions", ())
+    filter_ = subscription.filter
+    conjunctions = filter_.conjunctions if isinstance(filter_, Filter) else ()
     equalities: list[tuple[str, str | int | float]] = []
     ranges: list[Range] = []
     if len(conjunctions) == 1:

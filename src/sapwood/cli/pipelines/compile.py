@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     metavar="ROUTER",
     help="A home router for subscriptions that name none; of several one is drawn.  [default: r1]",
 )
+@click.option(
+    "--merge",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="DEGREE",
+    help="Merge record filters; a merger may accept this share more than its members (0: none).",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="For drawing homes.")
 @rejected_option
 @engine_option
@@ -50,6 +56,7 @@ def compile_command(
     subscriptions: str,
     out: str,
     homes: tuple[str, ...],
+    merge: float | None,
     seed: int,
     rejected: str | None,
     engine: str,
@@ -76,6 +83,7 @@ def compile_command(
             aside=rejected,
             engine=engine,
             strict=strict,
+            merge=merge,
         )
         if explain:
             click.echo(job.explain(spark))
@@ -96,6 +104,7 @@ def _members(summary: CompileSummary) -> dict[str, Any]:
         "new": summary.is_new,
         "out": summary.out,
         "rejected_file": summary.aside if summary.rejected else None,
+        "usage": None if summary.usage is None else asdict(summary.usage),
     }
 
 
@@ -110,6 +119,25 @@ def _text(summary: CompileSummary) -> str:
         "nothing can match"
     )
     lines = [f"{read} of {homes}: {entries} in {summary.out}{state}", f"fell away: {gone}"]
+    if report.budget is not None:
+        made = amount(report.mergers, "merger")
+        lines.append(
+            f"{made} made the entries {report.merged:,} fewer; the least perfect accepts "
+            f"{report.degree:.2%} more than its members, at most"
+        )
+    if report.patterns or report.covered_patterns:
+        lines.append(
+            f"XPaths among them: {report.patterns:,} of the entries, "
+            f"{report.covered_patterns:,} of the covered filters"
+        )
+    usage = summary.usage
+    if usage is not None:
+        peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
+        most, jvm, python = (peak / 2**30 for peak in peaks)
+        lines.append(
+            f"it took {usage.cpu_s:,.0f} s of processor time and at most {most:.2f} GiB of memory "
+            f"({jvm:.2f} the JVM, {python:.2f} Python)"
+        )
     if summary.rejected:
         lines.append(f"{amount(summary.rejected, 'row')} rejected: see {summary.aside}")
         lines += [f"  {count:,} x {reason}" for reason, count in report.reasons]

@@ -5,7 +5,7 @@ its name, *leaves* (attributes, text nodes, its string-value) and elements below
 that change no meaning take away what a comparison node by node would stumble over:
 
 * alternatives: what is asked is that something exists, and existence distributes over `or`; hence
-  every pattern is a union of twigs;
+  every pattern is a union of twigs (`alternatives.py`);
 * gaps: where `*` and `//` follow one another between two elements of which more is asked, only the
   least number of levels between these counts (`a//*/b` and `a/*//b` are the same; XPE
   dissemination, "exact covering", normal form);
@@ -18,15 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import product
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias
 
-from sapwood.errors import LimitError
 from sapwood.limits import COVERING_ALTERNATIVES_MAX
+from sapwood.model.documents.alternatives import alternatives
 from sapwood.model.documents.comparison import Comparison, Relation
 from sapwood.model.documents.conditions import (
-    AllOf,
-    AnyOf,
     Attribute,
     Axis,
     Below,
@@ -137,48 +134,14 @@ def twigs(root: Below) -> tuple[Twig, ...]:
 
     Raises `LimitError` beyond `limits.COVERING_ALTERNATIVES_MAX` of them.
     """
-    return tuple(_twig(None, asked) for asked in _alternatives(root))
+    limit, most = "COVERING_ALTERNATIVES_MAX", COVERING_ALTERNATIVES_MAX
+    return tuple(_twig(None, asked) for asked in alternatives(root, limit=limit, most=most))
 
 
 _NOT_EMPTY: Final = Comparison(Relation.DIFFERENT, "")
 """What every text node is (XPath 1.0, section 5.7)."""
 
 _LeafCondition: TypeAlias = Attribute | Text | StringValue
-
-_Asked: TypeAlias = tuple[Condition, ...]
-"""What is asked of one element without `or`: leaves, and `Below` with a conjunction inside."""
-
-
-def _alternatives(condition: Condition) -> tuple[_Asked, ...]:
-    """What is asked of one element, multiplied out."""
-    match condition:
-        case Below(axis=axis, test=test, condition=inner):
-            return tuple((Below(axis, test, AllOf(asked)),) for asked in _alternatives(inner))
-        case AllOf(operands=operands):
-            found: tuple[_Asked, ...] = ((),)
-            for operand in operands:
-                choices = _alternatives(operand)
-                _check(len(found) * len(choices))
-                found = tuple((*asked, *more) for asked, more in product(found, choices))
-            return found
-        case AnyOf(operands=operands):
-            every = {asked: None for operand in operands for asked in _alternatives(operand)}
-            _check(len(every))
-            return tuple(every)
-        case Attribute() | Text() | StringValue():
-            return ((condition,),)
-        case _:
-            assert_never(condition)
-
-
-def _check(count: int) -> None:
-    if count > COVERING_ALTERNATIVES_MAX:
-        raise LimitError(
-            "COVERING_ALTERNATIVES_MAX",
-            COVERING_ALTERNATIVES_MAX,
-            count,
-            "the number of alternatives without 'or' in the expression",
-        )
 
 
 def _twig(test: NameTest | None, asked: Iterable[Condition]) -> Twig:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.errors import DocumentError, InputError, InvariantError, LimitError
 from sapwood.language.xpath import parse_xpath
 from sapwood.matching.documents.automaton import PathAutomatonEngine
 from sapwood.matching.documents.automaton import engine as module
+from sapwood.matching.documents.reference import ReferenceXPathEngine
 from sapwood.xml import DocumentBounds, read_document
 
 
@@ -46,6 +49,41 @@ def test_patterns_join_without_the_states_beginning_anew() -> None:
     engine.remove(0)
     assert engine.match(data) == [1, 2]
     assert len(engine._states) == before
+
+
+STEPS = st.tuples(
+    st.sampled_from(["/", "//"]), st.sampled_from(["a", "b", "*", "a[b]", "*[@x = '1']", "b[.//a]"])
+)
+EXPRESSIONS = st.lists(STEPS, min_size=1, max_size=3).map(
+    lambda steps: "".join(axis + step for axis, step in steps)
+)
+DOCUMENTS = (
+    *(b"<a><b/></a>", b"<a><b><a x='1'/></b><b x='1'/></a>", b"<c><a><b><c><a/></c></b></a></c>"),
+    *(b"<b x='1'><b><b><a/></b></b></b>", b"<a x='1'/>", b"<c><b/><a><c><b x='2'/></c></a></c>"),
+)
+
+
+@given(
+    acts=st.lists(
+        st.tuples(EXPRESSIONS, st.integers(0, 9), st.sampled_from([None, *DOCUMENTS])), max_size=25
+    )
+)
+def test_patterns_that_come_and_go_between_documents_are_joined_to_what_was_learned(
+    acts: list[tuple[str, int, bytes | None]],
+) -> None:
+    engine, reference = PathAutomatonEngine(), ReferenceXPathEngine()
+    taken: set[int] = set()
+    for expression, slot, data in acts:
+        for one in (engine, reference):
+            if slot in taken:
+                one.remove(slot)
+            else:
+                one.add(slot, parse_xpath(expression))
+        taken ^= {slot}
+        if data is not None:
+            assert engine.match(data) == reference.match(data)
+    engine.validate()
+    assert [engine.match(data) for data in DOCUMENTS] == [reference.match(d) for d in DOCUMENTS]
 
 
 def test_thousands_of_patterns_come_and_go() -> None:

@@ -31,7 +31,8 @@ _UPDATE_COLUMNS: Final = (
     ("remove us", "remove_us", ",.1f"),
     ("first us", "first_us", ",.0f"),
     ("match us", "match_us", ",.0f"),
-    ("changing us", "changing_us", ",.0f"),
+    ("after reading us", "reading_us", ",.0f"),
+    ("after changes us", "changing_us", ",.0f"),
     ("matches", "verdict", ""),
 )
 _MEMORY_COLUMNS: Final = (

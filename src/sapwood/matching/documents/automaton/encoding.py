@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.limits import NUMBERS_REMEMBERED_MAX
+from sapwood.limits import NUMBERS_REMEMBERED_MAX, VALUE_REMEMBERED_CHARS_MAX
 from sapwood.matching.documents.automaton.conditions import (
     ATTRIBUTE,
     NO_TEXT,
@@ -63,8 +63,6 @@ class Encoder:
         One that was read without its content has none: conditions of patterns that are gone may
         still ask for some, those of present ones do not.
         """
-        names = self._names
-        named = [names.symbols[number] for number in symbols]
         attributes: list[tuple[int, Symbol, str]] = []
         texts: list[tuple[int, str]] = []
         values: list[str] = []
@@ -79,8 +77,7 @@ class Encoder:
         text_values = [text for _, text in texts]
         return Encoded(
             np.array(document.parents, np.int32),
-            np.array([symbol.local for symbol in named], np.int32),
-            np.array([symbol.expanded for symbol in named], np.int32),
+            *self._names.tests_of(symbols),
             np.array([element for element, _, _ in attributes], np.int32),
             np.array([symbol.local for _, symbol, _ in attributes], np.int32),
             np.array([symbol.expanded for _, symbol, _ in attributes], np.int32),
@@ -111,7 +108,9 @@ class Encoder:
         return texts, np.array([self.as_number(value) for value in values], np.float64)
 
     def as_number(self, value: str) -> float:
-        """What `number()` makes of a text, remembered."""
+        """What `number()` makes of a text, remembered unless it is long."""
+        if len(value) > VALUE_REMEMBERED_CHARS_MAX:
+            return number(value)
         known = self._remembered.get(value)
         if known is None:
             if len(self._remembered) >= NUMBERS_REMEMBERED_MAX:

@@ -19,11 +19,12 @@ from sapwood.matching.documents.automaton.columns import Column
 from sapwood.matching.documents.automaton.postings import FIRST_TARGET, GAP, Lists, Postings
 from sapwood.matching.documents.automaton.search import (
     Asked,
-    Groups,
     MarkBook,
     Marks,
+    Pairs,
     Patterns,
     Reached,
+    Sizes,
 )
 from sapwood.matching.documents.automaton.states import PathStates
 from sapwood.matching.documents.automaton.storing import read_tables, write_tables
@@ -44,9 +45,6 @@ _KERNELS: Final = MappingProxyType(
         "plain": "sapwood.matching.documents.automaton.kernels.plain",
     }
 )
-_EQUALITY_BITS: Final = 31
-_EQUALITY_MASK: Final = (1 << _EQUALITY_BITS) - 1
-
 Slots: TypeAlias = npt.NDArray[np.int32]
 
 
@@ -91,6 +89,8 @@ class PathAutomatonEngine:
         #: node -> who is there of whom nothing is left to check: GAP for nobody, the slot if it is
         #: only one, or the target with several (FIRST_TARGET - target)
         self._plain = Column.of(tables.plain(), GAP)
+        #: how many nodes have somebody there
+        self._plain_nodes = int(np.count_nonzero(self._plain.view != GAP))
         self._states = PathStates(self._kernels)
         self._book = MarkBook()
         #: the nodes of the targets in the lists of `_by_equality`, those of their longest paths,
@@ -121,7 +121,6 @@ class PathAutomatonEngine:
     def fold(self) -> None:
         """Sort what was added, so that no document waits for that."""
         with self._lock:
-            self._paths.fold()
             for postings in (self._slots, self._by_node, self._by_equality):
                 postings.fold()
 
@@ -213,6 +212,7 @@ class PathAutomatonEngine:
         else:
             self._plain.resize(max(len(self._plain), wanted.node + 1))
             self._plain.view[wanted.node] = slot
+            self._plain_nodes += 1
 
     def _leave(self, target: int) -> None:
         """Take a target out of the search: its last slot has gone."""
@@ -223,6 +223,7 @@ class PathAutomatonEngine:
             self._by_node.remove(target)
         else:
             self._plain.view[wanted.node] = GAP
+            self._plain_nodes -= 1
 
     def _read(self, readable: Readable) -> Document:
         if isinstance(readable, Document):
@@ -246,22 +247,30 @@ class PathAutomatonEngine:
         if self._targets.readers:
             _ = document.whole
         symbols, states = self._walk(document)
-        distinct = list(dict.fromkeys(states))
-        reached = Reached(np.array(distinct, np.int32), self._states.held())
+        distinct = sorted(set(states))
+        reached_states = np.array(distinct, np.int32)
+        self._states.join(self._paths.trie(), reached_states)
+        reached = Reached(reached_states, self._states.held())
         self._plain.resize(len(self._paths))
         slots = self._slots.lists()
         marks = self._book.begin(
-            self._slots.capacity,
-            len(self._targets),
-            len(self._paths),
-            len(self._table),
-            len(distinct),
+            Sizes(
+                slots=self._slots.capacity,
+                targets=len(self._targets),
+                nodes=len(self._paths),
+                equalities=len(self._equalities),
+                conditions=len(self._table),
+                states=len(distinct),
+            )
         )
-        self._kernels.mark_plain(reached, self._plain.view, slots, marks)
+        if self._plain_nodes:
+            self._kernels.mark_plain(reached, self._plain.view, slots, marks)
         if len(self._by_node) or len(self._by_equality):
             patterns = self._patterns(slots)
             places = {state: place for place, state in enumerate(distinct)}
-            groups = self._groups(document, symbols, [places[state] for state in states])
+            own = np.array([places[state] for state in states], np.int32)
+            equal = self._equal(document, symbols)
+            groups = self._kernels.group_elements(own, len(distinct), equal, marks)
             candidates = self._kernels.find_candidates(reached, patterns, groups, marks)
             if len(candidates.targets):
                 encoded = self._encoder.encode(document, symbols)
@@ -273,13 +282,13 @@ class PathAutomatonEngine:
         """The symbol and the state of each element."""
         names, states = self._names, self._states
         symbols = names.numbers(document.names)
-        states.begin(self._paths.trie())
-        current = states.current
+        states.begin()
+        made = states.made
         # The last place is the document's, which parent -1 finds.
         found = [0] * (len(document) + 1)
         for element, (symbol, parent) in enumerate(zip(symbols, document.parents, strict=True)):
             above = found[parent]
-            state = current.get(above << 32 | symbol)
+            state = made.get(above << 32 | symbol)
             if state is None:
                 state = states.state(above, symbol, names.symbols[symbol])
             found[element] = state
@@ -304,26 +313,12 @@ class PathAutomatonEngine:
             targets,
         )
 
-    def _groups(self, document: Document, symbols: list[int], places: list[int]) -> Groups:
-        """Elements by the place of their state, and by the equalities they satisfy besides."""
-        own = np.array(places, np.int64)
-        states = int(own.max()) + 1
-        words = (len(document) + 64) >> 6
-        keys, elements = own << _EQUALITY_BITS, np.arange(1, len(document) + 1)
-        if len(self._by_equality):
-            pairs = self._equalities.satisfied(document, symbols)
-            equal = np.array(pairs, np.int64).reshape(len(pairs), 2)
-            keys = np.concatenate([keys, (own[equal[:, 0]] << _EQUALITY_BITS) + 1 + equal[:, 1]])
-            elements = np.concatenate([elements, 1 + equal[:, 0]])
-        # Those of the states come first, whatever equalities there are.
-        keys += np.where(keys & _EQUALITY_MASK, 1 << 2 * _EQUALITY_BITS, 0)
-        distinct, group = np.unique(keys, return_inverse=True)
-        bits = np.zeros((len(distinct), words), np.uint64)
-        np.bitwise_or.at(bits, (group, elements >> 6), np.uint64(1) << (elements & 63).astype("u8"))
-        place = (distinct >> _EQUALITY_BITS) & _EQUALITY_MASK
-        assert np.array_equal(place[:states], np.arange(states)), "every state has an element"
-        equality = (distinct & _EQUALITY_MASK) - 1
-        return Groups(place.astype(np.int32), equality.astype(np.int32), bits)
+    def _equal(self, document: Document, symbols: list[int]) -> Pairs:
+        """The equalities that the elements of a document satisfy."""
+        if not len(self._by_equality):
+            return Pairs(np.zeros(0, np.int32), np.zeros(0, np.int32))
+        elements, equalities = self._equalities.satisfied(document, symbols)
+        return Pairs(np.array(elements, np.int32), np.array(equalities, np.int32))
 
     def validate(self) -> None:
         """Slots, targets and postings agree."""
@@ -337,6 +332,8 @@ class PathAutomatonEngine:
             raise InvariantError("a target does not have the slots it is said to have")
         if np.count_nonzero(users == 0) != self._targets.unused:
             raise InvariantError("the number of unused targets is wrong")
+        if np.count_nonzero(self._plain.view != GAP) != self._plain_nodes:
+            raise InvariantError("the number of nodes with plain targets is wrong")
         for target in range(len(self._targets)):
             wanted = self._targets[target]
             if wanted.equality != NO_EQUALITY:

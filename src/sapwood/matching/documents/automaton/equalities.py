@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, count, repeat
+from operator import sub
 from typing import Final, NamedTuple, TypeAlias
 
+from sapwood.limits import EQUALITIES_REMEMBERED_MAX, VALUE_REMEMBERED_CHARS_MAX
 from sapwood.matching.documents.automaton.access import Equality
 from sapwood.matching.documents.automaton.encoding import Encoder
 from sapwood.matching.documents.automaton.names import ANY, NONE, Names, Symbol
@@ -29,6 +32,13 @@ class _Tables(NamedTuple):
 
 
 _NO_TABLES: Final = _Tables((), ())
+_SUBJECT_BITS: Final = 32
+_SUBJECT_MASK: Final = (1 << _SUBJECT_BITS) - 1
+
+
+def _at(symbol: int, subject: int) -> int:
+    """Where a value stands, in one number: the element's symbol, and what is compared."""
+    return symbol << _SUBJECT_BITS | (subject - VALUE_SUBJECT)
 
 
 class Equalities:
@@ -45,7 +55,12 @@ class Equalities:
         self._subjects: set[int] = set()
         #: symbols of element and attribute, or of element and one of the two subjects, to tables;
         #: forgotten when there is a new place
-        self._remembered: dict[tuple[int, int], _Tables] = {}
+        self._of_symbols: dict[tuple[int, int], _Tables] = {}
+        #: value, and where it stands (`_at`), to the equalities it satisfies; a value is forgotten
+        #: when it is compared anew, all are when there is a new place or a new number
+        self._remembered: dict[str, dict[int, tuple[int, ...]]] = {}
+        #: how many of these there are
+        self._count = 0
 
     def __len__(self) -> int:
         """The number of equalities."""
@@ -85,34 +100,57 @@ class Equalities:
         known = tables.get(place)
         if known is None:
             known = tables[place] = {}
-            self._remembered.clear()
+            self._of_symbols.clear()
+            self._forget()
         table = known
         number = table.get(literal)
         if number is None:
             number = table[literal] = len(self._made)
             self._made.append((element_test, subject, literal))
+            self._forget(literal if isinstance(literal, str) else None)
         return number
 
-    def satisfied(self, document: Document, symbols: list[int]) -> list[tuple[int, int]]:
-        """Pairs (element, equality); `symbols` are the numbers of the names' symbols."""
+    def satisfied(self, document: Document, symbols: list[int]) -> tuple[list[int], list[int]]:
+        """Pairs of element and equality, as two lists; `symbols` are those of the names."""
+        remembered = self._remembered
+        elements: list[int] = []
+        equalities: list[int] = []
+        for element, at, value in self._compared(document, symbols):
+            try:
+                found = remembered[value][at]
+            except KeyError:
+                found = self._found(at, value)
+            if found:
+                elements.extend(repeat(element, len(found)))
+                equalities.extend(found)
+        return elements, equalities
+
+    def _compared(self, document: Document, symbols: list[int]) -> Iterable[tuple[int, int, str]]:
+        """What a document has to compare: element, where the value stands (`_at`), and value."""
         content = document.whole
-        found: list[tuple[int, int]] = []
+        every: list[Iterable[tuple[int, int, str]]] = []
         if any(subject > 0 for subject in self._subjects):
-            starts, names = content.attribute_starts, content.attribute_names
-            numbers, values = self._names.numbers(names), content.attribute_values
-            for element, symbol in enumerate(symbols):
-                for at in range(starts[element], starts[element + 1]):
-                    if numbers[at]:
-                        self._find(element, symbol, numbers[at], values[at], found)
+            starts, numbers = content.attribute_starts, self._names.numbers(content.attribute_names)
+            owners = chain.from_iterable(map(repeat, count(), map(sub, starts[1:], starts)))
+            every.append(
+                [
+                    (element, _at(symbols[element], number), value)
+                    for element, number, value in zip(
+                        owners, numbers, content.attribute_values, strict=True
+                    )
+                    if number
+                ]
+            )
         if TEXT_SUBJECT in self._subjects:
-            for element, text in zip(content.owners, content.texts, strict=True):
-                self._find(element, symbols[element], TEXT_SUBJECT, text, found)
+            places = [_at(symbols[element], TEXT_SUBJECT) for element in content.owners]
+            every.append(zip(content.owners, places, content.texts, strict=True))
         if VALUE_SUBJECT in self._subjects:
-            for element, symbol in enumerate(symbols):
-                if self._tables(symbol, VALUE_SUBJECT) != _NO_TABLES:
-                    value = document.string_value(element)
-                    self._find(element, symbol, VALUE_SUBJECT, value, found)
-        return found
+            every.append(
+                (element, _at(symbol, VALUE_SUBJECT), document.string_value(element))
+                for element, symbol in enumerate(symbols)
+                if self._tables(symbol, VALUE_SUBJECT) != _NO_TABLES
+            )
+        return chain.from_iterable(every)
 
     def _subject(self, equality: Equality) -> int:
         subject = equality.subject
@@ -120,25 +158,32 @@ class Equalities:
             return self._names.test(subject)
         return TEXT_SUBJECT if subject is Text else VALUE_SUBJECT
 
-    def _find(
-        self, element: int, symbol: int, subject: int, value: str, found: list[tuple[int, int]]
-    ) -> None:
-        """Add the equalities that a value of an element satisfies."""
-        tables = self._remembered.get((symbol, subject)) or self._tables(symbol, subject)
-        for texts in tables.texts:
-            equality = texts.get(value)
-            if equality is not None:
-                found.append((element, equality))
+    def _found(self, at: int, value: str) -> tuple[int, ...]:
+        """The equalities that a value satisfies where it stands, remembered unless it is long."""
+        tables = self._tables(at >> _SUBJECT_BITS, (at & _SUBJECT_MASK) + VALUE_SUBJECT)
+        found = [texts[value] for texts in tables.texts if value in texts]
         if tables.numbers:
             number = self._encoder.as_number(value)
-            for numbers in tables.numbers:
-                equality = numbers.get(number)
-                if equality is not None:
-                    found.append((element, equality))
+            found += [numbers[number] for numbers in tables.numbers if number in numbers]
+        equalities = tuple(found)
+        if len(value) <= VALUE_REMEMBERED_CHARS_MAX:
+            if self._count >= EQUALITIES_REMEMBERED_MAX:
+                self._forget()
+            self._remembered.setdefault(value, {})[at] = equalities
+            self._count += 1
+        return equalities
+
+    def _forget(self, value: str | None = None) -> None:
+        """Forget what a value is equal to, or what all are."""
+        if value is None:
+            self._remembered.clear()
+            self._count = 0
+        else:
+            self._count -= len(self._remembered.pop(value, {}))
 
     def _tables(self, element: int, attribute: int) -> _Tables:
         """The tables for an element's symbol and an attribute's, or one of the two subjects."""
-        known = self._remembered.get((element, attribute))
+        known = self._of_symbols.get((element, attribute))
         if known is None:
             symbols = self._names.symbols
             subjects = _passed(symbols[attribute]) if attribute > 0 else (attribute,)
@@ -147,7 +192,7 @@ class Equalities:
                 for test in (ANY, *_passed(symbols[element]))
                 for subject in subjects
             ]
-            known = self._remembered[element, attribute] = _Tables(
+            known = self._of_symbols[element, attribute] = _Tables(
                 tuple(self._texts[place] for place in places if place in self._texts),
                 tuple(self._numbers[place] for place in places if place in self._numbers),
             )

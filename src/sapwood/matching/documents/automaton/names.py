@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
+import numpy as np
+import numpy.typing as npt
+
 from sapwood.limits import NAMES_REMEMBERED_MAX
 from sapwood.model.documents.conditions import NameTest
 from sapwood.xml.document import local_name
@@ -40,6 +43,8 @@ class Names:
         #: symbol -> number, the inverse of `symbols`
         self._numbers: dict[Symbol, int] = {UNTESTED: 0}
         self.symbols: list[Symbol] = [UNTESTED]
+        #: the same as an array, of as many as there were when it was asked for
+        self._pairs = np.array(self.symbols, np.int32)
 
     @property
     def tests(self) -> list[NameTest]:
@@ -67,6 +72,15 @@ class Names:
         if None in known:
             return [self.number(name) for name in names]
         return cast("list[int]", known)
+
+    def tests_of(
+        self, symbols: Sequence[int]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The two numbers of each symbol, apart."""
+        if len(self._pairs) != len(self.symbols):
+            self._pairs = np.array(self.symbols, np.int32)
+        local, expanded = np.ascontiguousarray(self._pairs[np.array(symbols, np.int32)].T)
+        return local, expanded
 
     def _resolved(self, name: str) -> int:
         local = local_name(name)

@@ -10,20 +10,21 @@ import numpy.typing as npt
 
 from sapwood.errors import InvariantError
 from sapwood.matching.documents.automaton.columns import Array, Column
-from sapwood.matching.documents.automaton.postings import GAP, Lists, Postings
 from sapwood.model.documents.conditions import Axis
 
 
 class Trie(NamedTuple):
     """The trie as arrays: the parent of each node, the test of its step and whether it is `//`.
 
-    `by_test` lists the nodes of each test in ascending order.
+    The nodes of a test are a chain, so that the newest are found first: `newest[test]`, and from
+    each node the one before it with the same test, `previous[node]`; 0 where there is none.
     """
 
     parents: npt.NDArray[np.int32]
     tests: npt.NDArray[np.int32]
     descendant: npt.NDArray[np.bool_]
-    by_test: Lists
+    previous: npt.NDArray[np.int32]
+    newest: npt.NDArray[np.int32]
 
 
 class PathTrie:
@@ -33,10 +34,12 @@ class PathTrie:
         self._parents = Column(np.int32)
         self._tests = Column(np.int32)
         self._descendant = Column(np.bool_)
-        self._by_test = Postings()
+        #: the nodes of each test, by node and by test: see `Trie`
+        self._previous = Column(np.int32)
+        self._newest = Column(np.int32)
         #: (parent, step) -> node; `None` until somebody adds to a trie that was restored
         self._children: dict[tuple[int, int], int] | None = {}
-        for column in (self._parents, self._tests, self._descendant):
+        for column in (self._parents, self._tests, self._descendant, self._previous):
             column.append(-1 if column is self._parents else 0)
 
     @classmethod
@@ -45,9 +48,13 @@ class PathTrie:
         paths = cls()
         paths._parents, paths._tests = Column.of(parents), Column.of(tests)
         paths._descendant = Column.of(descendant)
-        keys = tests.astype(np.int32)
-        keys[0] = GAP
-        paths._by_test = Postings.of(keys)
+        order = np.argsort(tests[1:], kind="stable").astype(np.int32) + 1
+        again = np.flatnonzero(tests[order[1:]] == tests[order[:-1]])
+        previous = np.zeros(len(tests), np.int32)
+        previous[order[again + 1]] = order[again]
+        newest = np.zeros(int(tests.max()) + 1, np.int32)
+        newest[tests[order]] = order
+        paths._previous, paths._newest = Column.of(previous), Column.of(newest)
         paths._children = None
         return paths
 
@@ -66,7 +73,9 @@ class PathTrie:
                 self._parents.append(node)
                 self._tests.append(test)
                 self._descendant.append(axis is Axis.DESCENDANT)
-                self._by_test.add(test, child)
+                self._newest.resize(max(len(self._newest), test + 1))
+                self._previous.append(self._newest.view[test])
+                self._newest.view[test] = child
             node = child
         return node
 
@@ -79,10 +88,6 @@ class PathTrie:
             node = int(self._parents.view[node])
         return tuple(reversed(steps))
 
-    def fold(self) -> None:
-        """Sort what was added."""
-        self._by_test.fold()
-
     def _known_children(self) -> dict[tuple[int, int], int]:
         if self._children is None:
             parents, steps = self._parents.view, 2 * self._tests.view + self._descendant.view
@@ -93,14 +98,22 @@ class PathTrie:
     def trie(self) -> Trie:
         """The arrays as they are now."""
         return Trie(
-            self._parents.view, self._tests.view, self._descendant.view, self._by_test.lists()
+            *(self._parents.view, self._tests.view, self._descendant.view),
+            *(self._previous.view, self._newest.view),
         )
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless nodes and the table of children agree."""
-        self._by_test.validate()
+        """Raise `InvariantError` unless nodes, their chains and the table of children agree."""
+        chained = 0
+        for test, newest in enumerate(self._newest.view.tolist()):
+            node, later = newest, len(self)
+            while node:
+                if self._tests.view[node] != test or node >= later:
+                    raise InvariantError("a node of the trie is in the wrong chain")
+                chained += 1
+                node, later = int(self._previous.view[node]), node
         children = self._known_children()
-        if not len(children) == len(self) - 1 == len(self._by_test):
+        if not len(children) == chained == len(self) - 1:
             raise InvariantError("a node of the trie is lost")
         for (parent, step), child in children.items():
             found = (int(self._parents.view[child]), int(self._tests.view[child]))

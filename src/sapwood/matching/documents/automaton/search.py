@@ -56,6 +56,13 @@ class Reached(NamedTuple):
     held: Held
 
 
+class Pairs(NamedTuple):
+    """Equalities that elements satisfy: `elements[at]` satisfies `equalities[at]`."""
+
+    elements: npt.NDArray[np.int32]
+    equalities: npt.NDArray[np.int32]
+
+
 class Groups(NamedTuple):
     """Elements that are alike to the patterns: one state, and one equality that they satisfy.
 
@@ -86,20 +93,34 @@ class Asked(NamedTuple):
 class Marks(NamedTuple):
     """What is marked in this round.
 
-    `words` is a bit for each slot, all clear between rounds. `targets` and `conditions` hold the
-    round in which each was last marked, `nodes` a number of its own for each state from
-    `first_node_mark` on, `rows` the row of each condition that is marked. `reached` holds the round
-    in which a node was last reached by any state.
+    `words` is a bit for each slot, `conditions` one for each condition, all clear between rounds;
+    `reached` is a bit for each node that any state reaches. `targets` holds the round in which each
+    was last marked, `nodes` and `equalities` a number of its own for each state from
+    `first_mark` on; `groups` is the group of each equality, and `rows` the row of each condition,
+    that are marked.
     """
 
     words: npt.NDArray[np.uint64]
     targets: npt.NDArray[np.int32]
     nodes: npt.NDArray[np.int32]
-    reached: npt.NDArray[np.int32]
-    conditions: npt.NDArray[np.int32]
+    equalities: npt.NDArray[np.int32]
+    groups: npt.NDArray[np.int32]
+    reached: npt.NDArray[np.uint64]
+    conditions: npt.NDArray[np.uint64]
     rows: npt.NDArray[np.int32]
     round: int
-    first_node_mark: int
+    first_mark: int
+
+
+class Sizes(NamedTuple):
+    """How many there are of each of what is marked."""
+
+    slots: int
+    targets: int
+    nodes: int
+    equalities: int
+    conditions: int
+    states: int
 
 
 class MarkBook:
@@ -109,38 +130,33 @@ class MarkBook:
         self._clear()
 
     def _clear(self) -> None:
-        self._words = Column(np.uint64)
-        self._targets = Column(np.int32)
-        self._nodes = Column(np.int32)
-        self._reached = Column(np.int32)
-        self._conditions = Column(np.int32)
-        self._rows = Column(np.int32)
+        self._words, self._reached, self._conditions = (Column(np.uint64) for _ in range(3))
+        self._targets, self._nodes, self._equalities = (Column(np.int32) for _ in range(3))
+        self._groups, self._rows = Column(np.int32), Column(np.int32)
         self._round = 0
-        self._next_node_mark = 1
+        self._next_mark = 1
 
-    def begin(self, slots: int, targets: int, nodes: int, conditions: int, states: int) -> Marks:
+    def begin(self, sizes: Sizes) -> Marks:
         """The marks for a new round, with room for so many of each."""
-        if max(self._round, self._next_node_mark + states) > _ROUND_MAX:
+        if max(self._round, self._next_mark + sizes.states) > _ROUND_MAX:
             self._clear()
-        self._words.resize((slots >> 6) + 1)
-        for column, size in (
-            (self._targets, targets),
-            (self._nodes, nodes),
-            (self._reached, nodes),
-            (self._conditions, conditions),
-            (self._rows, conditions),
-        ):
+        columns: tuple[tuple[Column, int], ...] = (
+            (self._words, (sizes.slots >> 6) + 1),
+            (self._targets, sizes.targets),
+            (self._nodes, sizes.nodes),
+            (self._equalities, sizes.equalities),
+            (self._groups, sizes.equalities),
+            (self._reached, (sizes.nodes >> 6) + 1),
+            (self._conditions, (sizes.conditions >> 6) + 1),
+            (self._rows, sizes.conditions),
+        )
+        for column, size in columns:
             column.resize(size)
         self._round += 1
-        first = self._next_node_mark
-        self._next_node_mark += states
+        first = self._next_mark
+        self._next_mark += sizes.states
         return Marks(
-            self._words.view,
-            self._targets.view,
-            self._nodes.view,
-            self._reached.view,
-            self._conditions.view,
-            self._rows.view,
-            self._round,
-            first,
+            *(self._words.view, self._targets.view, self._nodes.view, self._equalities.view),
+            *(self._groups.view, self._reached.view, self._conditions.view, self._rows.view),
+            *(self._round, first),
         )

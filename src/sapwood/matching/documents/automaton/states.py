@@ -4,15 +4,18 @@ State 0 is the document; any other state is its parent's label path and one more
 the trie's nodes whose paths lead to an element with that label path, ascending. A node belongs to a
 state if its step's test passes the symbol and its parent is held by the state's parent, or, for a
 `//` step, by any state above. Nodes are numbered with parents first, and what a state holds among
-the first `known` nodes never changes; so a state is brought up to date by looking at newer nodes.
+the first `known` nodes never changes; so a state is brought up to date by looking at newer nodes,
+and all states of a document are, together, when it has been walked.
 
 The table is a cache: it depends on the trie and on nothing else, and when it has grown beyond
-`limits.PATH_STATES_MAX` or `limits.PATH_STATE_NODES_MAX` it is begun anew.
+`limits.PATH_STATES_MAX` or `limits.PATH_STATE_NODES_MAX` it is begun anew. A state that grows moves
+to a place half as large again as it needs, so what was left behind stays in proportion.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +26,9 @@ from sapwood.matching.documents.automaton.columns import Column
 from sapwood.matching.documents.automaton.names import Symbol
 from sapwood.matching.documents.automaton.paths import Trie
 
-_SYMBOL_BITS = 32
+_SYMBOL_BITS: Final = 32
+_MARK_MAX: Final = 2**31 - 2**20
+"""Before marks leave 32 bits, they begin anew."""
 
 
 class Held(NamedTuple):
@@ -35,19 +40,23 @@ class Held(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What it takes to bring a state up to date.
+    """What it takes to bring `states` up to date; they are ascending, so parents come first.
 
-    `parents` are the states' parents, `symbol` the two numbers of the state's symbol, `seen` the
-    number of nodes it has looked at. `above` and `beside` are to be marked with `mark` for the
-    nodes that any state above, and the parent, holds.
+    By state: `parents`, the two numbers of its symbol (`locals`, `expanded`), how many nodes it has
+    `seen`, and where it holds its nodes, as in `Held`, with `rooms` for more. `above` and `beside`
+    may be marked, for each node, with `mark` and numbers after it, one for each of `states`.
     """
 
     trie: Trie
-    held: Held
+    states: npt.NDArray[np.int32]
     parents: npt.NDArray[np.int32]
-    state: int
-    symbol: npt.NDArray[np.int32]
-    seen: int
+    locals: npt.NDArray[np.int32]
+    expanded: npt.NDArray[np.int32]
+    seen: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int32]
+    rooms: npt.NDArray[np.int32]
+    nodes: npt.NDArray[np.int32]
     above: npt.NDArray[np.int32]
     beside: npt.NDArray[np.int32]
     mark: int
@@ -65,53 +74,59 @@ class PathStates:
         self._kernels = kernels
         self._states_max = states_max
         self._nodes_max = nodes_max
-        #: node -> the last round in which it was held by a state above, and by the parent
-        self._above = Column(np.int32)
-        self._beside = Column(np.int32)
-        self._round = 0
-        #: how many nodes the trie had when it was taken
-        self._known = 0
-        #: the part of `_made` that is up to date
-        self.current: dict[int, int] = {}
+        self._clear_marks()
         self._clear()
 
     def __len__(self) -> int:
         """The number of states, the document's included."""
         return len(self._parents)
 
-    def begin(self, trie: Trie) -> None:
-        """Take the trie as it is now, before a document; makes room if there is none left."""
+    def begin(self) -> None:
+        """Make room before a document if there is none left."""
         if len(self) > self._states_max or len(self._nodes) > self._nodes_max:
             self._clear()
-        if len(trie.parents) != self._known:
-            self.current = {}
-            self._known = len(trie.parents)
-            self._above.resize(self._known)
-            self._beside.resize(self._known)
-        self._trie = trie
 
     def state(self, parent: int, number: int, symbol: Symbol) -> int:
-        """The state of a symbol below another state that is up to date, made or brought up to date.
+        """The state of a symbol below another state, made if it is not there.
 
-        `current` keeps the answer until the trie grows: `parent << 32 | number` to state.
+        `made` has the answer from then on: `parent << 32 | number` to state.
         """
         key = parent << _SYMBOL_BITS | number
-        state = self._made.get(key)
+        state = self.made.get(key)
         if state is None:
-            state = self._made[key] = len(self._parents)
-            self._parents.append(parent)
-            self._locals.append(symbol.local)
-            self._expanded.append(symbol.expanded)
-            self._seen.append(0)
-            self._starts.append(len(self._nodes))
-            self._sizes.append(0)
-        self._update(state)
-        self.current[key] = state
+            state = self.made[key] = self._append(parent, symbol)
         return state
 
+    def join(self, trie: Trie, states: npt.NDArray[np.int32]) -> None:
+        """Bring states up to date; they are ascending, and those above them are among them."""
+        known = len(trie.parents)
+        if not len(states) or self._seen.view[states].min() == known:
+            return
+        if self._mark > _MARK_MAX:
+            self._clear_marks()
+        self._above.resize(known)
+        self._beside.resize(known)
+        done, end, missing = 0, len(self._nodes), 0
+        while done < len(states):
+            self._nodes.reserve(end + missing)
+            growth = Growth(
+                *(trie, states, self._parents.view, self._locals.view, self._expanded.view),
+                *(self._seen.view, self._starts.view, self._sizes.view, self._rooms.view),
+                *(self._nodes.room, self._above.view, self._beside.view, self._mark),
+            )
+            done, end, missing = self._kernels.join_nodes(growth, done, end)
+            self._nodes.resize(end)
+        self._mark += len(states)
+
     def held(self) -> Held:
-        """What the states hold; only what is in `current` is up to date."""
+        """What the states hold, each as far as it was brought up to date."""
         return Held(self._starts.view, self._sizes.view, self._nodes.view)
+
+    def _clear_marks(self) -> None:
+        #: node -> the last mark of a state above which it was held, and of one right above
+        self._above = Column(np.int32)
+        self._beside = Column(np.int32)
+        self._mark = 1
 
     def _clear(self) -> None:
         #: state -> the state above it, -1 for the document
@@ -121,53 +136,43 @@ class PathStates:
         self._expanded = Column(np.int32)
         #: state -> how many of the trie's nodes it has looked at
         self._seen = Column(np.int64)
+        #: state -> where in `_nodes` it holds its nodes, how many, and how many it has room for
         self._starts = Column(np.int64)
         self._sizes = Column(np.int32)
+        self._rooms = Column(np.int32)
         self._nodes = Column(np.int32)
         #: parent and symbol -> state
-        self._made: dict[int, int] = {}
-        self.current = {}
-        self._known = -1
-        for column, value in ((self._parents, -1), (self._locals, -1), (self._expanded, -1)):
-            column.append(value)
-        self._seen.append(0)
-        self._starts.append(0)
-        self._sizes.append(1)
+        self.made: dict[int, int] = {}
+        self._append(-1, Symbol(-1, -1))
+        self._sizes.view[0] = self._rooms.view[0] = 1
         self._nodes.append(0)
 
-    def _update(self, state: int) -> None:
-        seen = int(self._seen.view[state])
-        if seen == self._known:
-            return
-        self._round += 1
-        symbol = (self._locals.view[state], self._expanded.view[state])
-        growth = Growth(
-            self._trie,
-            self.held(),
-            self._parents.view,
-            state,
-            np.array(symbol, np.int32),
-            seen,
-            self._above.view,
-            self._beside.view,
-            self._round,
-        )
-        new = self._kernels.new_nodes(growth)
-        self._seen.view[state] = self._known
-        if len(new):
-            start, size = int(self._starts.view[state]), int(self._sizes.view[state])
-            if start + size != len(self._nodes):
-                self._starts.view[state] = len(self._nodes)
-                self._nodes.extend(self._nodes.view[start : start + size].copy())
-            self._nodes.extend(new)
-            self._sizes.view[state] = size + len(new)
+    def _append(self, parent: int, symbol: Symbol) -> int:
+        """A state that has seen no node and holds none."""
+        self._parents.append(parent)
+        self._locals.append(symbol.local)
+        self._expanded.append(symbol.expanded)
+        self._seen.append(0)
+        self._starts.append(0)
+        self._sizes.append(0)
+        self._rooms.append(0)
+        return len(self._parents) - 1
 
     def validate(self) -> None:
         """Raise `InvariantError` unless states lie below others and hold ascending nodes."""
-        if len(self._made) != len(self) - 1:
+        if len(self.made) != len(self) - 1:
             raise InvariantError("a state is lost")
-        for state in range(1, len(self)):
+        places: list[tuple[int, int]] = []
+        for state in range(len(self)):
             start, size = int(self._starts.view[state]), int(self._sizes.view[state])
             nodes = self._nodes.view[start : start + size]
             if not self._parents.view[state] < state or np.any(np.diff(nodes) <= 0):
                 raise InvariantError("a state is not made as it should be")
+            room = int(self._rooms.view[state])
+            if room:
+                places.append((start, start + room))
+            if size > room:
+                raise InvariantError("a state holds more than it has room for")
+        places.sort()
+        if any(end > start for (_, end), (start, _) in pairwise(places)):
+            raise InvariantError("two states hold their nodes in the same place")

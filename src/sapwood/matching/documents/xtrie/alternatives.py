@@ -6,13 +6,11 @@ them. A pattern with `or` is the disjunction of several such patterns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 from typing import TypeAlias, assert_never
 
-from sapwood.errors import LimitError
 from sapwood.limits import EXPANSIONS_MAX
+from sapwood.model.documents.alternatives import alternatives as multiplied_out
 from sapwood.model.documents.comparison import Comparison, Relation
 from sapwood.model.documents.conditions import (
     AllOf,
@@ -20,10 +18,10 @@ from sapwood.model.documents.conditions import (
     Attribute,
     Axis,
     Below,
-    Condition,
     NameTest,
     StringValue,
     Text,
+    parts,
 )
 
 
@@ -67,58 +65,41 @@ class Node:
     strings: tuple[Comparison, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of one element, without `or`."""
-
-    children: tuple[Node, ...] = ()
-    comparisons: tuple[Comparison | None, ...] = ()
-    strings: tuple[Comparison, ...] = ()
-
-
 def alternatives(root: Below) -> tuple[Node, ...]:
     """The patterns without `or` of which one must be found.
 
     Raises `LimitError` beyond `limits.EXPANSIONS_MAX` of them.
     """
-    found = tuple(_nodes(root))
-    _check(len(found))
-    return found
+    found = multiplied_out(root, limit="EXPANSIONS_MAX", most=EXPANSIONS_MAX)
+    return tuple(_node(below) for (below,) in found if isinstance(below, Below))
 
 
-def _nodes(below: Below) -> Iterable[Node]:
+def _node(below: Below) -> Node:
+    """The node of an element, and of what is asked of it: a conjunction."""
+    children: list[Node] = []
+    comparisons: list[Comparison | None] = []
+    strings: list[Comparison] = []
+    for asked in parts(below.condition):
+        match asked:
+            case Below():
+                children.append(_node(asked))
+            case Attribute(test=test, comparison=comparison):
+                children.append(_attribute(test, comparison))
+            case Text(comparison=comparison):
+                if _is_equality(comparison):
+                    assert comparison is not None, "an equality is a comparison"
+                    value = ValueLabel(str(comparison.literal), of_attribute=False)
+                    children.append(Node(Axis.CHILD, value))
+                else:
+                    comparisons.append(comparison)
+            case StringValue(comparison=comparison):
+                strings.append(comparison)
+            case AllOf() | AnyOf():
+                raise AssertionError("what has operands was multiplied out")
+            case _:
+                assert_never(asked)
     label = None if below.test is None else ElementLabel(below.test)
-    for asked in _expanded(below.condition):
-        yield Node(below.axis, label, asked.children, asked.comparisons, asked.strings)
-
-
-def _expanded(condition: Condition) -> tuple[_Asked, ...]:
-    match condition:
-        case Below():
-            return tuple(_Asked((node,)) for node in _nodes(condition))
-        case Attribute(test=test, comparison=comparison):
-            return (_Asked((_attribute(test, comparison),)),)
-        case Text(comparison=comparison):
-            if _is_equality(comparison):
-                assert comparison is not None, "an equality is a comparison"
-                value = ValueLabel(str(comparison.literal), of_attribute=False)
-                return (_Asked((Node(Axis.CHILD, value),)),)
-            return (_Asked(comparisons=(comparison,)),)
-        case StringValue(comparison=comparison):
-            return (_Asked(strings=(comparison,)),)
-        case AllOf(operands=operands):
-            choices = [_expanded(operand) for operand in operands]
-            count = 1
-            for choice in choices:
-                count *= len(choice)
-                _check(count)
-            return tuple(map(_joined, product(*choices)))
-        case AnyOf(operands=operands):
-            every = tuple(asked for operand in operands for asked in _expanded(operand))
-            _check(len(every))
-            return every
-        case _:
-            assert_never(condition)
+    return Node(below.axis, label, tuple(children), tuple(comparisons), tuple(strings))
 
 
 def _attribute(test: NameTest, comparison: Comparison | None) -> Node:
@@ -138,22 +119,3 @@ def _is_equality(comparison: Comparison | None) -> bool:
         and comparison.relation is Relation.EQUAL
         and isinstance(comparison.literal, str)
     )
-
-
-def _joined(several: Iterable[_Asked]) -> _Asked:
-    every = tuple(several)
-    return _Asked(
-        tuple(child for asked in every for child in asked.children),
-        tuple(comparison for asked in every for comparison in asked.comparisons),
-        tuple(comparison for asked in every for comparison in asked.strings),
-    )
-
-
-def _check(count: int) -> None:
-    if count > EXPANSIONS_MAX:
-        raise LimitError(
-            "EXPANSIONS_MAX",
-            EXPANSIONS_MAX,
-            count,
-            "the number of alternatives without 'or' in the expression",
-        )

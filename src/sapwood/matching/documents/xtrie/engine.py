@@ -76,8 +76,9 @@ class XTrieEngine:
     With `ordered`, the branches of a node must be found in the order in which the expression names
     them, predicates before the path that goes on: the elements that they begin with are different
     and come one after the other in the document. Attributes, texts and comparisons have no order.
-    That is XNet's variant (section 3.3.3) and not what XPath says, so such an engine is not in the
-    catalogue; a pattern without the text it was read from is taken in the order of its normal form.
+    That is XNet's variant (section 3.3.3) and not what XPath says, so the catalogue has such an
+    engine as inexact; a pattern without the text it was read from is taken in the order of its
+    normal form.
     """
 
     def __init__(self, bounds: DocumentBounds = DEFAULT_BOUNDS, *, ordered: bool = False) -> None:

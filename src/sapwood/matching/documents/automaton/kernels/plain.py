@@ -21,10 +21,12 @@ from sapwood.matching.documents.automaton.search import (
     Candidates,
     Groups,
     Marks,
+    Pairs,
     Patterns,
     Reached,
 )
 from sapwood.matching.documents.automaton.states import Growth, Held
+from sapwood.matching.documents.automaton.targets import NO_EQUALITY
 
 Ints = npt.NDArray[np.int32]
 
@@ -34,23 +36,47 @@ _RELATIONS = (
 )
 
 
-def new_nodes(growth: Growth) -> Ints:
-    """The trie's nodes from `seen` on that a state holds, ascending."""
-    trie, held = growth.trie, growth.held
-    parent = int(growth.parents[growth.state])
+def join_nodes(growth: Growth, first: int, end: int) -> tuple[int, int, int]:
+    """Bring `growth.states` from the `first` on up to date, and write what they hold behind `end`.
+
+    Returns how many states are done, the new end, and the room that is missing for the next state:
+    0 if all are done.
+    """
+    held = Held(growth.starts, growth.sizes, growth.nodes)
+    for at, state in enumerate(growth.states.tolist()):
+        if at < first or growth.seen[state] == len(growth.trie.parents):
+            continue
+        old = _held(held, state)
+        nodes = np.array(old + _new_nodes(growth, held, state), np.int32)
+        if len(nodes) > growth.rooms[state]:
+            room = len(nodes) + len(nodes) // 2 if old else len(nodes)
+            if end + room > len(growth.nodes):
+                return at, end, room
+            growth.starts[state], growth.rooms[state] = end, room
+            end += room
+        start = int(growth.starts[state])
+        growth.nodes[start : start + len(nodes)] = nodes
+        growth.sizes[state] = len(nodes)
+        growth.seen[state] = len(growth.trie.parents)
+    return len(growth.states), end, 0
+
+
+def _new_nodes(growth: Growth, held: Held, state: int) -> list[int]:
+    """The nodes that a state holds among those it has not seen, ascending."""
+    trie = growth.trie
+    parent = int(growth.parents[state])
     right_above = set(_held(held, parent))
     anywhere_above: set[int] = set()
     while parent >= 0:
         anywhere_above.update(_held(held, parent))
         parent = int(growth.parents[parent])
-    passed = {ANY, *growth.symbol.tolist()}
-    found = [
+    passed = {ANY, int(growth.locals[state]), int(growth.expanded[state])}
+    return [
         node
-        for node in range(max(1, growth.seen), len(trie.parents))
+        for node in range(max(1, int(growth.seen[state])), len(trie.parents))
         if trie.tests[node] in passed
         and trie.parents[node] in (anywhere_above if trie.descendant[node] else right_above)
     ]
-    return np.array(found, np.int32)
 
 
 def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> None:
@@ -61,6 +87,22 @@ def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> Non
             _set_slot(what, marks)
         elif what <= FIRST_TARGET:
             _take(FIRST_TARGET - what, slots, marks)
+
+
+def group_elements(places: Ints, states: int, equal: Pairs, marks: Marks) -> Groups:  # noqa: ARG001
+    """The groups of a document: `places` has the place of each element's state among `states`."""
+    members: dict[tuple[int, int], list[int]] = {
+        (place, NO_EQUALITY): np.flatnonzero(places == place).tolist() for place in range(states)
+    }
+    pairs = list(zip(*(part.tolist() for part in equal), strict=True))
+    for element, equality in sorted(pairs, key=lambda pair: int(places[pair[0]])):
+        members.setdefault((int(places[element]), equality), []).append(element)
+    bits = np.zeros((len(members), (len(places) + 64) // 64), np.uint64)
+    for row, elements in zip(bits, members.values(), strict=True):
+        for element in elements:
+            row[(element + 1) // 64] |= np.uint64(1 << (element + 1) % 64)
+    keys = np.array(list(members), np.int32)
+    return Groups(keys[:, 0].copy(), keys[:, 1].copy(), bits)
 
 
 def find_candidates(

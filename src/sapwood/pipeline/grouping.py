@@ -1,0 +1,129 @@
+"""What the workers of `compile` do with filters: place them in groups, and find covers in a group.
+
+A home's filters are cut into groups where they are many, record filters (`covers`) and tree
+patterns (`patterncovers`) apart: groups of record filters have numbers from 0 on, those of tree
+patterns from -1 down. Whatever covers a filter is stored in one of the groups in which that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from sapwood.pipeline.blocking import Grid, Way, ways_of
+from sapwood.pipeline.boxes import hull_of
+from sapwood.pipeline.collecting import uncollected
+from sapwood.pipeline.covers import covered, place
+from sapwood.pipeline.groups import ALONE, EVERYTHING, Member
+from sapwood.pipeline.normalforms import decode_pattern, is_pattern_form
+from sapwood.pipeline.patterncovers import covered_patterns, name_frequencies, place_pattern
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PLACED: Final = "home STRING, slot INT, role INT, key STRING, form BINARY"
+COVERED: Final = "home STRING, key STRING, cover STRING, is_last BOOLEAN"
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """By what filters are told apart: found in a sample, and right for any other filters, too.
+
+    `grid` and `ways` are for record filters, `frequencies` are of names that tree patterns require.
+    """
+
+    grid: Grid
+    ways: frozenset[Way]
+    frequencies: Mapping[str, int]
+
+    @classmethod
+    def of(cls, sample: Sequence[bytes]) -> Cuts:
+        """Cuts that suit filters with these normal forms."""
+        hulls = [hull_of(form) for form in sample if not is_pattern_form(form)]
+        grid = Grid.of(hulls)
+        patterns = (decode_pattern(form) for form in sample if is_pattern_form(form))
+        return cls(grid, ways_of(hulls, grid), name_frequencies(patterns))
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceFilters:
+    """The function for `mapInArrow`: (home, key, form) in, `PLACED` out.
+
+    `slots` says into how many groups the record filters of a home are cut, and `pattern_slots` the
+    tree patterns; those of a home that is not named are one group. A row comes out for each group
+    in which the filter may cover something or asks.
+    """
+
+    slots: Mapping[str, int]
+    pattern_slots: Mapping[str, int]
+    cuts: Cuts
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Place all filters of one task."""
+        import pyarrow as pa
+
+        for batch in batches:
+            homes, keys, forms = (column.to_pylist() for column in batch.columns)
+            rows: list[int] = []
+            places: list[int] = []
+            roles: list[int] = []
+            with uncollected():
+                for row, (home, key, form) in enumerate(zip(homes, keys, forms, strict=True)):
+                    found = self.place(home, key, form)
+                    rows += [row] * len(found)
+                    places += found
+                    roles += found.values()
+            taken = batch.take(pa.array(rows, pa.int64()))
+            home_column, key_column, form_column = taken.columns
+            placed = (home_column, pa.array(places, pa.int32()), pa.array(roles, pa.int32()))
+            names = ["home", "slot", "role", "key", "form"]
+            yield pa.RecordBatch.from_arrays([*placed, key_column, form_column], names=names)
+
+    def place(self, home: str, key: str, form: bytes) -> dict[int, int]:
+        """The groups that a filter belongs to, and its role in each."""
+        if is_pattern_form(form):
+            count = self.pattern_slots.get(home, 1)
+            if count == 1:
+                return {-1: EVERYTHING}
+            placed = place_pattern(key, decode_pattern(form), count, self.cuts.frequencies)
+            return {-1 - slot: role for slot, role in placed.items()}
+        count = self.slots.get(home, 1)
+        if count == 1:
+            return {0: EVERYTHING}
+        return place(key, hull_of(form), self.cuts.grid, count, self.cuts.ways)
+
+
+@dataclass(frozen=True, slots=True)
+class FindCovers:
+    """The function for `mapInArrow`: `PLACED`, sorted by slot and home, in, `COVERED` out.
+
+    `is_last` tells that neither a filter nor its cover asks in any other group.
+    """
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Find the covers in all groups of one task."""
+        import pyarrow as pa
+
+        rows = (row for batch in batches for row in _rows(batch))
+        for (home, slot), group in groupby(rows, key=itemgetter(0, 1)):
+            with uncollected():
+                members = [Member(key, role, form) for _, _, role, key, form in group]
+                members.sort()  # by key, so that equal sets give equal covers
+                alone = {member.key for member in members if member.role & ALONE}
+                pairs = covered(members) if slot >= 0 else covered_patterns(members)
+                keys, covers = zip(*pairs, strict=True) if pairs else ((), ())
+                last = [key in alone and cover in alone for key, cover in pairs]
+            columns = [
+                pa.array([home] * len(pairs), pa.string()),
+                pa.array(keys, pa.string()),
+                pa.array(covers, pa.string()),
+                pa.array(last, pa.bool_()),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=["home", "key", "cover", "is_last"])
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -1,0 +1,53 @@
+"""Groups of filters among which one task looks for covers, and what a filter does in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+COVERS: Final = 1
+"""Role of a filter in a group: it may cover others."""
+
+ASKS: Final = 2
+"""Role of a filter in a group: others may cover it."""
+
+ALONE: Final = 4
+"""Beside `ASKS`: it asks in no other group, so what covers it is found here or nowhere."""
+
+EVERYTHING: Final = COVERS | ASKS | ALONE
+"""The role where there is one group only."""
+
+
+class Member(NamedTuple):
+    """One filter of a group; `role` is the sum of `COVERS`, `ASKS` and `ALONE`."""
+
+    key: str
+    role: int
+    form: bytes
+
+
+def asking_in(roles: dict[int, int], asked: set[int]) -> dict[int, int]:
+    """The roles by group, with those of asking in some groups."""
+    role = ASKS | (ALONE if len(asked) == 1 else 0)
+    return {slot: roles.get(slot, 0) | (role * (slot in asked)) for slot in {*roles, *asked}}
+
+
+def last_covers(cover: dict[int, int], keys: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """For each number with a cover the last one on its way up.
+
+    A circle is opened at the member with the smallest of `keys`, which is kept. `cover` is used up.
+    """
+    for number in tuple(cover):
+        way: dict[int, None] = {}
+        at = number
+        while at in cover and at not in way:
+            way[at] = None
+            at = cover[at]
+        if at in way:
+            circle = list(way)[list(way).index(at) :]
+            at = min(circle, key=keys.__getitem__)
+            del cover[at]
+        for passed in way:
+            if passed != at:
+                cover[passed] = at
+    yield from cover.items()

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapwood.cli.benchmarks import spark_match as bench
+from sapwood.cli.benchmarks.spark_match import CASES, Case, Measured, Sizes, run_spark_match
+from sapwood.errors import EnvironmentMissingError
+from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
+
+SIZES = Sizes(subscriptions=120, publications=300)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_the_peer_delivers_the_same_and_every_bar_has_a_value(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """With the session that is there already in place of a process for each case."""
+    monkeypatch.setattr(bench, "ROUNDS", 1)
+    monkeypatch.setattr(bench, "FEW", 100)
+    # It would hold this process, and all later tests, to one core.
+    monkeypatch.delattr(bench.os, "sched_setaffinity", raising=False)
+
+    def in_this_process(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
+        bench.main(str(folder), name, *map(str, sizes), case.name)
+        found: dict[str, Any] = json.loads(capsysbinary.readouterr().out)
+        return found
+
+    monkeypatch.setattr(bench, "_in_a_process", in_this_process)
+    report = run_spark_match(["eq"], SIZES)
+    assert {row["where"] for row in report["rows"]} == {*(case.name for case in CASES), "no Spark"}
+    assert len(report["bars"]) == len(bench._BARS)
+    assert "VOID" not in {value for row in report["rows"] for value in row.values()}
+    assert all(isinstance(bar["value"], float) for bar in report["bars"])
+    whats = {row["what"] for row in report["rows"]}
+    assert whats == {"match", "transport", "join", "grouped", "match_many"}
+
+
+def test_a_peer_that_delivers_something_else_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = Measured(100, 1.0, 0.5, 0.5)._asdict()
+
+    def told(_folder: Path, _name: str, _sizes: Sizes, case: Case) -> dict[str, Any]:
+        whats = ["match", "transport", *(bench.FORMULATIONS if case.peers else ())]
+        sums = {"pairs": ["7", "1"], "join": ["7", "1"], "grouped": ["7", "2"]}
+        return {**sums, "measured": dict.fromkeys(whats, figures)}
+
+    monkeypatch.setattr(bench, "_in_a_process", told)
+    report = run_spark_match(["mix"], Sizes(20, 20))
+    assert report["bars"][0]["value"] == "VOID"
+    rates = {row["what"]: row["publications/s"] for row in report["rows"]}
+    assert (rates["join"], rates["grouped"], rates["match"]) == ("VOID", "VOID", 100.0)
+    assert report["bars"][1]["value"] == 1.0
+
+
+def test_a_workload_without_equalities_is_refused() -> None:
+    with pytest.raises(EnvironmentMissingError, match="choose mix or eq"):
+        run_spark_match(["rng"])
+
+
+def test_a_process_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bench, "__name__", "sapwood.no_such_module")
+    with pytest.raises(EnvironmentMissingError, match=r"No module named sapwood\.no_such_module"):
+        bench._in_a_process(tmp_path, "mix", SIZES, CASES[0])

@@ -49,17 +49,17 @@ def test_mergers_accept_what_their_members_do_and_only_that_without_a_budget(
             by_shape.setdefault(shape, {})[f"{at:02d}"] = one
     for filters in by_shape.values():
         keys: list[str] = []
-        for one in merged(filters, budget):
-            keys += one.keys
-            assert len(one.keys) > 1
-            assert 0 <= one.degree <= budget
-            members = [filters[key] for key in one.keys]
-            assert all(one.filter.covers(member) for member in members)
+        for told in merged(filters, budget):
+            keys += told.keys
+            assert len(told.keys) > 1
+            assert 0 <= told.degree <= budget
+            members = [filters[key] for key in told.keys]
+            assert all(told.filter.covers(member) for member in members)
             for record in published:
                 accepted = any(member.accepts(record) for member in members)
-                assert one.filter.accepts(record) >= accepted
-                if one.degree == 0:
-                    assert one.filter.accepts(record) == accepted
+                assert told.filter.accepts(record) >= accepted
+                if told.degree == 0:
+                    assert told.filter.accepts(record) == accepted
         assert len(set(keys)) == len(keys)
 
 

@@ -188,9 +188,10 @@ def test_a_late_file_and_one_that_comes_twice_are_each_matched_once(
     drop(folder, "b.jsonl", first)
     stream, _ = job(spark, folder)
     run(spark, stream)
-    # Older than all that was read, and by its name before it.
+    # Older by years than all that was read, and by its name before it.
     drop(folder, "a.jsonl", second)
-    os.utime(folder / "in" / "a.jsonl", (0, 0))
+    years_ago = (folder / "in" / "b.jsonl").stat().st_mtime - 5 * 365 * 86_400
+    os.utime(folder / "in" / "a.jsonl", (years_ago, years_ago))
     drop(folder, "b.jsonl", first)  # The publisher repeats a file under its name.
     run(spark, stream)
     assert delivered(spark, folder) == TRUTH

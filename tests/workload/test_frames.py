@@ -7,8 +7,8 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame
 
+from sapwood.model.publication import Value
 from sapwood.pipeline.session import local_session
 from sapwood.workload.frames import publication_frame, subscription_frame
 from sapwood.workload.records import WORKLOADS, workload
@@ -46,7 +46,7 @@ def test_publication_frame_holds_the_rows_of_the_stream() -> None:
 
 
 def test_frames_hold_the_rows_of_every_generator() -> None:
-    records = [{"a": n, "b": f"t{n % 5}"} for n in range(30)]
+    records: list[dict[str, Value]] = [{"a": n, "b": f"t{n % 5}"} for n in range(30)]
     sources = [*WORKLOADS.values(), observed("seen", "", records)]
     frames = [
         frame(local_session(), source, 9, 5, 1).selectExpr(
@@ -60,7 +60,7 @@ def test_frames_hold_the_rows_of_every_generator() -> None:
     ]
     expected = {f"{c.name} {s.id}": str(s.filter) for c in sources for s in c.subscriptions(9, 5)}
     published = {f"{c.name} {p.id}": p.record for c in sources for p in c.publications(9, 5)}
-    found = rows(reduce(DataFrame.unionAll, frames))
+    found = rows(reduce(lambda above, below: above.unionAll(below), frames))
     assert {id_: found.pop(id_) for id_ in expected} == expected
     assert {id_: json.loads(text) for id_, text in found.items()} == published
 

@@ -84,7 +84,8 @@ def _numbers(
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="documents: folder with the expressions and documents of the YFilter 1.0 benchmark; "
+    help="documents: folder with the expressions and documents of the YFilter 1.0 benchmark, the "
+    "DTD of NITF (nitf-2-5.dtd), or both; "
     "records: folder with real records, which then are measured, too.",
 )
 @click.option(

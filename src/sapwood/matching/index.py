@@ -24,7 +24,7 @@ from sapwood.language import parse_filter
 from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
 from sapwood.matching.engines import EngineInfo, engine_info
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
-from sapwood.matching.protocol import Accounting, Engine, SlotBatch
+from sapwood.matching.protocol import Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.storage import Folder, PathName, opened, replaced
@@ -50,6 +50,8 @@ _PIECE: Final = ARRANGED_MAX
 
 _FEW: Final = 32
 """Ids that are sorted as texts at once faster than by their ranks."""
+
+_NO_SLOTS: Final = np.zeros(0, np.int32)
 
 _SLOT_BYTES: Final = 32
 """What an integer takes in Python."""
@@ -166,14 +168,13 @@ class Index:
         `DocumentError` or `LimitError` for a document that is none.
         """
         record, document = _parts(publication)
-        records, documents = self._records.engine, self._documents.engine
-        found = [] if record is None or records is None else records.match(record)
-        if document is not None and documents is not None:
-            found = [*found, *documents.match(document)]
-        slots = np.array(found, np.int32)
+        slots = _NO_SLOTS if record is None else self._found(record)
+        if document is not None and self._documents.engine is not None:
+            seen = np.array(self._documents.engine.match(document), np.int32)
+            slots = np.concatenate((slots, seen))
         if len(slots) > _FEW:
             return self._sorted_ids(SlotBatch(np.array((0, len(slots))), slots))[0]
-        ids = self._ids.take(slots)
+        ids = self._ids.take(slots) if len(slots) else []
         ids.sort()
         return ids
 
@@ -214,9 +215,17 @@ class Index:
 
     def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""
-        return self._sorted_ids(
-            self.match_slots([record for record, _ in parts], [document for _, document in parts])
-        )
+        records, unsorted = [record for record, _ in parts], self._records.unsorted
+        if self._documents.engine is None and unsorted is not None:
+            return self._sorted_ids(_match_present(records, unsorted.found_many))
+        return self._sorted_ids(self.match_slots(records, [document for _, document in parts]))
+
+    def _found(self, record: Record) -> Slots:
+        """The slots whose filters accept a record, in any order."""
+        engine, unsorted = self._records.engine, self._records.unsorted
+        if unsorted is not None:
+            return unsorted.found(record)
+        return np.array([] if engine is None else engine.match(record), np.int32)
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
         """The ids of what a piece of publications matches."""

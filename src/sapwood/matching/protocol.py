@@ -102,6 +102,17 @@ class Remembering(Protocol[_Wanted_co]):
 
 
 @runtime_checkable
+class Unsorted(Protocol):
+    """An engine that need not sort what it finds, for whoever sorts it in another way."""
+
+    def found(self, record: Record) -> Slots:
+        """The slots whose filters accept `record`, in any order, each once."""
+
+    def found_many(self, records: Sequence[Record]) -> SlotBatch:
+        """The matches of many records, the slots of each in any order."""
+
+
+@runtime_checkable
 class Accounting(Protocol):
     """An engine that tells how much of its arrays a match reads."""
 

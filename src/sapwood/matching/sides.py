@@ -19,7 +19,7 @@ from sapwood.language.written import Written, as_given, read_interest
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.matching.engines import EngineInfo
-from sapwood.matching.protocol import Engine, Remembering
+from sapwood.matching.protocol import Engine, Remembering, Unsorted
 from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
@@ -72,6 +72,8 @@ class Side(Generic[_Engine, _Wanted]):
         self._texts = TextColumn()
         #: `None` as long as nothing needed it
         self.engine: _Engine | None = None
+        #: the engine if it gives matches in any order; asking what it is takes as long as a match
+        self.unsorted: Unsorted | None = None
         self._memory: Remembering[_Wanted] | None = None
 
     def __len__(self) -> int:
@@ -153,6 +155,8 @@ class Side(Generic[_Engine, _Wanted]):
             self.engine = self._make()
             if isinstance(self.engine, Remembering):
                 self._memory = self.engine
+            if isinstance(self.engine, Unsorted):
+                self.unsorted = self.engine
         return self.engine
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from sapwood.cli.benchmarks import spark_match as bench
 from sapwood.cli.benchmarks.spark_match import CASES, Case, Measured, Sizes, run_spark_match
-from sapwood.errors import EnvironmentMissingError
+from sapwood.cli.benchmarks.spark_peer import FORMULATIONS
+from sapwood.errors import EnvironmentMissingError, InvalidValueError
 from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
 SIZES = Sizes(subscriptions=120, publications=300)
@@ -23,10 +25,11 @@ def test_the_peer_delivers_the_same_and_every_bar_has_a_value(
     monkeypatch.setattr(bench, "ROUNDS", 1)
     monkeypatch.setattr(bench, "FEW", 100)
     # It would hold this process, and all later tests, to one core.
-    monkeypatch.delattr(bench.os, "sched_setaffinity", raising=False)
+    monkeypatch.delattr(os, "sched_setaffinity", raising=False)
 
     def in_this_process(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
-        bench.main(str(folder), name, *map(str, sizes), case.name)
+        subscriptions, publications = map(str, sizes)
+        bench.main(str(folder), name, subscriptions, publications, case.name)
         found: dict[str, Any] = json.loads(capsysbinary.readouterr().out)
         return found
 
@@ -44,21 +47,23 @@ def test_a_peer_that_delivers_something_else_is_void(monkeypatch: pytest.MonkeyP
     figures = Measured(100, 1.0, 0.5, 0.5)._asdict()
 
     def told(_folder: Path, _name: str, _sizes: Sizes, case: Case) -> dict[str, Any]:
-        whats = ["match", "transport", *(bench.FORMULATIONS if case.peers else ())]
+        whats = ["match", "transport", *(FORMULATIONS if case.peers else ())]
         sums = {"pairs": ["7", "1"], "join": ["7", "1"], "grouped": ["7", "2"]}
         return {**sums, "measured": dict.fromkeys(whats, figures)}
 
     monkeypatch.setattr(bench, "_in_a_process", told)
-    report = run_spark_match(["mix"], Sizes(20, 20))
+    report = run_spark_match(["mix"], Sizes(20, 300))
     assert report["bars"][0]["value"] == "VOID"
     rates = {row["what"]: row["publications/s"] for row in report["rows"]}
     assert (rates["join"], rates["grouped"], rates["match"]) == ("VOID", "VOID", 100.0)
     assert report["bars"][1]["value"] == 1.0
 
 
-def test_a_workload_without_equalities_is_refused() -> None:
-    with pytest.raises(EnvironmentMissingError, match="choose mix or eq"):
+def test_what_the_peer_cannot_have_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="choose mix or eq"):
         run_spark_match(["rng"])
+    with pytest.raises(InvalidValueError, match="at least 257 publications"):
+        run_spark_match(["eq"], Sizes(10, 256))
 
 
 def test_a_process_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

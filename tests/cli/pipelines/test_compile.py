@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.pipeline.usage import running
 from tests.cli.pipelines.runs import run
 from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
@@ -30,6 +31,8 @@ def test_compile_says_what_fell_away_and_match_tells_homes(tmp_path: Path) -> No
         "fell away: 0 repeated, 1 covered, 0 that nothing can match",
         f"1 row rejected: see {tmp_path}/set.rejected",
     ]
+    if running():
+        assert "of processor time and at most " in done.stderr.splitlines()[-1]
     matched = run(
         *("match", "--subscriptions", tmp_path / "set", "--publications", tmp_path / "p.jsonl"),
         *("--out", tmp_path / "out", "--output", "homes", "--json"),

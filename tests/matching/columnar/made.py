@@ -12,8 +12,10 @@ import numpy as np
 
 from sapwood import parse_filter
 from sapwood.matching.columnar import grids
-from sapwood.matching.columnar.batch import Encoder, Found
+from sapwood.matching.columnar.batch import Found, encoded
 from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.columns import U32, U64
+from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter
 from sapwood.matching.columnar.segment import Segment
@@ -38,13 +40,21 @@ class Made(NamedTuple):
         self, kernels: ModuleType, segment: Segment, records: Sequence[Record], limit: int = 1 << 62
     ) -> Found:
         """What a kernel finds in a segment of these rows."""
-        batch = Encoder(self.attributes).batch(records)
-        cells = np.zeros(max(1, len(self.attributes)), np.uint32)
+        scratch = self.scratch()
         told = kernels.match_batch(
-            segment.image, segment.marks, batch.words, batch.texts, cells, limit
+            segment.image, segment.marks, self.names(), encoded(records), scratch, limit
         )
-        assert not cells.any()
+        assert not scratch[: len(scratch) // 2].any()
         return Found.of(told, len(records))
+
+    def names(self) -> U64:
+        """The names as kernels take them."""
+        return names_image(self.attributes)
+
+    def scratch(self) -> U32:
+        """What kernels write into; guesses at names are none of theirs."""
+        count = max(1, len(self.attributes))
+        return np.repeat(np.array([0, 3], np.uint32), count)
 
 
 def made(filters: Sequence[Filter | str]) -> Made:
@@ -57,6 +67,17 @@ def made(filters: Sequence[Filter | str]) -> Made:
         writer.add(slot, wanted)
     conjunctions = [c for wanted in parsed for c in wanted.conjunctions]
     return Made(writer.rows(), attributes, probes, conjunctions)
+
+
+def measured(
+    kernels: ModuleType, whole: Made, segment: Segment, asked: Sequence[Record]
+) -> tuple[int, int]:
+    """Entries that kernels look up for records, and bytes that they read."""
+    given = (segment.image, whole.names(), encoded(asked))
+    return (
+        kernels.looked_up(*given, whole.scratch()),
+        kernels.touched(*given, whole.scratch()),
+    )
 
 
 @contextmanager

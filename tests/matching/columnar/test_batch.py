@@ -1,93 +1,75 @@
-"""Records as arrays."""
+"""Records as bytes, and what kernels tell."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.errors import InvalidValueError
-from sapwood.matching.columnar.batch import BOOLEAN, FLOAT, INTEGER, TEXT, Encoder, Found
+from sapwood.matching.columnar.batch import REPEATS, Found, encoded, refusal
+from sapwood.model.publication import Record
+from tests.strategies import records
 
 
-def words(encoder: Encoder, *records: Mapping[str, object]) -> tuple[list[int], list[list[int]]]:
-    """Where records begin; and attributes, kinds and values."""
-    batch = encoder.batch(records)  # type: ignore[arg-type]
-    found = np.frombuffer(batch.words, np.int64)
-    assert found[0] == len(records)
-    return found[1 : 2 + len(records)].tolist(), found[2 + len(records) :].reshape(3, -1).tolist()
+class Level(IntEnum):
+    HIGH = 3
 
 
-def test_batch_writes_every_value_by_its_type() -> None:
-    encoder = Encoder({"a": 0, "b": 1, "c": 2})
-    start, (attributes, kinds, values) = words(encoder, {"a": True, "x": 5, "b": 2.5, "c": "\xfc"})
-    assert start == [0, 4]
-    assert attributes == [0, -1, 1, 2]
-    assert kinds == [BOOLEAN, INTEGER, FLOAT, TEXT]
-    assert values == [1, 5, np.array(2.5).view(np.int64), 0]
-    assert encoder.batch(({"c": "\xfc", "a": "x", "b": ""},)).texts == b"\xc3\xbc\xffx\xff"
+class Name(str):
+    __slots__ = ()
 
 
-def test_batch_keeps_integers_exact() -> None:
-    values = [2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 7]
-    _, found = words(Encoder({"a": 0}), *({"a": value} for value in values))
-    assert found[2] == values
+def read(*records: Mapping[str, Any]) -> Any:
+    return msgspec.msgpack.decode(encoded(records))
 
 
-def test_batch_refuses_what_no_record_may_hold() -> None:
-    for value, name in ((2**63, "a"), (-(2**63) - 1, "a"), (object(), "record")):
-        with pytest.raises(InvalidValueError, match=name):
-            words(Encoder({"a": 0}), {"b": 1, "a": value})
+@given(asked=st.lists(records(), max_size=4))
+def test_encoded_keeps_names_and_values_with_their_types(asked: list[Record]) -> None:
+    found = read(*asked)
+    assert found == [dict(record) for record in asked]
+    assert [[*map(type, each.values())] for each in found] == [
+        [*map(type, record.values())] for record in asked
+    ]
 
 
-def test_batch_groups_values_by_record() -> None:
-    encoder = Encoder({"a": 0, "b": 1})
-    start, found = words(encoder, {"a": "x"}, {}, {"b": 1}, {"a": "", "b": False})
-    assert start == [0, 1, 1, 2, 4]
-    assert found == [[0, 1, 0, 1], [TEXT, INTEGER, TEXT, BOOLEAN], [0, 1, 0, 0]]
-    assert encoder.batch(({"a": "x"}, {}, {"a": ""}, {"a": "y"})).texts == b"x\xff\xffy"
+def test_encoded_takes_whatever_is_a_record() -> None:
+    assert read(MappingProxyType({"a": 1}), {"b": True}) == [{"a": 1}, {"b": True}]
+    odd = {"a": np.float64(1.5), "b": Level.HIGH, Name("c"): Name("x"), "d": np.float32(2)}
+    assert read(odd, {"a": -(2**63)}) == [{"a": 1.5, "b": 3, "c": "x", "d": 2.0}, {"a": -(2**63)}]
 
 
-def test_batch_takes_halves_of_characters_as_they_are() -> None:
-    assert Encoder({}).batch(({"a": "\udc00"},)).texts == b"\xed\xb0\x80"
+def test_encoded_keeps_halves_of_characters_as_bytes() -> None:
+    found = read({"a": "\udc00", "\udc00": False, "b": "\xfc"})
+    assert found == [{"a": b"\xed\xb0\x80", b"\xed\xb0\x80": False, "b": "\xfc"}]
 
 
-def test_batch_takes_numbers_of_numpy() -> None:
-    _, found = words(Encoder({"a": 0}), {"a": np.float64(1.5)})
-    assert found[1] == [FLOAT]
-    assert found[2] == [np.array(1.5).view(np.int64)]
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(2**64, "a"), (-(2**63) - 1, "a"), (object(), "record"), ("\udc00", "b")],
+)
+def test_encoded_refuses_what_no_record_may_hold(value: object, name: str) -> None:
+    with pytest.raises(InvalidValueError, match=name):
+        encoded([{"x": 1}, {"b": 2**63 if name == "b" else 1, "a": value}])  # type: ignore[dict-item]
 
 
-def test_batch_of_nothing_has_no_values() -> None:
-    assert words(Encoder({})) == ([0], [[], [], []])
-    assert words(Encoder({}), {}) == ([0, 0], [[], [], []])
-
-
-def test_names_are_looked_up_again_when_told_to() -> None:
-    numbers = {"a": 0}
-    encoder = Encoder(numbers)
-    assert words(encoder, {"b": 1})[1][0] == [-1]
-    numbers["b"] = 1
-    encoder.forget()
-    assert words(encoder, {"b": 1})[1][0] == [1]
-
-
-def test_many_shapes_of_records_are_written_and_few_remembered() -> None:
-    encoder = Encoder({"a1999": 3})
-    for number in range(2000):
-        names = {f"a{number}": 1} | {f"x{at}": (1, "x")[number >> at & 1] for at in range(11)}
-        _, found = words(encoder, names)
-        assert found[0][0] == (3 if number == 1999 else -1)
-        assert found[1][1:] == [(INTEGER, TEXT)[number >> at & 1] for at in range(11)]
-    assert len(encoder._names) <= 1024
-    assert len(encoder._forms) <= 1024
+def test_refusal_names_what_is_too_large() -> None:
+    assert "'a': 9223372036854775808 needs" in str(refusal([{"b": 1}, {"b": 1, "a": 2**63}]))
+    assert "flatten it" in str(refusal([{"a": None}]))  # type: ignore[dict-item]
 
 
 def test_found_is_read_from_what_a_kernel_tells() -> None:
-    found = Found.of(np.array([1, 2, 0, 0, 1, 7, 8, 5], np.int32), 2)
+    found = Found.of(np.array([REPEATS, 2, 0, 0, 1, 7, 8, 5], np.int32), 2)
     assert found.offsets.tolist() == [0, 2, 2]
     assert found.slots.tolist() == [7, 8]
     assert found.doubt_offsets.tolist() == [0, 0, 1]
     assert found.doubts.tolist() == [5]
     assert found.repeats
+    assert not Found.of(np.array([0, 0, 0], np.int32), 1).repeats

@@ -143,7 +143,7 @@ class Interrupting:
         self.match_batch = plain.match_batch
         self.looked_up, self.touched = plain.looked_up, plain.touched
         self.engine = engine
-        engine._loaded_kernels = self
+        engine._searcher.kernels = self
 
     def fill_rows(self, task: FillTask, rows: U64) -> None:
         plain.fill_rows(task, rows)
@@ -346,7 +346,7 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
     if by == "fold":
         engine.fold()
     else:
-        engine._matched = 16_384
+        engine._matched = 16_383
         engine.match({"c": 1})
     (second,) = engine._state.parts
     assert second is not first
@@ -361,7 +361,7 @@ def test_large_segments_that_drifted_wait_for_fold() -> None:
     engine.fold()
     parts = engine._state.parts
     engine._sample.extend([{"a": 1}] * 64)
-    engine._matched = 16_384
+    engine._matched = 16_383
     engine.match({"a": 1})
     assert engine._state.parts == parts
     engine.fold()  # nothing was known of records when it was built

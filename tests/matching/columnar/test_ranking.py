@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.matching.columnar.batch import Encoder
 from sapwood.matching.columnar.line import FIRST_TEXT_CELL, NUMBERS_CELL
+from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.ranking import rank, unrank
 from sapwood.matching.kernels import plain
 from sapwood.model.filter import Filter
@@ -77,13 +77,10 @@ def test_cell_is_in_the_runs_iff_the_constraint_accepts(wanted: list[Filter], va
     whole = made(wanted)
     rows = whole.rows
     ranked = rank(rows, len(whole.attributes))
-    image = whole.segment().image
-    names = list(whole.attributes)
-    batch = Encoder(whole.attributes).batch([dict.fromkeys(names, value), {}])
-    words, letters = np.frombuffer(batch.words, np.int64), np.frombuffer(batch.texts, np.uint8)
+    columns, names = whole.segment().columns, whole.attributes
     present, absent = (np.zeros(len(names) + 1, np.uint32) for _ in range(2))
-    at_text = plain.fill_cells(image, words, letters, 0, 0, present)
-    plain.fill_cells(image, words, letters, at_text, 1, absent)
+    every: plain.Readable = dict.fromkeys(names, value)
+    plain.fill_cells(columns, names_image(names), every, present)
     constraints = [c for conjunction in whole.conjunctions for _, c in conjunction.constraints]
     for at, constraint in enumerate(constraints):
         runs = slice(*rows.run_start[at : at + 2].tolist())

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from random import Random
 from types import ModuleType
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import Encoder
-from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.batch import UNREADABLE
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.kernels import compiled, plain, views
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
-from tests.matching.columnar.made import Made, grids_everywhere, made, told
+from tests.matching.columnar.made import grids_everywhere, made, measured, told
 from tests.strategies import filters, records
 
 
@@ -69,18 +68,6 @@ def test_looked_up_and_touched_are_their_twins(wanted: list[Filter], asked: list
         assert measured(compiled, whole, segment, asked) == measured(plain, whole, segment, asked)
 
 
-def measured(
-    kernels: ModuleType, whole: Made, segment: Segment, asked: list[Record]
-) -> tuple[int, int]:
-    """Entries looked up, and bytes read."""
-    batch = Encoder(whole.attributes).batch(asked)
-    size = len(whole.attributes) + 1
-    return (
-        kernels.looked_up(segment.image, *batch, np.zeros(size, np.uint32)),
-        kernels.touched(segment.image, *batch, np.zeros(size, np.uint32)),
-    )
-
-
 @pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
 def test_match_batch_takes_many_matches_and_many_doubts(kernels: ModuleType) -> None:
     whole = made(["true"] * 300 + ["a like '%x%'"] * 300)
@@ -90,46 +77,15 @@ def test_match_batch_takes_many_matches_and_many_doubts(kernels: ModuleType) -> 
     assert np.diff(found.doubt_offsets).tolist() == [300, 0, 300]
 
 
-SHAPES = (
-    "a = {0} and b between {1} and {2}",
-    "a between {1} and {2} and b between {0} and {3} and c <> {1}",
-    "a in ({0}, {1}) and b > {2}",
-    "b < {1} and c is null",
-    "a > {0} and (c in ({1}, {2}) or b = {3})",
-    "a = {0} and c like '%x%'",
-)
-"""Filters of which many lie in one cluster."""
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    shapes=st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3, unique=True),
-    size=st.integers(60, 400),
-    spread=st.integers(2, 40),
-    asked=st.lists(records(), max_size=2),
-)
-def test_bit_rows_leave_exactly_what_the_twin_finds(
-    seed: int, shapes: list[str], size: int, spread: int, asked: list[Record]
-) -> None:
-    random = Random(seed)
-    texts = [
-        random.choice(shapes).format(*sorted(random.randrange(spread) for _ in range(4)))
-        for _ in range(size)
-    ]
-    whole = made(texts)
-    segment = build(whole.rows, len(whole.attributes), compiled)
-    twin = whole.segment()
-    assert segment.image.tolist() == twin.image.tolist()
-    for slot in random.sample(range(size), size // 5):
-        segment.remove(slot)
-    met: list[Record] = [
-        {"a": random.randrange(spread), "b": random.randrange(spread)} for _ in range(3)
-    ]
-    met += [{**met[0], "c": "x"}, {"b": 1, "c": 2.5}, {"a": 1}]
-    found = whole.found(compiled, segment, [*met, *asked])
-    assert told(found, segment) == told(whole.found(plain, segment, [*met, *asked]), segment)
-    assert measured(compiled, whole, segment, met) == measured(plain, whole, segment, met)
+@pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
+@pytest.mark.parametrize("value", [2**63, 2**64 - 1, None, [1], {}])
+def test_match_batch_tells_of_what_it_cannot_read(kernels: ModuleType, value: object) -> None:
+    whole = made(["a = 1", "b = 1"])
+    segment, scratch = whole.segment(), whole.scratch()
+    records = msgspec.msgpack.encode([{"a": 1}, {"b": 1, "x": 0, "a": value}])
+    told = kernels.match_batch(segment.image, segment.marks, whole.names(), records, scratch, 9)
+    assert told.tolist() == [UNREADABLE]
+    assert not scratch[: len(scratch) // 2].any()
 
 
 def test_kernel_is_compiled_for_one_kind_of_segment(

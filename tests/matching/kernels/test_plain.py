@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.matching.columnar.batch import Encoder
+from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.kernels import plain
 from sapwood.model.publication import Record
 from tests.matching.columnar.made import made
@@ -24,18 +24,16 @@ def test_number_cell_counts_what_is_below(number: float, remainder: int, cell: i
     ("text", "cell"), [("", 0), ("a", 1), ("a\0", 2), ("b", 2), ("bb", 3), ("c", 4)]
 )
 def test_text_cell_counts_what_is_below(text: str, cell: int) -> None:
-    image = made(["a in ('bb', 'a')"]).segment().image
-    data = np.frombuffer(text.encode(), np.uint8)
-    assert plain.text_cell(image, 0, 2, data) == cell
+    columns = made(["a in ('bb', 'a')"]).segment().columns
+    assert plain.text_cell(columns, 0, 2, text.encode()) == cell
 
 
 def test_fill_cells_writes_one_cell_for_each_value() -> None:
     whole = made(["a > 5 and b = 'x' and c"])
     cells = np.zeros(3, np.uint32)
-    encoder = Encoder({**whole.attributes, "d": 3})
-    batch = encoder.batch([{"a": 5, "b": "y", "c": False, "d": 1}])
-    words, letters = np.frombuffer(batch.words, np.int64), np.frombuffer(batch.texts, np.uint8)
-    assert plain.fill_cells(whole.segment().image, words, letters, 0, 0, cells) == 2
+    names = names_image({**whole.attributes, "d": 3})
+    record: plain.Readable = {"a": 5, "b": b"y", "c": False, "d": 1, "e": 1}
+    plain.fill_cells(whole.segment().columns, names, record, cells)
     assert cells.tolist() == [5, 8, 1]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import Encoder
+from sapwood.matching.columnar.batch import encoded
+from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.kernels import plain
 from sapwood.matching.kernels.values import fill_cells, number_cell, text_cell
 from sapwood.matching.keys import number_key
@@ -41,6 +43,17 @@ def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
 
 @settings(deadline=None)
 @given(
+    constants=st.lists(st.integers(-50, 50) | st.sampled_from(EXTREMES), max_size=60),
+    value=st.integers(-60, 60) | st.floats(-60, 60) | st.sampled_from(EXTREMES),
+)
+def test_number_cell_finds_its_way_from_any_guess(constants: list[float], value: float) -> None:
+    numbers = np.array(sorted({float(constant) for constant in constants}))
+    none, bounds = np.zeros(0, np.int16), (0, len(numbers), float(value), 0)
+    assert number_cell(numbers, none, *bounds) == plain.number_cell(numbers, none, *bounds)
+
+
+@settings(deadline=None)
+@given(
     constants=st.lists(texts(), min_size=1, max_size=9),
     head=st.sampled_from(("", "customer-", "1234567", "12345678")),
     value=texts(),
@@ -48,26 +61,30 @@ def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
 def test_text_cell_is_its_twins(constants: list[str], head: str, value: str) -> None:
     listed = ", ".join("'" + (head + text).replace("'", "''") + "'" for text in constants)
     segment = made([f"a in ({listed})"]).segment()
-    data = np.frombuffer((head + value).encode(), np.uint8)
-    last = int(segment.columns.text_start[1])
-    found = text_cell(segment.image, 0, last, data)
-    assert found == plain.text_cell(segment.image, 0, last, data)
+    data = (head + value).encode()
+    letters = np.frombuffer(b"<" + data + b">", np.uint8)
+    last, bounds = int(segment.columns.text_start[1]), (1, 1 + len(data))
+    found = text_cell(segment.image, 0, last, letters, *bounds)
+    assert found == plain.text_cell(segment.columns, 0, last, data)
     assert found % 2 == (value in constants)
-    assert text_cell(segment.image, 0, 0, data) == 0
+    assert text_cell(segment.image, 0, 0, letters, *bounds) == 0
 
 
 @settings(deadline=None)
 @given(wanted=st.lists(filters(), max_size=5), asked=st.lists(records(), max_size=4))
 def test_fill_cells_is_its_twins(wanted: list[Filter], asked: list[Record]) -> None:
     whole = made(wanted)
-    image = whole.segment().image
-    names = {**whole.attributes, "a": whole.attributes.get("a", 9), "late": 10}
-    batch = Encoder(names).batch(asked)
-    words, letters = np.frombuffer(batch.words, np.int64), np.frombuffer(batch.texts, np.uint8)
-    at_text = at_twin = 0
-    for record in range(len(asked)):
-        found, twin = (np.zeros(len(whole.attributes) + 1, np.uint32) for _ in range(2))
-        at_text = fill_cells(image, words, letters, at_text, record, found)
-        at_twin = plain.fill_cells(image, words, letters, at_twin, record, twin)
+    image, columns = whole.segment().image, whole.segment().columns
+    names = names_image({**whole.attributes, "late": 10})
+    count = int(names[0])
+    letters = np.frombuffer(encoded(asked), np.uint8)
+    present = np.arange(count, dtype=np.uint32)
+    at = 1
+    for record in asked:
+        found, twin = (np.zeros(count, np.uint32) for _ in range(2))
+        at, size = fill_cells(image, names, letters, at, found, present)
+        plain.fill_cells(columns, names, cast("plain.Readable", record), twin)
         assert found.tolist() == twin.tolist()
-        assert at_text == at_twin or record == len(asked) - 1
+        known = [*whole.attributes, "late"]
+        assert [known[number] for number in present[:size]] == [n for n in record if n in known]
+    assert at == len(letters)

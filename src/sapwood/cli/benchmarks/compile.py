@@ -79,7 +79,6 @@ def measure(source: Path, out: Path) -> dict[str, Any]:
     with metered() as meter:
         spark = local_session("sapwood bench", master=MASTER, driver_memory=DRIVER_MEMORY)
         report = CompileJob(str(source), str(out)).run(spark).report
-        spark.stop()
     seconds, usage = time.perf_counter() - begin, meter.usage
     row: dict[str, Any] = {
         "subscriptions": report.read,

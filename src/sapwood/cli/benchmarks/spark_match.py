@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -35,7 +36,7 @@ from sapwood.cli.benchmarks.spark_peer import (
     wanted,
     wanted_table,
 )
-from sapwood.errors import EnvironmentMissingError
+from sapwood.errors import EnvironmentMissingError, InvalidValueError
 from sapwood.matching.index import Index
 from sapwood.workload.records import workload
 
@@ -63,7 +64,7 @@ SEEDS: Final = (1, 2)
 _SAMPLE: Final = 2_000
 """Publications whose attributes are those of all."""
 
-_TYPES: Final[Mapping[type, str]] = {int: "BIGINT", float: "DOUBLE", str: "STRING"}
+_TYPES: Final = MappingProxyType({int: "BIGINT", float: "DOUBLE", str: "STRING"})
 
 _BARS: Final = (
     ("rate, of the best plain SQL", "at least", 20.0),
@@ -129,17 +130,22 @@ def run_spark_match(names: Sequence[str] = (), sizes: Sizes | None = None) -> di
     """Measure with some of the `WORKLOADS`, all by default.
 
     `rows` has a line for each thing measured, `bars` one for each question. Raises
-    `EnvironmentMissingError` without Java or PySpark, and for a workload that the peer cannot have.
+    `EnvironmentMissingError` without Java or PySpark, and `InvalidValueError` for a workload that
+    the peer cannot have and for too few publications.
     """
+    chosen = sizes or Sizes()
+    if chosen.publications <= FEW:
+        raise InvalidValueError("rows", f"at least {FEW + 1} publications say how long one takes")
     rows: list[dict[str, Any]] = []
     bars: list[dict[str, Any]] = []
     for name in names or WORKLOADS:
         if name not in WORKLOADS:
-            raise EnvironmentMissingError(
+            raise InvalidValueError(
+                "workload",
                 f"the peer joins equalities, and {name} has none in some subscription; "
-                f"choose {' or '.join(WORKLOADS)}"
+                f"choose {' or '.join(WORKLOADS)}",
             )
-        found = _run(name, sizes or Sizes())
+        found = _run(name, chosen)
         rows += found["rows"]
         bars += found["bars"]
     return {"rows": rows, "bars": bars}

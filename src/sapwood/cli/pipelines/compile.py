@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--merge",
     type=click.FloatRange(0, 1, max_open=True),
     metavar="DEGREE",
-    help="Merge record filters; a merger may accept this share more than its members (0: none).",
+    help="Merge record filters; no member need accept this share of a merger (0: all perfect).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="For drawing homes.")
 @rejected_option
@@ -122,14 +122,17 @@ def _text(summary: CompileSummary) -> str:
     if report.budget is not None:
         made = amount(report.mergers, "merger")
         lines.append(
-            f"{made} made the entries {report.merged:,} fewer; the least perfect accepts "
-            f"{report.degree:.2%} more than its members, at most"
+            f"{made} made the entries {report.merged:,} fewer; of the least perfect at most "
+            f"{report.degree:.2%} is accepted by none of its members"
         )
     if report.patterns or report.covered_patterns:
         lines.append(
             f"XPaths among them: {report.patterns:,} of the entries, "
             f"{report.covered_patterns:,} of the covered filters"
         )
+    if summary.rejected:
+        lines.append(f"{amount(summary.rejected, 'row')} rejected: see {summary.aside}")
+        lines += [f"  {count:,} x {reason}" for reason, count in report.reasons]
     usage = summary.usage
     if usage is not None:
         peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
@@ -138,7 +141,4 @@ def _text(summary: CompileSummary) -> str:
             f"it took {usage.cpu_s:,.0f} s of processor time and at most {most:.2f} GiB of memory "
             f"({jvm:.2f} the JVM, {python:.2f} Python)"
         )
-    if summary.rejected:
-        lines.append(f"{amount(summary.rejected, 'row')} rejected: see {summary.aside}")
-        lines += [f"  {count:,} x {reason}" for reason, count in report.reasons]
     return "\n".join(lines)

@@ -14,7 +14,8 @@ A set of filters becomes a few immutable *segments* of plain arrays and a small 
 5. `rowing.py`    large clusters have bit rows, which rule out most entries 64 at a time.
 6. `columns.py`   the arrays of a segment, in cluster order, in one block of memory; `segment.py`
                   keeps them with the marks of what was removed.
-7. `batch.py`     records as arrays.
+7. `batch.py`     records as bytes, in which kernels find the attributes that `naming.py` names;
+                  `searching.py` calls them.
 8. `folding.py`   when the tail becomes a segment, and which segments are joined; `saving.py` what
                   is written beside one.
 9. `engine.py`    all of it together, and matching with `sapwood.matching.kernels`.

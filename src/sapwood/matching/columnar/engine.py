@@ -25,21 +25,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
 from sapwood.matching.columnar import residual, restoring, saving
-from sapwood.matching.columnar.batch import Batch, Encoder, Found
-from sapwood.matching.columnar.build import RowKernels, build
-from sapwood.matching.columnar.columns import DEAD, U8, U32, U64
+from sapwood.matching.columnar.batch import REPEATS, Found, encoded
+from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.columns import DEAD
 from sapwood.matching.columnar.folding import (
     FREE,
     IN_TAIL,
@@ -55,8 +53,9 @@ from sapwood.matching.columnar.pairs import Pairs
 from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
+from sapwood.matching.columnar.searching import KernelsName, Searcher
 from sapwood.matching.columnar.segment import Segment
-from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.protocol import SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import NOTHING, Filter
@@ -81,30 +80,6 @@ _DRIFT_ENTRIES: Final = 64.0
 _DRIFT_RECORDS: Final = 16_384
 """Matched records until drift is asked about again: twice what the sample reaches back."""
 
-KernelsName: TypeAlias = Literal["compiled", "plain"]
-
-_KERNELS: Final = MappingProxyType(
-    {
-        "compiled": "sapwood.matching.kernels.compiled",
-        "plain": "sapwood.matching.kernels.plain",
-    }
-)
-
-
-class Kernels(RowKernels, Protocol):
-    """The module that does the matching proper."""
-
-    def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
-        self, image: U64, marks: U8, words: bytes, texts: bytes, cells: U32, limit: int
-    ) -> npt.NDArray[np.int32]:
-        """See `sapwood.matching.kernels.plain.match_batch`."""
-
-    def looked_up(self, image: U64, words: bytes, texts: bytes, cells: U32) -> int:
-        """See `sapwood.matching.kernels.plain.looked_up`."""
-
-    def touched(self, image: U64, words: bytes, texts: bytes, cells: U32) -> int:
-        """See `sapwood.matching.kernels.plain.touched`."""
-
 
 class ColumnarEngine:
     """Access predicates over columns (see `sapwood.matching.columnar`).
@@ -116,12 +91,10 @@ class ColumnarEngine:
         self, policy: FoldPolicy | None = None, *, kernels: KernelsName = "compiled"
     ) -> None:
         self._policy = policy or FoldPolicy()
-        self._kernels_name = kernels
-        self._loaded_kernels: Kernels | None = None
         #: attribute -> number, from 0 without gaps; only ever grows
         self._attributes: dict[str, int] = {}
         self._probes = Probes()
-        self._encoder = Encoder(self._attributes)
+        self._searcher = Searcher(self._attributes, kernels)
         self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
         self._taken = 0
         #: filters of the tail tried since the last fold
@@ -131,8 +104,6 @@ class ColumnarEngine:
         #: `_matched` when it was last asked whether segments have drifted
         self._drift_asked = 0
         self._sample: deque[Record] = deque(maxlen=_SAMPLED_MAX)
-        #: arrays for the cells of a record, all 0; one for each match that is under way
-        self._scratch: list[U32] = []
         #: whoever replaces `_state` or changes what is in it holds this
         self._lock = Lock()
         #: the parts that `fold` is joining in another thread, a beginning of the state's
@@ -215,57 +186,56 @@ class ColumnarEngine:
             "homes": homes.nbytes,
             "written": held_bytes(written) - held_bytes(self._attributes, self._probes),
             "tail": held_bytes(tail),
-            "names": held_bytes(self._attributes, self._probes, self._encoder),
+            "names": held_bytes(self._attributes, self._probes) + self._searcher.held,
             "sample": held_bytes(self._sample),
         }
         return found | others
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
         """Bytes of lookups, bit rows and conjunctions that matching a record reads, on average."""
-        batch, total = self._encoder.batch(records), 0
-        for part in self._state.parts:
-            cells = np.zeros(max(1, len(self._attributes)), np.uint32)
-            image = part.segment.image
-            total += self._kernels().touched(image, batch.words, batch.texts, cells)
-        return total / max(1, len(records))
+        segments = [part.segment for part in self._state.parts]
+        return self._searcher.touched(segments, records) / max(1, len(records))
 
     def match(self, record: Record) -> list[int]:
         """The slots whose filters accept `record`, ascending, each once."""
-        slots, repeats = self._match_one(record, _ALL)
-        if repeats:
-            slots = list(set(slots))
+        slots: list[int] = self.found(record).tolist()
         slots.sort()
         return slots
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        return bool(self._match_one(record, 1)[0])
+        return len(self._match_one(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
         """How many filters accept `record`."""
-        slots, repeats = self._match_one(record, _ALL)
-        return len(set(slots)) if repeats else len(slots)
+        return len(self.found(record))
 
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records: one call of the kernel for each segment.
 
-        The kernel runs without the interpreter lock; what is left in Python is a microsecond or two
-        a record to write its values into arrays.
+        The kernel runs without the interpreter lock; what is left in Python is some hundred
+        nanoseconds a record to write it for the kernel.
         """
-        state = self._settled()
-        self._remember(records)
-        batch = self._encoder.batch(records)
-        if len(state.parts) == 1 and not state.tail:
-            found = Found.of(self._search(state.parts[0].segment, batch, _ALL), len(records))
-            if not found.repeats and not len(found.doubts):
-                # As a rule there is nothing to put together.
-                for first, last in pairwise(found.offsets.tolist()):
-                    found.slots[first:last].sort()
-                return SlotBatch(found.offsets, found.slots)
+        found = self.found_many(records)
+        for first, last in pairwise(found.offsets.tolist()):
+            found.slots[first:last].sort()
+        return found
+
+    def found(self, record: Record) -> Slots:
+        """The slots whose filters accept `record`, in any order, each once."""
+        return self._match_one(record, _ALL)
+
+    def found_many(self, records: Sequence[Record]) -> SlotBatch:
+        """The matches of many records, the slots of each in any order; see `match_slots`."""
+        state = self._settled(records)
+        batch = encoded(records)
         numbers = np.arange(len(records))
         pairs = Pairs()
         for _, segment, _ in state.parts:
-            found = Found.of(self._search(segment, batch, _ALL), len(records))
+            found = Found.of(self._searcher.search(segment, records, batch, _ALL), len(records))
+            if len(state.parts) == 1 and not (state.tail or found.repeats or len(found.doubts)):
+                # As a rule there is nothing to put together.
+                return SlotBatch(found.offsets, found.slots)
             pairs.add(np.repeat(numbers, np.diff(found.offsets)), found.slots)
             pairs.repeats |= found.repeats
             if len(found.doubts):
@@ -273,8 +243,8 @@ class ColumnarEngine:
                 doubted = np.repeat(numbers, np.diff(found.doubt_offsets))
                 pairs.add(doubted[passes], segment.slots_of(found.doubts[passes]))
         for number, record in enumerate(records if state.tail else ()):
-            tail = [slot for slot, wanted in state.tail.items() if wanted.accepts(record)]
-            pairs.add(np.full(len(tail), number), np.array(tail, np.int32))
+            tail = _accepting(state.tail, record)
+            pairs.add(np.full(len(tail), number), tail)
         return pairs.batch(len(records))
 
     def fold(self) -> None:
@@ -296,7 +266,9 @@ class ColumnarEngine:
             attributes, sample = len(self._attributes), self._sampled()
         try:
             rows = joined([part.segment.rows() for part in parts])
-            segment = build(rows, attributes, self._kernels(), sample) if len(rows.slot) else None
+            segment = (
+                build(rows, attributes, self._searcher.kernels, sample) if len(rows.slot) else None
+            )
             usual = None if segment is None else self._usual(segment)
             with self._lock:
                 self._install(segment, usual)
@@ -359,63 +331,53 @@ class ColumnarEngine:
         if self._taken != np.count_nonzero(homes != FREE):
             raise InvariantError("the count of taken slots is wrong")
 
-    def _match_one(self, record: Record, limit: int) -> tuple[list[int], bool]:
-        """Slots that accept one record, and whether one may be there twice; `limit` are enough."""
-        state = self._settled()
+    def _match_one(self, record: Record, limit: int) -> Slots:
+        """Slots that accept one record, each once, in any order; `limit` are enough."""
         records = (record,)
-        self._remember(records)
-        slots: list[int] = []
-        if state.tail:
-            slots = [slot for slot, wanted in state.tail.items() if wanted.accepts(record)]
-            if len(slots) >= limit:
-                return slots, False
-        batch = self._encoder.batch(records)
-        repeats = False
+        state = self._settled(records)
+        pieces = [_accepting(state.tail, record)] if state.tail else []
+        count = len(pieces[0]) if pieces else 0
+        if count >= limit:
+            return pieces[0]
+        batch = encoded(records)
+        flags = 0
         doubtful: list[tuple[Segment, Found]] = []
         for _, segment, _ in state.parts:
-            found = self._search(segment, batch, limit)
-            told = found.tolist()
-            slots += told[3 : 3 + told[1]]
-            if len(slots) >= limit:
-                return slots, False
-            repeats |= bool(told[0])
-            if told[2]:
-                doubtful.append((segment, Found.of(found, 1)))
+            told = self._searcher.search(segment, records, batch, limit)
+            said, sure, doubts = told[:3].tolist()
+            flags |= said
+            pieces.append(told[3 : 3 + sure])
+            count += sure
+            if count >= limit:
+                return np.concatenate(pieces)
+            if doubts:
+                doubtful.append((segment, Found.of(told, 1)))
         for segment, unsure in doubtful:
             passes = residual.settle(unsure, segment.annex, self._probes, records)
-            slots += segment.slots_of(unsure.doubts[passes]).tolist()
-        return slots, repeats
-
-    def _search(self, segment: Segment, batch: Batch, limit: int) -> npt.NDArray[np.int32]:
-        try:
-            cells = self._scratch.pop()
-        except IndexError:
-            cells = np.zeros(1, np.uint32)
-        if len(cells) < len(self._attributes):
-            cells = np.zeros(2 * len(self._attributes), np.uint32)
-        told = self._kernels().match_batch(
-            segment.image, segment.marks, batch.words, batch.texts, cells, limit
-        )
-        self._scratch.append(cells)
-        return told
-
-    def _kernels(self) -> Kernels:
-        if self._loaded_kernels is None:
-            self._loaded_kernels = cast("Kernels", import_module(_KERNELS[self._kernels_name]))
-        return self._loaded_kernels
-
-    def _remember(self, records: Sequence[Record]) -> None:
-        """Keep one record in many, as what records are like."""
-        before = self._matched
-        self._matched = before + len(records)
-        for at in range(-(before + 1) % _SAMPLED_EVERY, len(records), _SAMPLED_EVERY):
-            self._sample.append(dict(records[at]))
+            pieces.append(segment.slots_of(unsure.doubts[passes]))
+        if len(pieces) == 1 and not flags:
+            return pieces[0]
+        slots = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
+        return np.unique(slots) if flags & REPEATS else slots
 
     def _sampled(self) -> Sample | None:
         return Sample(tuple(self._sample), self._attributes) if self._sample else None
 
-    def _settled(self) -> State:
-        """The state to match against, folded first if that is due."""
+    def _settled(self, records: Sequence[Record]) -> State:
+        """The state to match records against, folded first if that is due.
+
+        One record in many is kept, as what records are like.
+        """
+        before = self._matched
+        self._matched = before + len(records)
+        next_kept = -(before + 1) % _SAMPLED_EVERY
+        if next_kept < len(records):
+            if self._is_drift_due() and self._lock.acquire(blocking=False):
+                try:
+                    self._rebuild_drifted()
+                finally:
+                    self._lock.release()
+            self._sample.extend(map(dict, records[next_kept::_SAMPLED_EVERY]))
         state = self._state
         if len(state.written):
             with self._lock:
@@ -431,11 +393,6 @@ class ColumnarEngine:
                     self._fold_newest()
                 finally:
                     self._lock.release()
-        if self._is_drift_due() and self._lock.acquire(blocking=False):
-            try:
-                self._rebuild_drifted()
-            finally:
-                self._lock.release()
         return self._state
 
     def _is_drift_due(self) -> bool:
@@ -456,14 +413,11 @@ class ColumnarEngine:
     def _write_tail(self) -> None:
         """Write all filters of the tail into rows."""
         _, written, tail, homes = self._state
-        names = len(self._attributes)
         for slot, wanted in tail.items():
             before = len(written)
             written.add(slot, wanted)
             homes[slot] = WRITTEN if len(written) > before else NOWHERE
         self._state = self._state._replace(tail={})
-        if len(self._attributes) > names:
-            self._encoder.forget()
 
     def _fold_newest(self) -> None:
         """Make a part of what was written and of the parts that it has caught up with."""
@@ -496,7 +450,7 @@ class ColumnarEngine:
             return ()
         serial = free_serial(others)
         homes[rows.slot] = serial
-        segment = build(rows, len(self._attributes), self._kernels(), self._sampled())
+        segment = build(rows, len(self._attributes), self._searcher.kernels, self._sampled())
         return (Part(serial, segment, self._usual(segment)),)
 
     def _is_stale(self, part: Part) -> bool:
@@ -519,10 +473,7 @@ class ColumnarEngine:
         records = tuple(self._sample)
         if not records:
             return None
-        batch = self._encoder.batch(records)
-        cells = np.zeros(max(1, len(self._attributes)), np.uint32)
-        found = self._kernels().looked_up(segment.image, batch.words, batch.texts, cells)
-        return found / len(records)
+        return self._searcher.looked_up(segment, records) / len(records)
 
     def _rebuild_drifted(self) -> None:
         """Build small parts again that have drifted."""
@@ -556,3 +507,8 @@ def _grown(homes: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
     grown = np.full(max(slots, len(homes) + len(homes) // 2), FREE, np.int16)
     grown[: len(homes)] = homes
     return grown
+
+
+def _accepting(tail: Mapping[int, Filter], record: Record) -> Slots:
+    """The slots of the tail whose filters accept a record, by trying all."""
+    return np.array([slot for slot, wanted in tail.items() if wanted.accepts(record)], np.int32)

@@ -26,7 +26,7 @@ from sapwood.model.numbers import Number
 
 K = TypeVar("K", bound=Hashable)
 
-BUCKET: Final = 16
+BUCKET: Final = 8
 """Points of a leaf before it is divided: looking at a point costs as much as looking at a node."""
 
 _LOPSIDED: Final = 0.75
@@ -112,49 +112,56 @@ class DominanceTree(Generic[K]):
     def dominating(self, query: Point) -> Iterator[K]:
         """The keys of all points that are at least `query` in every coordinate, each once.
 
-        Lazy: whoever needs only one pays for only one. The tree must not change meanwhile.
+        Lazy: whoever needs only one pays for only one. The tree must not change meanwhile. Of two
+        children only one lies beyond the fork on its axis, so that is looked at first.
         """
         if not query:  # all points without coordinates are equal
             yield from self._entries
             return
-        stack = [] if self._root is None else [self._root]
+        root = self._root
+        stack = [root] if root is not None and all(map(ge, root.maxima, query)) else []
         while stack:
             node = stack.pop()
-            if not all(map(ge, node.maxima, query)):
-                continue
             axis = node.axis
+            least = query[axis]
             if node.children is None:
-                least = query[axis]
                 for entry in node.entries:
                     point = entry.point
                     if point[axis] >= least and all(map(ge, point, query)) and entry.alive:
                         yield entry.key
-            elif node.minima[axis] >= query[axis] and all(map(ge, node.minima, query)):
+            elif node.minima[axis] >= least and all(map(ge, node.minima, query)):
                 yield from (entry.key for entry in _living(node))
             else:
-                stack += node.children
+                low, high = node.children
+                if low.maxima[axis] >= least and all(map(ge, low.maxima, query)):
+                    stack.append(low)
+                if all(map(ge, high.maxima, query)):
+                    stack.append(high)
 
     def dominated(self, query: Point) -> Iterator[K]:
         """The keys of all points that are at most `query` in every coordinate; as `dominating`."""
         if not query:
             yield from self._entries
             return
-        stack = [] if self._root is None else [self._root]
+        root = self._root
+        stack = [root] if root is not None and all(map(le, root.minima, query)) else []
         while stack:
             node = stack.pop()
-            if not all(map(le, node.minima, query)):
-                continue
             axis = node.axis
+            most = query[axis]
             if node.children is None:
-                most = query[axis]
                 for entry in node.entries:
                     point = entry.point
                     if point[axis] <= most and all(map(le, point, query)) and entry.alive:
                         yield entry.key
-            elif node.maxima[axis] <= query[axis] and all(map(le, node.maxima, query)):
+            elif node.maxima[axis] <= most and all(map(le, node.maxima, query)):
                 yield from (entry.key for entry in _living(node))
             else:
-                stack += node.children
+                low, high = node.children
+                if all(map(le, low.minima, query)):
+                    stack.append(low)
+                if high.minima[axis] <= most and all(map(le, high.minima, query)):
+                    stack.append(high)
 
     def validate(self) -> None:
         """Raise `InvariantError` unless every living entry is where a search looks for it."""

@@ -6,19 +6,21 @@ constant of its attribute, a record with every conjunction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.batch import BOOLEAN, FLOAT, INTEGER, TEXT_END
+from sapwood.limits import INTEGER_MAX, INTEGER_MIN
+from sapwood.matching.columnar.batch import REPEATS, UNREADABLE
 from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import (
     BLOCK_WORDS,
     CHECKED,
     DEAD,
-    I64,
     KEY_MAX,
     ROWS_MIN,
     SEVERAL,
@@ -34,8 +36,13 @@ from sapwood.matching.columnar.columns import (
     entry_conjunctions,
 )
 from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
+from sapwood.matching.columnar.naming import NAME_HEAD, PLACE_BITS
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.keys import number_key
+from sapwood.model.publication import Value
+
+Readable: TypeAlias = Mapping[str | bytes, Value | bytes]
+"""A record as it is read back: texts that are no UTF-8 are bytes."""
 
 
 def number_cell(  # noqa: PLR0917 - as its twin
@@ -56,105 +63,83 @@ def number_cell(  # noqa: PLR0917 - as its twin
     return 2 * sum(constant < wanted for constant in constants) + (wanted in constants)
 
 
-def text_cell(image: U64, first: int, last: int, text: U8) -> int:
+def text_cell(columns: Columns, first: int, last: int, text: bytes) -> int:
     """Twice the rank of a text among those of a line, and one more if it is one of them.
 
     The texts of the line are `first` up to `last` of the column `text_refs`.
     """
-    columns = columns_of(image)
-    wanted, offsets = text.tobytes(), columns.text_offsets
+    offsets = columns.text_offsets
     constants = [
         columns.text_bytes[offsets[ref] : offsets[ref + 1]].tobytes()
         for ref in columns.text_refs[first:last].tolist()
     ]
-    return 2 * sum(constant < wanted for constant in constants) + (wanted in constants)
+    return 2 * sum(constant < text for constant in constants) + (text in constants)
 
 
-def fill_cells(  # noqa: PLR0917 - as its twin
-    image: U64, words: I64, texts: U8, at_text: int, record: int, cells: U32
-) -> int:
-    """Write the cell of every value of a record; `cells` has one element for each attribute.
-
-    The record's texts begin at byte `at_text`; returns where those of the next record begin.
-    """
-    columns = columns_of(image)
-    records = int(words[0])
-    attributes, kinds, values = words[2 + records :].reshape(3, -1)
-    for at in range(words[1 + record], words[2 + record]):
-        attribute, kind = int(attributes[at]), kinds[at]
-        is_known = 0 <= attribute < len(columns.points)
-        if kind == BOOLEAN:
-            cell = TRUE_CELL if values[at] else FALSE_CELL
-        elif kind == INTEGER:
-            cell = _number(columns, attribute, *number_key(int(values[at]))) if is_known else 0
-        elif kind == FLOAT:
-            number = float(values[at : at + 1].view(np.float64)[0])
-            cell = _number(columns, attribute, number, 0) if is_known else 0
-        else:
-            rest = texts[at_text:].tobytes()
-            text = rest.split(bytes((TEXT_END,)))[0]
-            at_text += len(text) + 1
-            cell = _text(image, attribute, np.frombuffer(text, np.uint8)) if is_known else 0
-        if is_known:
-            cells[attribute] = cell
-    return at_text
+def fill_cells(columns: Columns, names: U64, record: Readable, cells: U32) -> None:
+    """Write the cell of every value of a record; `cells` has an element for each attribute."""
+    numbers = names_of(names)
+    for name, value in record.items():
+        attribute = numbers.get(_bytes(name), len(columns.points))
+        if attribute < len(columns.points):
+            cells[attribute] = _cell(columns, attribute, value)
 
 
 def match_batch(  # noqa: PLR0917 - as its twin
-    image: U64, marks: U8, words: bytes, texts: bytes, cells: U32, limit: int
+    image: U64, marks: U8, names: U64, records: bytes, scratch: U32, limit: int
 ) -> npt.NDArray[np.int32]:
     """All matches of every record, as `columnar.batch.Found.of` reads them.
 
-    `words` and `texts` are those of a `Batch`, `cells` is all 0 and has an element for each
-    attribute; it is left as it was. Keeps no more than `limit` sure matches of a record.
+    `records` is what `columnar.batch.encoded` makes, `names` what `columnar.naming.names_image`
+    does. `scratch` has two elements for each attribute, two at least, and its first half is all 0;
+    it is left so. Keeps no more than `limit` sure matches of a record. Of records that cannot be
+    read nothing is told but `UNREADABLE`.
     """
     columns = columns_of(image)
-    values, letters = np.frombuffer(words, np.int64), np.frombuffer(texts, np.uint8)
     slots: list[list[int]] = []
     doubts: list[list[int]] = []
-    repeats, at_text = False, 0
-    for record in range(values[0]):
-        at_text = fill_cells(image, values, letters, at_text, record, cells)
+    repeats = False
+    given: list[Readable] = msgspec.msgpack.decode(records)
+    if not all(_is_readable(value) for record in given for value in record.values()):
+        return np.array([UNREADABLE], np.int32)
+    for record in given:
+        cells = np.zeros(len(scratch) // 2, np.uint32)
+        fill_cells(columns, names, record, cells)
         found = [
             conjunction
             for conjunction, mark in enumerate(marks.tolist())
             if not mark & DEAD and _holds(columns, conjunction, cells)
         ]
-        cells[:] = 0
         doubts.append([conjunction for conjunction in found if marks[conjunction] & CHECKED])
         sure = [conjunction for conjunction in found if not marks[conjunction] & CHECKED]
         heads = columns.blocks[block_start_of(columns, np.array(sure[:limit], np.int64))]
         slots.append((heads & SLOT_MASK).tolist())
         repeats = repeats or any(marks[conjunction] & SHARED for conjunction in found)
     told = [
-        *(int(repeats), *map(len, slots), *map(len, doubts)),
+        *(REPEATS * repeats, *map(len, slots), *map(len, doubts)),
         *(slot for each in slots for slot in each),
         *(doubt for each in doubts for doubt in each),
     ]
     return np.array(told, np.int32)
 
 
-def looked_up(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+def looked_up(image: U64, names: U64, records: bytes, scratch: U32) -> int:
     """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
-    columns = columns_of(image)
-    values, letters = np.frombuffer(words, np.int64), np.frombuffer(texts, np.uint8)
-    total, at_text = 0, 0
-    for record in range(values[0]):
-        cells[:] = 0
-        at_text = fill_cells(image, values, letters, at_text, record, cells)
+    columns, total = columns_of(image), 0
+    for record in msgspec.msgpack.decode(records):
+        cells = np.zeros(len(scratch) // 2, np.uint32)
+        fill_cells(columns, names, record, cells)
         total += sum(last - first for first, last in find_stretches(columns, cells))
     return total
 
 
-def touched(image: U64, words: bytes, texts: bytes, cells: U32) -> int:
+def touched(image: U64, names: U64, records: bytes, scratch: U32) -> int:
     """How many bytes of directories, bit rows and blocks a batch has read; see `match_batch`."""
-    columns = columns_of(image)
+    columns, total = columns_of(image), 0
     sizes = 4 * np.diff(block_starts(columns))[entry_conjunctions(columns)]
-    values, letters = np.frombuffer(words, np.int64), np.frombuffer(texts, np.uint8)
-    total, at_text = 0, 0
-    for record in range(values[0]):
-        cells[:] = 0
-        at_text = fill_cells(image, values, letters, at_text, record, cells)
+    for record in msgspec.msgpack.decode(records):
+        cells = np.zeros(len(scratch) // 2, np.uint32)
+        fill_cells(columns, names, record, cells)
         for first, last in find_stretches(columns, cells):
             if first < last:
                 total += 8 + _read_of(columns, cells, sizes, first, last)
@@ -266,6 +251,34 @@ def _excluded(task: FillTask, conjunction: int, attribute: int) -> list[int]:
     return []
 
 
+def names_of(names: U64) -> dict[bytes, int]:
+    """The numbers of all names that `columnar.naming.names_image` was given."""
+    count = int(names[0])
+    starts = names[NAME_HEAD + count : NAME_HEAD + 2 * count + 1]
+    places = (starts >> np.uint64(PLACE_BITS)).tolist()
+    joined = names[NAME_HEAD + 3 * count + 1 :].tobytes()
+    found = (joined[begin:end] for begin, end in pairwise(places))
+    return dict(zip(found, starts.astype(np.uint32).tolist(), strict=False))
+
+
+def _is_readable(value: object) -> bool:
+    if isinstance(value, int):
+        return INTEGER_MIN <= value <= INTEGER_MAX
+    return isinstance(value, float | str | bytes)
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def _cell(columns: Columns, attribute: int, value: Value | bytes) -> int:
+    if isinstance(value, bool):
+        return TRUE_CELL if value else FALSE_CELL
+    if isinstance(value, str | bytes):
+        return _text(columns, attribute, _bytes(value))
+    return _number(columns, attribute, *number_key(value))
+
+
 def _number(columns: Columns, attribute: int, number: float, remainder: int) -> int:
     first, last = columns.single_start[attribute : attribute + 2].tolist()
     if first < last:
@@ -276,12 +289,11 @@ def _number(columns: Columns, attribute: int, number: float, remainder: int) -> 
     return NUMBERS_CELL + cell
 
 
-def _text(image: U64, attribute: int, text: U8) -> int:
-    columns = columns_of(image)
+def _text(columns: Columns, attribute: int, text: bytes) -> int:
     starts = (columns.number_start, columns.single_start)
     numbers = sum(int(start[attribute + 1]) - int(start[attribute]) for start in starts)
     first, last = columns.text_start[attribute : attribute + 2].tolist()
-    return FIRST_TEXT_CELL + 2 * numbers + text_cell(image, first, last, text)
+    return FIRST_TEXT_CELL + 2 * numbers + text_cell(columns, first, last, text)
 
 
 def _holds(columns: Columns, conjunction: int, cells: U32) -> bool:

@@ -11,12 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
-from sapwood.matching.columnar.batch import BOOLEAN, FLOAT, INTEGER, TEXT, TEXT_END
-from sapwood.matching.columnar.columns import I64, U8, U32, U64
+from sapwood.matching.columnar.columns import U8, U32, U64
 from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
+from sapwood.matching.kernels.reading import (
+    BOOLEAN,
+    INTEGER,
+    MAP,
+    MAP_OF_MANY,
+    TEXT,
+    UNKNOWN,
+    find_name,
+    read_size,
+    read_value,
+    text_order,
+)
 from sapwood.matching.kernels.views import compiled, f32, f64, i16, i64, signed, u8, u32, u64
 
 _PREFIX_BYTES: Final = 8
+_STRIDE: Final = 8
+"""Places around a guess that are searched first."""
 _EXACT: Final = 1 << 53
 _BEYOND: Final = 2.0**63
 _LARGEST: Final = (1 << 63) - 1
@@ -36,39 +49,70 @@ def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
     These are `numbers[first:last]`. `remainders` are as many as numbers, or none if all are 0.
     """
     exact = len(remainders) > 0
-    low, size = first, last - first
-    while size > 0:
-        half = size >> 1
-        here = numbers[low + half]
-        is_below = here < number
-        if here == number:
-            is_below = (remainders[low + half] if exact else 0) < remainder
-        low = low + half + 1 if is_below else low
-        size = size - half - 1 if is_below else half
-    if low < last and numbers[low] == number:
-        return 2 * (low - first) + ((remainders[low] if exact else 0) == remainder)
-    return 2 * (low - first)
+    low = _first_not_below(numbers, first, last, number)
+    while exact and low < last and numbers[low] == number and remainders[low] < remainder:
+        low += 1
+    is_there = low < last and numbers[low] == number
+    return 2 * (low - first) + (is_there and (remainders[low] if exact else 0) == remainder)
 
 
 @compiled
-def text_cell(image: U64, first: int, last: int, text: U8) -> int:
+def _first_not_below(
+    numbers: npt.NDArray[np.floating[Any]], first: int, last: int, number: float
+) -> int:
+    """The first place of the sorted `numbers[first:last]` that is not below `number`, or `last`.
+
+    Where numbers lie evenly, the place is near where it would be if they did so exactly. From there
+    on steps double until they have passed it.
+    """
+    if first == last or numbers[first] >= number:
+        return first
+    lowest, highest = numbers[first], numbers[last - 1]
+    if highest < number:
+        return last
+    share = (number - lowest) / (highest - lowest)
+    guess, step = first, _STRIDE
+    if 0.0 <= share <= 1.0:  # otherwise one of the ends is infinite
+        guess += np.int64((last - 1 - first) * share)
+    if numbers[guess] < number:
+        low = high = guess + 1
+        while high < last and numbers[high] < number:
+            low, high, step = high + 1, high + step, 2 * step
+        high = min(high, last)
+    else:
+        low = high = guess
+        while low > first and numbers[low - 1] >= number:
+            low, high, step = max(first, low - step), low - 1, 2 * step
+    while low < high:
+        middle = (low + high) >> 1
+        if numbers[middle] < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def text_cell(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, first: int, last: int, letters: U8, begin: int, end: int
+) -> int:
     """Twice the rank of a text among those of a line, and one more if it is one of them.
 
-    The texts of the line are `first` up to `last` of the column `text_refs`.
+    The texts of the line are `first` up to `last` of the column `text_refs`, and the text is
+    `letters[begin:end]`.
     """
     prefixes, refs = u64(image, at_column.TEXT_PREFIXES), u32(image, at_column.TEXT_REFS)
-    offsets, letters = i64(image, at_column.TEXT_OFFSETS), u8(image, at_column.TEXT_BYTES)
+    offsets, known = i64(image, at_column.TEXT_OFFSETS), u8(image, at_column.TEXT_BYTES)
     prefix = np.uint64(0)
-    for at in range(_PREFIX_BYTES):
-        prefix <<= np.uint64(8)
-        if at < len(text):
-            prefix |= np.uint64(text[at])
+    for at in range(begin, begin + _PREFIX_BYTES):
+        prefix = (prefix << np.uint64(8)) | np.uint64(letters[at] if at < end else 0)
     low, high = first, last
     while low < high:
         middle = (low + high) >> 1
         here = prefixes[middle]
         if here == prefix:
-            order = _text_order(letters, offsets[refs[middle]], offsets[refs[middle] + 1], text)
+            ref = refs[middle]
+            order = text_order(known, offsets[ref], offsets[ref + 1], letters, begin, end)
             if order == 0:
                 return 2 * (middle - first) + 1
             if order < 0:
@@ -83,71 +127,67 @@ def text_cell(image: U64, first: int, last: int, text: U8) -> int:
 
 
 @compiled
-def _text_order(letters: U8, first: int, last: int, text: U8) -> int:
-    """-1, 0 or 1 as `letters[first:last]` is before, equal to or after `text`."""
-    size = last - first
-    for at in range(min(size, len(text))):
-        if letters[first + at] != text[at]:
-            return -1 if letters[first + at] < text[at] else 1
-    return (size > len(text)) - (size < len(text))
+def fill_cells(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, names: U64, letters: U8, at: int, cells: U32, present: U32
+) -> tuple[int, int]:
+    """Write the cell of every value of the record that begins at byte `at`.
+
+    `cells` and `present` have an element for each attribute. Which attributes the record has is
+    written to `present`; what is there before is taken for a guess. Returns where the record ends,
+    or -1 if it cannot be read, and how many attributes were found.
+    """
+    attributes = len(u32(image, at_column.NUMBER_START)) - 1
+    count, at = read_size(letters, at, MAP, MAP_OF_MANY)
+    found = 0
+    for _ in range(count):
+        kind, first, _, last = read_value(letters, at)
+        if kind != TEXT:
+            return -1, found
+        guess = signed(present[found]) if found < len(present) else 0
+        attribute = find_name(names, letters, first, last, guess)
+        kind, whole, number, at = read_value(letters, last)
+        if kind == UNKNOWN:
+            return -1, found
+        if attribute < 0:
+            continue
+        present[found] = attribute
+        found += 1
+        if attribute < attributes:
+            cells[attribute] = _cell(image, attribute, letters, kind, whole, number, at)
+    return at, found
 
 
 @compiled
-def fill_cells(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, words: I64, texts: U8, at_text: int, record: int, cells: U32
+def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, attribute: int, letters: U8, kind: int, whole: int, number: float, last: int
 ) -> int:
-    """Write the cell of every value of a record; `cells` has one element for each attribute.
-
-    The record's texts begin at byte `at_text`; returns where those of the next record begin.
-    """
+    """The cell of a value that `read_value` gave, with its end."""
+    if kind == BOOLEAN:
+        return TRUE_CELL if whole else FALSE_CELL
     number_start = u32(image, at_column.NUMBER_START)
     single_start = u32(image, at_column.SINGLE_START)
-    text_start = u32(image, at_column.TEXT_START)
-    numbers, singles = f64(image, at_column.NUMBERS), f32(image, at_column.SINGLES)
+    first_number, last_number = signed(number_start[attribute]), signed(number_start[attribute + 1])
+    first_single, last_single = signed(single_start[attribute]), signed(single_start[attribute + 1])
+    if kind == TEXT:
+        text_start = u32(image, at_column.TEXT_START)
+        count = last_number - first_number + last_single - first_single
+        cell = text_cell(
+            image, signed(text_start[attribute]), signed(text_start[attribute + 1]),
+            letters, whole, last,
+        )  # fmt: skip
+        return FIRST_TEXT_CELL + 2 * count + cell
+    remainder = 0
+    if kind == INTEGER and (whole > _EXACT or whole < -_EXACT):
+        remainder = _remainder(whole, number)
     remainders = i16(image, at_column.REMAINDERS)
-    attributes = len(number_start) - 1
-    values = words[1 + words[0]]
-    floats = words.view(np.float64)
-    first_attribute = 2 + words[0]
-    for at in range(words[1 + record], words[2 + record]):
-        place = first_attribute + at
-        attribute, kind = words[place], words[place + values]
-        value, number = words[place + 2 * values], floats[place + 2 * values]
-        first_byte = at_text
-        if kind == TEXT:
-            while at_text < len(texts) and texts[at_text] != TEXT_END:
-                at_text += 1
-            at_text += 1
-        if attribute < 0 or attribute >= attributes:
-            continue
-        first, last = signed(number_start[attribute]), signed(number_start[attribute + 1])
-        first_single = signed(single_start[attribute])
-        last_single = signed(single_start[attribute + 1])
-        if kind == INTEGER or kind == FLOAT:  # noqa: PLR1714, SIM109 - numba compares faster than it searches
-            remainder = 0
-            if kind == INTEGER:
-                number = float(value)
-                if value > _EXACT or value < -_EXACT:
-                    remainder = _remainder(value, number)
-            if first_single < last_single:
-                cell = number_cell(
-                    singles, remainders[:0], first_single, last_single, number, remainder
-                )
-            else:
-                cell = number_cell(numbers, remainders, first, last, number, remainder)
-            cells[attribute] = NUMBERS_CELL + cell
-        elif kind == BOOLEAN:
-            cells[attribute] = TRUE_CELL if value else FALSE_CELL
-        else:
-            cell = text_cell(
-                image,
-                signed(text_start[attribute]),
-                signed(text_start[attribute + 1]),
-                texts[first_byte : at_text - 1],
-            )
-            count = last - first + last_single - first_single
-            cells[attribute] = FIRST_TEXT_CELL + 2 * count + cell
-    return at_text
+    if first_single < last_single:
+        singles = f32(image, at_column.SINGLES)
+        return NUMBERS_CELL + number_cell(
+            singles, remainders[:0], first_single, last_single, number, remainder
+        )
+    return NUMBERS_CELL + number_cell(
+        f64(image, at_column.NUMBERS), remainders, first_number, last_number, number, remainder
+    )
 
 
 @compiled

@@ -63,6 +63,54 @@ def _fetch(_context: Any, address: Any) -> tuple[Any, Any]:
     return types.void(address), generate
 
 
+@_generated
+def _as_float(_context: Any, bits: Any) -> tuple[Any, Any]:
+    """The float that has these bits."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], cgutils.ir.DoubleType())
+
+    return types.float64(bits), generate
+
+
+@compiled
+def as_float(bits: np.uint64) -> float:
+    """The float that has these 64 bits."""
+    value: float = _as_float(bits)
+    return value
+
+
+@compiled
+def all_bytes(data: bytes) -> U8:
+    """The bytes as an array."""
+    buffer = np.frombuffer(data, np.uint8)
+    view: U8 = carray(_pointer(buffer.ctypes.data), (len(buffer),), np.uint8)
+    return view
+
+
+@compiled
+def last_bytes(words: U64, first: int) -> U8:
+    """The bytes of all words but the `first` ones."""
+    address = words.ctypes.data + np.uint64(8 * first)
+    view: U8 = carray(_pointer(address), (8 * (len(words) - first),), np.uint8)
+    return view
+
+
+@compiled
+def half(scratch: U32, which: int) -> U32:
+    """The first or the second half of an array."""
+    size = len(scratch) // 2
+    address = scratch.ctypes.data + np.uint64(4 * size * which)
+    view: U32 = carray(_pointer(address), (size,), np.uint32)
+    return view
+
+
+@compiled
+def ask(address: np.uint64) -> None:
+    """Ask for the cache line at an address, without waiting for it."""
+    _fetch(address)
+
+
 @compiled
 def fetch(image: U64, column: int, offset: int) -> None:
     """Ask for what lies so many bytes into a column, without waiting for it."""

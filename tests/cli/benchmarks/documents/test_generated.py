@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -13,13 +14,18 @@ from sapwood.cli.benchmarks.documents.generated import (
 )
 from sapwood.language.xpath import parse_xpath
 from sapwood.xml import read_document
+from tests.cli.benchmarks.documents.folder import NITF
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_generated_workload_is_the_same_each_time_and_meets_its_documents(name: str) -> None:
-    first = list(generated_expressions(name, 40))
-    assert list(islice(generated_expressions(name, 60), 40)) == first
-    documents = [read_document(data) for data in generated_documents(name)[:20]]
+def test_generated_workload_is_the_same_each_time_and_meets_its_documents(
+    name: str, tmp_path: Path
+) -> None:
+    nitf = tmp_path / "nitf.dtd"
+    nitf.write_bytes(NITF)
+    first = list(generated_expressions(name, 40, nitf))
+    assert list(islice(generated_expressions(name, 60, nitf), 40)) == first
+    documents = [read_document(data) for data in generated_documents(name, nitf)[:20]]
     patterns = [parse_xpath(text) for text in first]
     held = sum(pattern.accepts(document) for pattern in patterns for document in documents)
     assert 0 < held < len(patterns) * len(documents)

@@ -17,6 +17,8 @@ def test_run_documents_measures_cells_updates_and_memory() -> None:
     assert [m["verdict"] for m in report["memory"]] == ["measured"]
     assert [c["verdict"] for c in report["cells"]] == ["agrees"]
     assert set(report["left_out"]) == {
+        "nitf paths",
+        "nitf twigs",
         "yfilter distinct",
         "yfilter duplicates",
         "yfilter valued",

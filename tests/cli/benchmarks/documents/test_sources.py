@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from sapwood.cli.benchmarks.documents.sources import sources
-from tests.cli.benchmarks.documents.folder import write_benchmark
+from tests.cli.benchmarks.documents.folder import NITF, write_benchmark
+
+KINDS = ("distinct", "duplicates", "valued")
 
 
 def test_sources_read_the_benchmark_in_the_order_of_its_files(tmp_path: Path) -> None:
@@ -22,9 +24,26 @@ def test_sources_read_the_benchmark_in_the_order_of_its_files(tmp_path: Path) ->
 
 def test_sources_give_the_reason_for_what_they_leave_out(tmp_path: Path) -> None:
     there, left_out = sources(None)
-    assert [source.name for source in there] == ["news paths", "news twigs", "proteins paths"]
-    assert set(left_out.values()) == {"no folder with the YFilter benchmark was given"}
-    assert set(sources(tmp_path)[1].values()) == {f"{tmp_path} has no queries-153928-d.txt.gz"}
+    assert [source.name for source in there] == [
+        *("news paths", "news twigs", "proteins paths", "proteins twigs")
+    ]
+    assert set(left_out.values()) == {
+        "no folder with the YFilter benchmark was given",
+        "no folder with the DTD of NITF was given",
+    }
+    assert set(sources(tmp_path)[1].values()) == {
+        f"{tmp_path} has no queries-153928-d.txt.gz",
+        f"{tmp_path} has no nitf-2-5.dtd",
+    }
+
+
+def test_sources_have_what_either_file_is_there_for(tmp_path: Path) -> None:
+    (tmp_path / "nitf-2-5.dtd").write_bytes(NITF)
+    there, left_out = sources(tmp_path)
+    made = {source.name: source for source in there}
+    assert set(left_out) == {f"yfilter {kind}" for kind in KINDS}
+    assert all(b"<nitf>" in document for document in made["nitf paths"].documents())
+    assert len(list(made["nitf twigs"].expressions(7))) == 7
 
 
 def test_sizes_are_cut_to_what_there_is() -> None:

@@ -14,6 +14,7 @@ from typing import Final
 
 from sapwood.cli.benchmarks.documents.generated import (
     EXPRESSIONS_MAX,
+    NITF,
     SHAPES,
     generated_documents,
     generated_expressions,
@@ -27,6 +28,7 @@ BOUNDS: Final = XPathBounds(descendants=16)
 _DISTINCT: Final = "queries-153928-d.txt.gz"
 _WITH_DUPLICATES: Final = "queries-500000.txt.gz"
 _DOCUMENTS: Final = "nitf-500-documents.tar.gz"
+_NITF: Final = "nitf-2-5.dtd"
 _DISTINCT_COUNT: Final = 153_928
 _DUPLICATES_COUNT: Final = 500_000
 _VALUED_MAX: Final = 1_000_000
@@ -61,26 +63,42 @@ class Source:
 def sources(data: Path | None) -> tuple[tuple[Source, ...], dict[str, str]]:
     """The workloads there are, and why others are left out, by name.
 
-    `data` is a folder with the files of the YFilter benchmark.
+    `data` is a folder with the files of the YFilter benchmark, or the DTD of NITF, or both.
     """
-    generated = tuple(
-        Source(
-            name,
-            EXPRESSIONS_MAX,
-            partial(generated_expressions, name),
-            partial(generated_documents, name),
-            reads_content=shape.value > 0,
+    yfilter, left_out = _yfilter(data)
+    nitf = None if data is None else data / _NITF
+    missing = None
+    if nitf is None:
+        missing = "no folder with the DTD of NITF was given"
+    elif not nitf.is_file():
+        missing = f"{data} has no {_NITF}"
+    made = []
+    for name, (dtd, shape) in SHAPES.items():
+        if dtd == NITF and missing is not None:
+            left_out[name] = missing
+            continue
+        made.append(
+            Source(
+                name,
+                EXPRESSIONS_MAX,
+                partial(generated_expressions, name, nitf=nitf),
+                partial(generated_documents, name, nitf),
+                reads_content=shape.value > 0,
+            )
         )
-        for name, (_, shape) in SHAPES.items()
-    )
+    return (*yfilter, *made), left_out
+
+
+def _yfilter(data: Path | None) -> tuple[tuple[Source, ...], dict[str, str]]:
+    """The workloads of the YFilter benchmark, and why they are left out."""
     names = ("yfilter distinct", "yfilter duplicates", "yfilter valued")
     if data is None:
-        return generated, dict.fromkeys(names, "no folder with the YFilter benchmark was given")
+        return (), dict.fromkeys(names, "no folder with the YFilter benchmark was given")
     missing = [
         name for name in (_DISTINCT, _WITH_DUPLICATES, _DOCUMENTS) if not (data / name).is_file()
     ]
     if missing:
-        return generated, dict.fromkeys(names, f"{data} has no {missing[0]}")
+        return (), dict.fromkeys(names, f"{data} has no {missing[0]}")
     documents = partial(_archived, data / _DOCUMENTS)
     paths = partial(_lines, data / _DISTINCT)
     return (
@@ -99,7 +117,6 @@ def sources(data: Path | None) -> tuple[tuple[Source, ...], dict[str, str]]:
             documents,
             reads_content=True,
         ),
-        *generated,
     ), {}
 
 

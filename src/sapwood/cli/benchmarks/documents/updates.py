@@ -33,9 +33,9 @@ class Updates:
     """Medians, microseconds; `None` where the engine was not filled.
 
     `match_us` is a document when nothing changes, `changing_us` one after `CHANGES` additions and
-    removals; `first_us` was the mean when the engine knew no document yet. `reading_us` is one after
-    as many expressions were read and none was added: what the processor has forgotten meanwhile is
-    no cost of the change.
+    removals, `reading_us` one after as many expressions were read and none was added: what the
+    processor has forgotten meanwhile is no cost of the change. `first_us` was the mean when the
+    engine knew no document yet.
     """
 
     workload: str

@@ -1,0 +1,114 @@
+"""Segments searched by kernels, which are handed names and something to write into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.batch import UNREADABLE, encoded, refusal
+from sapwood.matching.columnar.build import RowKernels
+from sapwood.matching.columnar.columns import U8, U32, U64
+from sapwood.matching.columnar.naming import names_image
+from sapwood.matching.columnar.segment import Segment
+from sapwood.model.publication import Record
+
+KernelsName: TypeAlias = Literal["compiled", "plain"]
+
+_KERNELS: Final = MappingProxyType(
+    {
+        "compiled": "sapwood.matching.kernels.compiled",
+        "plain": "sapwood.matching.kernels.plain",
+    }
+)
+
+
+class Kernels(RowKernels, Protocol):
+    """The module that does the matching proper."""
+
+    def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
+        self, image: U64, marks: U8, names: U64, records: bytes, scratch: U32, limit: int
+    ) -> npt.NDArray[np.int32]:
+        """See `sapwood.matching.kernels.plain.match_batch`."""
+
+    def looked_up(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
+        """See `sapwood.matching.kernels.plain.looked_up`."""
+
+    def touched(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
+        """See `sapwood.matching.kernels.plain.touched`."""
+
+
+class Searcher:
+    """Runs the kernels of that name.
+
+    `attributes` (name to number) may grow. Any number of threads may search.
+    """
+
+    def __init__(self, attributes: Mapping[str, int], kernels: KernelsName) -> None:
+        self._attributes = attributes
+        self._kernels_name = kernels
+        #: the first so many attributes for kernels; `_named` brings it up to date
+        self._names = (0, names_image(()))
+        #: what kernels write into: one for each search that is under way
+        self._scratch: list[U32] = []
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """The kernels, imported when they are first needed."""
+        return cast("Kernels", import_module(_KERNELS[self._kernels_name]))
+
+    @property
+    def held(self) -> int:
+        """Bytes of the names as kernels take them, and of what they write into."""
+        return self._names[1].nbytes + sum(scratch.nbytes for scratch in self._scratch)
+
+    def search(
+        self, segment: Segment, records: Sequence[Record], batch: bytes, limit: int
+    ) -> npt.NDArray[np.int32]:
+        """What the kernel tells of records, which `batch` holds encoded (`Found.of`).
+
+        Raises `InvalidValueError` for what no record may hold.
+        """
+        names = self._named()
+        try:
+            scratch = self._scratch.pop()
+        except IndexError:
+            scratch = _new_scratch(names)
+        if len(scratch) < 2 * int(names[0]):
+            scratch = _new_scratch(names)
+        told = self.kernels.match_batch(segment.image, segment.marks, names, batch, scratch, limit)
+        self._scratch.append(scratch)
+        if told[0] & UNREADABLE:
+            raise refusal(records)
+        return told
+
+    def looked_up(self, segment: Segment, records: Sequence[Record]) -> int:
+        """Entries that the lookups of some records lead to."""
+        names = self._named()
+        return self.kernels.looked_up(segment.image, names, encoded(records), _new_scratch(names))
+
+    def touched(self, segments: Iterable[Segment], records: Sequence[Record]) -> int:
+        """Bytes of lookups, bit rows and conjunctions that matching some records reads."""
+        names, batch, touched = self._named(), encoded(records), self.kernels.touched
+        return sum(
+            touched(segment.image, names, batch, _new_scratch(names)) for segment in segments
+        )
+
+    def _named(self) -> U64:
+        """The names of all attributes."""
+        count, names = self._names
+        if count < len(self._attributes):
+            known = list(self._attributes)  # at once: another thread may add names
+            names = names_image(known)
+            self._names = (len(known), names)
+        return names
+
+
+def _new_scratch(names: U64) -> U32:
+    """What kernels write into; see `sapwood.matching.kernels.plain.match_batch`."""
+    return np.zeros(2 * max(1, int(names[0])), np.uint32)

@@ -1,0 +1,118 @@
+"""From the cells of a record to the stretches of entries that may hold, compiled.
+
+The plain twins are in `kernels.plain`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.matching.columnar import columns as at_column
+from sapwood.matching.columnar.columns import I64, KEY_MAX, U32, U64
+from sapwood.matching.kernels.views import compiled, i64, signed, u8, u32
+
+
+@compiled
+def find_stretches(
+    image: U64, cells: U32, present: U32, size: int, stretches: I64
+) -> tuple[I64, int]:
+    """Write first entry and end of every stretch that the cells of a record lead to.
+
+    The attributes that it has are the first `size` of `present`. Returns `stretches`, which may
+    have grown, and how many there are.
+    """
+    points, ordered_start = i64(image, at_column.POINTS), u32(image, at_column.ORDERED_START)
+    is_up_to = u8(image, at_column.ORDERED_IS_UP_TO)
+    zone_low = u32(image, at_column.ORDERED_ZONE_LOW)
+    zone_high = u32(image, at_column.ORDERED_ZONE_HIGH)
+    reach, keys = u32(image, at_column.ORDERED_REACH), u32(image, at_column.ENTRY_KEY)
+    start = u32(image, at_column.CLUSTER_START)
+    grid_start = u32(image, at_column.GRID_START)
+    # After all attributes the scan, the last cluster.
+    stretches[0, 0], stretches[0, 1] = start[-2], start[-1]
+    count = 1 if start[-2] < start[-1] else 0
+    for at in range(size):
+        attribute = signed(present[at])
+        if attribute >= len(points):
+            continue
+        cell = signed(cells[attribute])
+        needed = count + 1 + signed(ordered_start[attribute + 1] - ordered_start[attribute])
+        if needed > len(stretches):
+            stretches = _lengthened(stretches, needed)
+        if cell & 1 and points[attribute] >= 0:
+            cluster = points[attribute] + (cell >> 1)
+            stretches[count, 0], stretches[count, 1] = start[cluster], start[cluster + 1]
+            count += stretches[count, 0] < stretches[count, 1]
+        for which in range(ordered_start[attribute], ordered_start[attribute + 1]):
+            if zone_low[which] <= cell <= zone_high[which]:
+                key = KEY_MAX - cell if is_up_to[which] else cell
+                first, last = signed(start[which]), signed(start[which + 1])
+                end = first_beyond(keys, first, last, key)
+                begin = first_beyond(keys, first, end, key - signed(reach[which]) - 1)
+                stretches[count, 0], stretches[count, 1] = begin, end
+                count += begin < end
+        first_grid, last_grid = signed(grid_start[attribute]), signed(grid_start[attribute + 1])
+        if first_grid < last_grid:
+            stretches, count = _look_into_grids(
+                image, cells, cell, first_grid, last_grid, stretches, count
+            )
+    return stretches, count
+
+
+@compiled
+def _look_into_grids(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64,
+    cells: U32,
+    cell: int,
+    first_grid: int,
+    last_grid: int,
+    stretches: I64,
+    count: int,
+) -> tuple[I64, int]:
+    """Write the stretches of the grids of one first attribute, whose value has the cell."""
+    start = u32(image, at_column.CLUSTER_START)
+    second = u32(image, at_column.GRID_SECOND)
+    first_scale = i64(image, at_column.GRID_FIRST_SCALE)
+    second_scale = i64(image, at_column.GRID_SECOND_SCALE)
+    first_reach = u32(image, at_column.GRID_FIRST_REACH)
+    second_reach = u32(image, at_column.GRID_SECOND_REACH)
+    columns = u32(image, at_column.GRID_COLUMNS)
+    cluster = u32(image, at_column.GRID_CLUSTER)
+    for grid in range(first_grid, last_grid):
+        other = signed(cells[second[grid]])
+        reach, other_reach = signed(first_reach[grid]), signed(second_reach[grid])
+        # Nobody asked for exactly what an even cell holds.
+        if other == 0 or (reach == 0 and not cell & 1) or (other_reach == 0 and not other & 1):
+            continue
+        first_row = (max(cell - reach, 0) * first_scale[grid]) >> 32
+        last_row = (cell * first_scale[grid]) >> 32
+        first_column = (max(other - other_reach, 0) * second_scale[grid]) >> 32
+        last_column = (other * second_scale[grid]) >> 32
+        if count + last_row - first_row >= len(stretches):
+            stretches = _lengthened(stretches, count + last_row - first_row + 1)
+        for row in range(first_row, last_row + 1):
+            bucket = signed(cluster[grid]) + row * signed(columns[grid])
+            begin, end = start[bucket + first_column], start[bucket + last_column + 1]
+            stretches[count, 0], stretches[count, 1] = begin, end
+            count += begin < end
+    return stretches, count
+
+
+@compiled
+def _lengthened(stretches: I64, needed: int) -> I64:
+    """The stretches, with room for as many as are needed and more."""
+    longer = np.empty((2 * needed, 2), np.int64)
+    longer[: len(stretches)] = stretches
+    return longer
+
+
+@compiled
+def first_beyond(keys: U32, first: int, last: int, key: int) -> int:
+    """The first place of the sorted `keys[first:last]` that exceeds `key`, or `last`."""
+    low, size = first, last - first
+    while size > 0:
+        half = size >> 1
+        is_within = signed(keys[low + half]) <= key
+        low = low + half + 1 if is_within else low
+        size = size - half - 1 if is_within else half
+    return low

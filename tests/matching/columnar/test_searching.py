@@ -1,0 +1,44 @@
+"""Segments searched by kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood.errors import InvalidValueError
+from sapwood.matching.columnar.batch import Found, encoded
+from sapwood.matching.columnar.searching import KernelsName, Searcher
+from sapwood.model.publication import Record
+from tests.matching.columnar.made import made
+
+ASKED: list[Record] = [{"a": 1, "b": 3}, {"b": 1}, {}]
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "plain"])
+def test_search_knows_names_that_came_later(kernels: KernelsName) -> None:
+    whole = made(["a = 1", "b = 1 or b = 3"])
+    attributes = dict(whole.attributes)
+    searcher = Searcher(attributes, kernels)
+    segment, batch = whole.segment(), encoded(ASKED)
+    before = searcher.search(segment, ASKED, batch, 9).tolist()
+    found = Found.of(np.array(before, np.int32), 3)
+    assert found.offsets.tolist() == [0, 2, 3, 3]
+    assert searcher.looked_up(segment, ASKED) == 3
+    assert searcher.touched([segment, segment], ASKED) == 2 * searcher.touched([segment], ASKED)
+    assert searcher.touched([segment], ASKED) > 0
+    held = searcher.held
+    attributes["c"] = 2
+    assert searcher.search(segment, ASKED, batch, 9).tolist() == before
+    assert searcher.held > held
+    later = made(["a = 1", "b = 1 or b = 3", "c = 1"]).segment()
+    assert Found.of(searcher.search(later, ({"c": 1},), encoded(({"c": 1},)), 9), 1).slots == [2]
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "plain"])
+def test_search_refuses_what_no_record_may_hold(kernels: KernelsName) -> None:
+    whole = made(["a = 1"])
+    searcher = Searcher(whole.attributes, kernels)
+    odd: list[Record] = [{"a": 1}, {"b": 2**63}]
+    with pytest.raises(InvalidValueError, match="'b'"):
+        searcher.search(whole.segment(), odd, encoded(odd), 9)
+    assert searcher.search(whole.segment(), ASKED, encoded(ASKED), 9)[0] == 0

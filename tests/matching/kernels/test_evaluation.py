@@ -1,0 +1,54 @@
+"""Candidates, evaluated by compiled code."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import pytest
+
+from sapwood.matching.kernels import plain
+from sapwood.matching.kernels.evaluation import block_bytes, evaluate, grown
+from sapwood.model.publication import Record
+from tests.matching.columnar.made import made
+
+ALIKE = [
+    f"a = {at % 7} and b between {at % 5} and {at % 5 + 2} and c in (1, {at})" for at in range(60)
+]
+DIFFERENT = [*ALIKE, "a = 1", "a = 1 or b = 2", "a = 3 and b like '%x%'", "true"]
+
+
+@pytest.mark.parametrize("filters", [ALIKE, DIFFERENT, ["true", "true"]])
+@pytest.mark.parametrize("record", [{"a": 1, "b": 3, "c": 1}, {"a": 3, "b": 4}, {"a": 1}, {}])
+def test_evaluate_keeps_what_holds(filters: list[str], record: Record) -> None:
+    whole = made(filters)
+    segment = whole.segment()
+    segment.remove(0)
+    cells = np.zeros(max(1, len(whole.attributes)), np.uint32)
+    plain.fill_cells(segment.columns, whole.names(), cast("plain.Readable", record), cells)
+    # What the lookup implies is not evaluated: only what is found by it may be asked about.
+    found = [
+        entry for pair in plain.find_stretches(segment.columns, cells) for entry in range(*pair)
+    ]
+    candidates, none = np.array(found, np.uint32), np.empty(0, np.int32)
+    told, count, doubts, doubt_count = evaluate(
+        segment.image, segment.marks, cells, candidates, 1000, np.zeros(1, np.int32), 1, none, 0
+    )
+    twin = whole.found(plain, segment, [record])
+    assert sorted(told[1:count].tolist()) == sorted(twin.slots.tolist())
+    assert sorted(doubts[:doubt_count].tolist()) == sorted(twin.doubts.tolist())
+    assert bool(told[0]) == twin.repeats
+
+
+def test_block_bytes_are_those_of_the_columns() -> None:
+    for filters in (ALIKE, DIFFERENT):
+        segment = made(filters).segment()
+        total = sum(block_bytes(segment.image, entry) for entry in range(segment.conjunctions))
+        assert total == segment.columns.blocks.nbytes - 8
+
+
+def test_grown_keeps_what_there_is() -> None:
+    array = np.arange(3)
+    assert grown(array, 3) is array
+    assert grown(array, 4)[:3].tolist() == [0, 1, 2]
+    assert len(grown(array, 100)) == 100

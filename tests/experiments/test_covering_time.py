@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from sapwood.errors import InputError
 from sapwood.experiments import covering_time
 from sapwood.experiments.covering_time import (
     COLUMNS,
@@ -72,6 +73,11 @@ def test_findings_compare_times_and_of_the_stopped_how_far_they_came() -> None:
     assert set(found.charts[0].drawn) == {OURS, KDTREE, COUNTING}
     lost = report(Choices(), [*rows[:-1], row(POSET, 100, 3.0, VOID)])
     assert str(lost.findings[-1]) == "does not hold: nobody loses a cover (poset)"
+
+
+def test_no_workload_can_be_chosen() -> None:
+    with pytest.raises(InputError, match="leave the workload out"):
+        run(DESIGN, Choices((10,), source="mix"))
 
 
 def test_a_structure_without_time_left_is_stopped_and_says_so() -> None:

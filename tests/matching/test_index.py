@@ -68,6 +68,22 @@ def test_match_sorts_ids_and_not_slots(info: EngineInfo) -> None:
     assert index.match_many([{"x": 1}, {}]) == [["a", "m", "z"], []]
 
 
+def test_many_matches_are_sorted_whether_or_not_ids_were_ranked(info: EngineInfo) -> None:
+    ids = [f"s{number * 37 % 101}" for number in range(100)]
+    index = filled(info, **dict.fromkeys(ids, "a = 1"))
+    asked = [{"a": 1}, {"a": 2}, {"a": 1}]
+    for step in range(3):
+        assert index.match(asked[0]) == sorted(ids)
+        assert index.match_many(asked) == [sorted(ids), [], sorted(ids)]
+        if step == 0:
+            index.fold()
+        else:
+            index.remove(ids.pop(step))
+            ids.append(f"late{step}")
+            index.add(ids[-1], "a = 1")
+        index.validate()
+
+
 def test_match_takes_publications_and_nested_records(info: EngineInfo) -> None:
     index = filled(info, a="detail.state = 'up'")
     nested = {"detail": {"state": "up"}, "tags": ["x"]}

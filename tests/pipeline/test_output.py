@@ -112,7 +112,7 @@ main(sys.argv[2:])
 
 @pytest.mark.long
 def test_a_disk_that_fills_is_an_error_and_leaves_nothing_that_looks_whole(
-    spark: Any, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     many = "".join(f'{{"id": "p{n:06d}", "attributes": {{"x": {n}}}}}\n' for n in range(60_000))
     (tmp_path / "p.jsonl").write_text(many)
@@ -127,7 +127,3 @@ def test_a_disk_that_fills_is_an_error_and_leaves_nothing_that_looks_whole(
     assert "File too large" in done.stderr
     assert not (out / "_SUCCESS").exists()
     assert not list(out.glob("*.parquet"))
-    arguments[3] = str(2**30)
-    again = subprocess.run(arguments, cwd=tmp_path, capture_output=True, timeout=300, check=False)
-    assert again.returncode == 0
-    assert spark.read.parquet(str(out)).count() == 60_000

@@ -28,6 +28,10 @@ def test_flights_stop_at_the_limit() -> None:
     assert [p.id for p in flights(3)] == ["f1", "f2", "f3"]
 
 
+def test_flights_can_be_thinned_out() -> None:
+    assert [p.id for p in flights(40, every=16)] == ["f1", "f17", "f33"]
+
+
 def test_flights_say_how_to_get_the_package_when_it_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -79,7 +79,8 @@ def _numbers(
     metavar="N,N,...",
     help="records, documents: subscriptions (1000,10000,100000; documents also 1000000); "
     "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000); "
-    "compile: subscriptions (100000,1000000).",
+    "compile: subscriptions (100000,1000000); spark-match: "
+    "subscriptions (100000).",
 )
 @click.option(
     "--data",

@@ -16,6 +16,7 @@ from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by it
 SIZES = Sizes(subscriptions=120, publications=300)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_the_peer_delivers_the_same_and_every_bar_has_a_value(

@@ -187,3 +187,11 @@ class TreeMachine(RuleBasedStateMachine):
 
 TestTreeMachine = TreeMachine.TestCase
 TestTreeMachine.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
+
+
+def test_points_without_coordinates_dominate_each_other() -> None:
+    tree = filled({1: (), 2: ()})
+    assert list(tree.dominating(())) == list(tree.dominated(())) == [1, 2]
+    tree.remove(1)
+    assert list(tree.dominating(())) == [2]
+    tree.validate()

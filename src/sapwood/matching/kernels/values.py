@@ -73,7 +73,7 @@ def _first_not_below(
     share = (number - lowest) / (highest - lowest)
     guess, step = first, _STRIDE
     if 0.0 <= share <= 1.0:  # otherwise one of the ends is infinite
-        guess += np.int64((last - 1 - first) * share)
+        guess += int((last - 1 - first) * share)
     if numbers[guess] < number:
         low = high = guess + 1
         while high < last and numbers[high] < number:

@@ -94,8 +94,9 @@ class PathAutomatonEngine:
         self._states = PathStates(self._kernels)
         self._book = MarkBook()
         #: the nodes of the targets in the lists of `_by_equality`, those of their longest paths,
-        #: and which lists those were
+        #: what is left to check of them, and which lists those were
         self._equality_nodes = self._equality_reaches = np.zeros(0, np.int32)
+        self._equality_checks = np.zeros(0, np.int32)
         self._equality_starts = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
@@ -303,6 +304,9 @@ class PathAutomatonEngine:
             self._equality_starts = by_equality.starts
             self._equality_nodes = targets.nodes[by_equality.values]
             self._equality_reaches = targets.reaches[by_equality.values]
+            self._equality_checks = (2 * targets.conditions + targets.at_document)[
+                by_equality.values
+            ]
         return Patterns(
             self._plain.view,
             slots,
@@ -310,6 +314,7 @@ class PathAutomatonEngine:
             by_equality,
             self._equality_nodes,
             self._equality_reaches,
+            self._equality_checks,
             targets,
         )
 

@@ -35,9 +35,10 @@ class Patterns(NamedTuple):
 
     `plain` says for each node who is reached by the path alone: nobody (`postings.GAP`), one slot,
     or a target with several (`postings.FIRST_TARGET - target`). `slots` lists slots by target,
-    `by_node` and `by_equality` the other targets; `equality_nodes` are the nodes of the targets in
-    `by_equality.values`, side by side so that looking for a node reads memory in order, and
-    `equality_reaches` the nodes of their longest required paths.
+    `by_node` and `by_equality` the other targets. What is asked of the targets in
+    `by_equality.values` lies side by side, so that memory is read in order: `equality_nodes` are
+    their nodes, `equality_reaches` the nodes of their longest required paths, and
+    `equality_checks` what is left to check, twice the condition and 1 more if at the document.
     """
 
     plain: npt.NDArray[np.int32]
@@ -46,6 +47,7 @@ class Patterns(NamedTuple):
     by_equality: Lists
     equality_nodes: npt.NDArray[np.int32]
     equality_reaches: npt.NDArray[np.int32]
+    equality_checks: npt.NDArray[np.int32]
     targets: Targets
 
 
@@ -77,10 +79,11 @@ class Groups(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Targets to be checked, each at the elements of a group."""
+    """Targets to be checked, each at the elements of a group; `checks` are as in `Patterns`."""
 
     targets: npt.NDArray[np.int32]
     groups: npt.NDArray[np.int32]
+    checks: npt.NDArray[np.int32]
 
 
 class Asked(NamedTuple):

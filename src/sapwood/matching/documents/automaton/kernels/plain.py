@@ -111,7 +111,7 @@ def find_candidates(
     """Targets whose path is there and whose equality holds, each with the group of elements."""
     targets = patterns.targets
     anywhere = {node for state in reached.states.tolist() for node in _held(reached.held, state)}
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, int, int]] = []
     for group, place in enumerate(groups.states.tolist()):
         nodes = set(_held(reached.held, int(reached.states[place])))
         if group < len(reached.states):
@@ -126,29 +126,25 @@ def find_candidates(
         for target in there:
             if group >= len(reached.states) and targets.conditions[target] == ALWAYS_ID:
                 _take(target, patterns.slots, marks)
-            elif marks.targets[target] != marks.round:
-                found.append((target, group))
-    return Candidates(
-        np.array([target for target, _ in found], np.int32),
-        np.array([group for _, group in found], np.int32),
-    )
+            else:
+                check = 2 * int(targets.conditions[target]) + bool(targets.at_document[target])
+                found.append((target, group, check))
+    return Candidates(*np.array(found, np.int32).reshape(len(found), 3).T.copy())
 
 
 def check_candidates(
     candidates: Candidates, groups: Groups, patterns: Patterns, asked: Asked, marks: Marks
 ) -> None:
     """Mark the candidates of which the condition holds, at the document or at some element."""
-    targets = patterns.targets
-    for target, group in zip(candidates.targets.tolist(), candidates.groups.tolist(), strict=True):
-        condition = int(targets.conditions[target])
+    for target, group, check in zip(*(part.tolist() for part in candidates), strict=True):
         row = groups.bits[group]
         elements = [
             element
             for element in range(len(asked.document.parents))
             if int(row[(element + 1) // 64]) >> (element + 1) % 64 & 1
         ]
-        places = [-1] if targets.at_document[target] else elements
-        if any(_holds(condition, place, *asked) for place in places):
+        places = [-1] if check % 2 else elements
+        if any(_holds(check // 2, place, *asked) for place in places):
             _take(target, patterns.slots, marks)
 
 

@@ -45,33 +45,29 @@ def check_candidates(
     candidates: Candidates, groups: Groups, patterns: Patterns, asked: Asked, marks: Marks
 ) -> None:
     """Mark the candidates of which the condition holds, at the document or at some element."""
-    _, _, conditions, at_document = patterns.targets
     bits, row_of, seen, now = groups.bits, marks.rows, marks.targets, marks.round
     of_targets, slots, words = patterns.slots.starts, patterns.slots.values, marks.words
-    needed = _needed(candidates.targets, conditions, asked.conditions, marks.conditions)
+    targets, of_groups, checks = candidates
+    needed = _needed(checks, asked.conditions, marks.conditions)
     rows = np.zeros((len(needed), bits.shape[1]), np.uint64)
     _evaluate(needed, rows, asked, row_of)
-    found, of_groups = candidates
-    for at in range(len(found)):
-        target = found[at]
-        if seen[target] == now:
-            continue
-        row = row_of[conditions[target]]
+    for at in range(len(targets)):
+        row = row_of[checks[at] >> 1]
         common = np.uint64(0)
-        if at_document[target]:
+        if checks[at] & 1:
             common = rows[row, 0] & ONE
         else:
             group = of_groups[at]
             for word in range(bits.shape[1]):
                 common |= rows[row, word] & bits[group, word]
-        if common:
-            seen[target] = now
-            mark_slots(target, of_targets, slots, words)
+        if common and seen[targets[at]] != now:
+            seen[targets[at]] = now
+            mark_slots(targets[at], of_targets, slots, words)
 
 
 @compiled
-def _needed(found: Ints, of_targets: Ints, conditions: Conditions, words: Bits) -> Ints:
-    """The conditions of the targets and all that they are made of, ascending.
+def _needed(checks: Ints, conditions: Conditions, words: Bits) -> Ints:
+    """The conditions of candidates and all that they are made of, ascending.
 
     `words` is an empty set of conditions, and is empty again afterwards: reading a set in order is
     faster than sorting a list.
@@ -84,8 +80,8 @@ def _needed(found: Ints, of_targets: Ints, conditions: Conditions, words: Bits) 
     )
     needed = np.empty(64, np.int32)
     count = 0
-    for at in range(len(found)):
-        condition = of_targets[found[at]]
+    for at in range(len(checks)):
+        condition = checks[at] >> 1
         if not is_marked(np.uint64(condition), words):
             mark(np.uint64(condition), words)
             needed = with_value(needed, count, condition)

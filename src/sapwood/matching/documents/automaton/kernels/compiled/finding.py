@@ -108,7 +108,7 @@ def find_candidates(
     states, by_node, node_marks = reached.states, patterns.by_node, marks.nodes
     if len(groups.states) > len(states):
         _mark_reached(reached, marks.reached)
-    pairs = np.empty(128, np.int32)
+    found = np.empty(192, np.int32)
     count = 0
     group = len(states)
     for which in range(len(states)):
@@ -121,12 +121,12 @@ def find_candidates(
             for at in range(len(mine)):
                 node_marks[mine[at]] = marks.first_mark + which
         if len(by_node.values) or len(by_node.tail_keys):
-            pairs = with_room(pairs, count + 2 * _reached_most(mine, by_node))
-            count = _reached_by_node(mine, which, by_node, marks, pairs, count)
+            found = with_room(found, count + 3 * _reached_most(mine, by_node))
+            count = _reached_by_node(mine, which, patterns, marks, found, count)
         if last > group:
-            pairs, count = _equal(group, last, groups, patterns, marks, pairs, count)
+            found, count = _equal(group, last, groups, patterns, marks, found, count)
         group = last
-    return Candidates(pairs[:count:2].copy(), pairs[1:count:2].copy())
+    return Candidates(found[:count:3].copy(), found[1:count:3].copy(), found[2:count:3].copy())
 
 
 @compiled
@@ -154,26 +154,28 @@ def _reached_most(nodes: Ints, by_node: Lists) -> int:
 
 @compiled
 def _reached_by_node(  # noqa: PLR0917 - compiled code has no keyword-only parameters
-    nodes: Ints, group: int, by_node: Lists, marks: Marks, pairs: Ints, count: int
+    nodes: Ints, group: int, patterns: Patterns, marks: Marks, found: Ints, count: int
 ) -> int:
-    """Add the pairs of the targets at the nodes of one state, which are marked."""
-    starts, values, tail_keys, tail_values = by_node
-    seen, now = marks.targets, marks.round
+    """Add the candidates that are targets at the nodes of one state, which are marked."""
+    starts, values, tail_keys, tail_values = patterns.by_node
+    _, _, conditions, at_document = patterns.targets
+    node_marks, held = marks.nodes, marks.first_mark + group
     for at in range(len(nodes)):
         node = nodes[at]
         if node + 1 >= len(starts):
             continue
         for entry in range(starts[node], starts[node + 1]):
             target = values[entry]
-            if target != GAP and seen[target] != now:
-                pairs[count], pairs[count + 1] = target, group
-                count += 2
+            if target != GAP:
+                check = 2 * conditions[target] + at_document[target]
+                found[count], found[count + 1], found[count + 2] = target, group, check
+                count += 3
     for entry in range(len(tail_keys)):
         target = tail_values[entry]
-        held = marks.nodes[tail_keys[entry]] == marks.first_mark + group
-        if target != GAP and held and seen[target] != now:
-            pairs[count], pairs[count + 1] = target, group
-            count += 2
+        if target != GAP and node_marks[tail_keys[entry]] == held:
+            check = 2 * conditions[target] + at_document[target]
+            found[count], found[count + 1], found[count + 2] = target, group, check
+            count += 3
     return count
 
 
@@ -184,20 +186,21 @@ def _equal(  # noqa: PLR0917 - likewise
     groups: Groups,
     patterns: Patterns,
     marks: Marks,
-    pairs: Ints,
+    found: Ints,
     count: int,
 ) -> tuple[Ints, int]:
-    """Add the pairs of one state's groups with equalities, `first` to `last` - 1.
+    """Add the candidates of one state's groups with equalities, `first` to `last` - 1.
 
     A target's node must be one that the state holds. Whether any state reaches its longest path is
     asked first: few are reached, and the set of those stays in the processor's nearest cache.
     Arrays are taken out of their tuples once.
     """
     starts, values, tail_keys, tail_values = patterns.by_equality
-    target_nodes, target_reaches, conditions, _ = patterns.targets
-    nodes, reaches, equalities = (
+    target_nodes, target_reaches, conditions, at_document = patterns.targets
+    nodes, reaches, checks, equalities = (
         patterns.equality_nodes,
         patterns.equality_reaches,
+        patterns.equality_checks,
         groups.equalities,
     )
     node_marks, reached, seen, now = marks.nodes, marks.reached, marks.targets, marks.round
@@ -208,31 +211,33 @@ def _equal(  # noqa: PLR0917 - likewise
         begin = end = np.uint64(0)
         if equality + 1 < len(starts):
             begin, end = np.uint64(starts[equality]), np.uint64(starts[equality + 1])
-        pairs = with_room(pairs, count + 2 * int(end - begin + np.uint64(len(tail_keys))))
+        found = with_room(found, count + 3 * int(end - begin + np.uint64(len(tail_keys))))
         for entry in range(begin, end):
             if not is_marked(np.uint64(reaches[entry]), reached):
                 continue
             target = values[entry]
-            if node_marks[nodes[entry]] != held or target == GAP or seen[target] == now:
+            if node_marks[nodes[entry]] != held or target == GAP:
                 continue
-            if conditions[target] != ALWAYS_ID:
-                pairs[count], pairs[count + 1] = target, group
-                count += 2
-            else:
+            check = checks[entry]
+            if check >> 1 != ALWAYS_ID:
+                found[count], found[count + 1], found[count + 2] = target, group, check
+                count += 3
+            elif seen[target] != now:
                 seen[target] = now
                 mark_slots(target, of_targets, slots, words)
         for entry in range(len(tail_keys)):
             target = tail_values[entry]
-            if tail_keys[entry] != equality or target == GAP or seen[target] == now:
+            if tail_keys[entry] != equality or target == GAP:
                 continue
             if node_marks[target_nodes[target]] != held:
                 continue
             if not is_marked(np.uint64(target_reaches[target]), reached):
                 continue
-            if conditions[target] != ALWAYS_ID:
-                pairs[count], pairs[count + 1] = target, group
-                count += 2
-            else:
+            check = 2 * conditions[target] + at_document[target]
+            if check >> 1 != ALWAYS_ID:
+                found[count], found[count + 1], found[count + 2] = target, group, check
+                count += 3
+            elif seen[target] != now:
                 seen[target] = now
                 mark_slots(target, of_targets, slots, words)
-    return pairs, count
+    return found, count

@@ -3,9 +3,9 @@
 XPE dissemination 2.19, per link: towards a neighbor a merger takes the place of its members, in one
 message; when members go, the merger is kept as long as it is within the budget for those that are
 left, else they take its place. Mergers are made in passes over all that the link knows, one after
-so many newcomers (the work says periodically; here nothing depends on time, and nobody waits); the
-newcomers of a pass that are merged in it travel nowhere, and neither does one that a merger covers,
-which joins it at once.
+so many newcomers (the work says periodically; here nothing depends on time, and no subscription
+waits for others). What a pass merges that was not told yet travels nowhere, and neither does a
+newcomer that a merger covers: it joins it at once.
 
 A merger has a key of its own, made from a prefix that nobody else in the overlay uses. To the
 neighbor it is a subscription like any other. Each router knows the members by their own links, so

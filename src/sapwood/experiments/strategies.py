@@ -41,7 +41,7 @@ from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.shapes import parse_topology
-from sapwood.overlay.topology import Link, Topology
+from sapwood.overlay.topology import Hop, Link, Topology
 from sapwood.routing.protocols import Protocol, protocol
 from sapwood.routing.router import Router
 from sapwood.simulation.oracle import judge
@@ -300,11 +300,14 @@ def _mean(one: _Run, ids: Collection[str], cost: Callable[[str, _Table], float])
     """
     history, topology = one.world.history, one.world.topology
     reached = Counter((d.publication, d.subscription.home) for d in history.deliveries)
+    asked: dict[Hop, tuple[_Table, ...]] = {}
     total = deliveries = 0.0
     for (id_, home), count in reached.items():
         if id_ in ids:
-            path = topology.path(history.publications[id_].publisher.home, home)
-            total += count * sum(cost(id_, table) for table in _asked(one.routers, path))
+            ends = history.publications[id_].publisher.home, home
+            if ends not in asked:
+                asked[ends] = tuple(_asked(one.routers, topology.path(*ends)))
+            total += count * sum(cost(id_, table) for table in asked[ends])
             deliveries += count
     return total / deliveries
 

@@ -437,9 +437,13 @@ MERGED_TEXT_CHARS_MAX: Final = 4096
 """Characters of the text of a merger: beyond, matching it costs more than it saves. A list of some
 hundred values fits; filters themselves may have FILTER_TEXT_CHARS_MAX."""
 
-MERGING_PASS_MIN: Final = 8
+MERGING_PASS_MIN: Final = 4
 """So many subscriptions at least come to a link between two passes of merging over it; beyond 32 of
-them, a quarter of what the link knows, so that passes cost each subscription the same."""
+them, an eighth of what the link knows, so that passes cost each subscription the same."""
+
+REPLACED_KEYS_MAX: Final = 256
+"""Subscriptions that one message takes the place of; what there is beyond is withdrawn one by one.
+With the longest filter and keys of the longest names it fits into FRAME_BYTES_FLOOR."""
 
 JOURNAL_ROWS_PER_TASK: Final = 50_000
 """Publications of a journal that one Spark task reads: a second or two of work."""

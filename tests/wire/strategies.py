@@ -31,6 +31,7 @@ from sapwood.wire.messages import (
     LinkEstablished,
     LinkMessage,
     LinkPublish,
+    LinkReplace,
     LinkSubscribe,
     LinkUnadvertise,
     LinkUnsubscribe,
@@ -140,6 +141,13 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
     return st.one_of(
         st.builds(LinkPublish, names, st.integers(0, 1000), bodies()),
         st.builds(LinkSubscribe, ids, interest_texts(), sequences),
+        st.builds(
+            LinkReplace,
+            ids,
+            interest_texts(),
+            sequences,
+            st.lists(ids, min_size=1, max_size=3).map(tuple),
+        ),
         st.builds(LinkUnsubscribe, ids),
         st.builds(LinkConfirm, ids, sequences),
         st.builds(LinkAdvertise, ids, interest_texts(), sequences),
@@ -173,7 +181,7 @@ def hostile_frames() -> st.SearchStrategy[bytes]:
         ),
         max_leaves=8,
     )
-    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 41), 99))
+    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 42), 99))
     arrays = st.tuples(tags, st.lists(values, max_size=4)).map(
         lambda pair: msgspec.msgpack.encode([pair[0], *pair[1]])
     )

@@ -19,6 +19,12 @@ from tests.wire.strategies import interests, publications
 
 messages: st.SearchStrategy[routing.Message] = st.one_of(
     st.builds(routing.Subscribe, st.just("r1.1.1"), interests()),
+    st.builds(
+        routing.Replace,
+        st.just("r1.1.1"),
+        interests(),
+        replaced=st.lists(st.text(max_size=5), min_size=1, max_size=3).map(tuple),
+    ),
     st.builds(routing.Unsubscribe, st.text(max_size=5)),
     st.builds(routing.Confirm, st.text(max_size=5)),
     st.builds(routing.Advertise, st.just("r1.1.1"), interests()),

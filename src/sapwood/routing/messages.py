@@ -34,6 +34,20 @@ class Unsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
+class Replace:
+    """A `Subscribe` in the place of others, which are withdrawn as by an `Unsubscribe` each.
+
+    `replaced` has their keys, at least one. It is carried out at once and travels on as one
+    message: so does a merger that comes for its members, or what a cover leaves when it goes.
+    """
+
+    key: str
+    filter: Interest
+    sending: int
+    replaced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Confirm:
     """The subscription that came over this link under `key` is in force from here on outwards.
 
@@ -110,7 +124,9 @@ class ConfirmUpdate:
     sending: int
 
 
-SubscriptionMessage: TypeAlias = Subscribe | Unsubscribe | Confirm | Update | ConfirmUpdate
+SubscriptionMessage: TypeAlias = (
+    Subscribe | Replace | Unsubscribe | Confirm | Update | ConfirmUpdate
+)
 """What is said of subscriptions: one by one, or as counts."""
 
 Message: TypeAlias = SubscriptionMessage | Publish | Advertise | Unadvertise | ConfirmAdvertisement

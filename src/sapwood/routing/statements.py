@@ -26,6 +26,7 @@ from sapwood.routing.messages import (
     Confirm,
     ConfirmAdvertisement,
     Message,
+    Replace,
     Subscribe,
     Unadvertise,
     Unsubscribe,
@@ -41,6 +42,8 @@ class Kind:
     #: what a client does to be rid of one
     undo: str
     state: Callable[[str, Any, int], Message]
+    #: states one in the place of others; `None` where that cannot be said
+    replace: Callable[[str, Any, int, tuple[str, ...]], Message] | None
     withdraw: Callable[[str], Message]
     confirm: Callable[[str, int], Message]
     in_force: Callable[[str, str], Effect]
@@ -48,13 +51,21 @@ class Kind:
 
 
 SUBSCRIPTIONS: Final = Kind(
-    "subscription", "unsubscribe", Subscribe, Unsubscribe, Confirm, Subscribed, Unsubscribed
+    "subscription",
+    "unsubscribe",
+    Subscribe,
+    Replace,
+    Unsubscribe,
+    Confirm,
+    Subscribed,
+    Unsubscribed,
 )
 
 ADVERTISEMENTS: Final = Kind(
     "advertisement",
     "unadvertise",
     Advertise,
+    None,
     Unadvertise,
     ConfirmAdvertisement,
     Advertised,

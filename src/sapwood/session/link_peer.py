@@ -19,6 +19,7 @@ from sapwood.wire.messages import (
     LinkCongestion,
     LinkEstablished,
     LinkPublish,
+    LinkReplace,
     LinkSubscribe,
     LinkUnadvertise,
     LinkUnsubscribe,
@@ -31,6 +32,7 @@ from sapwood.wire.updates import Parts, to_parts
 _ROUTING: Final = (
     LinkPublish,
     LinkSubscribe,
+    LinkReplace,
     LinkUnsubscribe,
     LinkConfirm,
     LinkAdvertise,

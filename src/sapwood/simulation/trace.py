@@ -41,6 +41,7 @@ from sapwood.routing.messages import (
     ConfirmUpdate,
     Message,
     Publish,
+    Replace,
     Subscribe,
     Unadvertise,
     Unsubscribe,
@@ -133,6 +134,9 @@ class Trace:
         match message:
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
+            case Replace(key, wanted, sending, replaced):
+                left = ", ".join(replaced)
+                return f"subscribe {key} for {left}, sending {sending}: {self._filter(wanted)}"
             case Unsubscribe(key):
                 return f"unsubscribe {key}"
             case Confirm(key, sending):

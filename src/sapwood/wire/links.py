@@ -16,6 +16,7 @@ from sapwood.wire.messages import (
     LinkConfirmAdvertisement,
     LinkConfirmUpdate,
     LinkPublish,
+    LinkReplace,
     LinkSubscribe,
     LinkUnadvertise,
     LinkUnsubscribe,
@@ -25,6 +26,7 @@ from sapwood.wire.publications import EncodedPublications, decode_publication
 RoutingMessage: TypeAlias = (
     LinkPublish
     | LinkSubscribe
+    | LinkReplace
     | LinkUnsubscribe
     | LinkConfirm
     | LinkAdvertise
@@ -42,6 +44,8 @@ def to_link(message: routing.Message, encoded: EncodedPublications) -> RoutingMe
             return LinkPublish(origin, hops, encoded.encoded(publication))
         case routing.Subscribe(key, wanted, sending):
             return LinkSubscribe(key, to_text(wanted), sending)
+        case routing.Replace(key, wanted, sending, replaced):
+            return LinkReplace(key, to_text(wanted), sending, replaced)
         case routing.Unsubscribe(key):
             return LinkUnsubscribe(key)
         case routing.Confirm(key, sending):
@@ -71,6 +75,8 @@ def from_link(message: RoutingMessage, encoded: EncodedPublications) -> routing.
                 return routing.Publish(origin, hops, publication)
             case LinkSubscribe(key, text, sending):
                 return routing.Subscribe(key, from_text(text), sending)
+            case LinkReplace(key, text, sending, replaced):
+                return routing.Replace(key, from_text(text), sending, replaced)
             case LinkUnsubscribe(key):
                 return routing.Unsubscribe(key)
             case LinkConfirm(key, sending):

@@ -268,6 +268,15 @@ class LinkUpdate(Struct, array_like=True, frozen=True, tag=39, gc=False):
     more: bool = False
 
 
+class LinkReplace(Struct, array_like=True, frozen=True, tag=41, gc=False):
+    """`routing.messages.Replace`."""
+
+    key: str
+    filter: InterestText
+    sending: Count
+    replaced: Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
 class LinkConfirmUpdate(Struct, array_like=True, frozen=True, tag=40, gc=False):
     """`routing.messages.ConfirmUpdate`."""
 
@@ -308,6 +317,7 @@ BrokerMessage: TypeAlias = (
 LinkMessage: TypeAlias = (
     LinkPublish
     | LinkSubscribe
+    | LinkReplace
     | LinkUnsubscribe
     | LinkConfirm
     | LinkAdvertise

@@ -216,7 +216,7 @@ def _needless(world: World, interested: Mapping[str, frozenset[str]]) -> float:
     for id_, hops in world.tally.crossings.items():
         origin = world.history.publications[id_].publisher.home
         homes = interested.get(id_, ())
-        wanted = {hop for home in homes for hop in world.topology.hops(origin, home)}
+        wanted = {hop for home in homes for hop in world.topology.tree(origin).hops(origin, home)}
         crossings += len(hops)
         needless += sum(hop not in wanted for hop in hops)
     return 100 * needless / crossings if crossings else 0.0
@@ -230,7 +230,7 @@ def _delays(world: World, routers: Mapping[str, Router]) -> Iterator[float]:
     for _, id_, subscription in world.history.deliveries:
         if id_ in sampled:
             origin = world.history.publications[id_].publisher.home
-            path = world.topology.path(origin, subscription.home)
+            path = world.topology.tree(origin).path(origin, subscription.home)
             yield sum(seconds[name][id_] for name in path)
 
 
@@ -242,8 +242,8 @@ def _match_seconds(router: Router, sample: list[Publication]) -> dict[str, float
     )
     for key in router.tables.local:
         local.add(key, router.tables.local.filter(key))
-    for neighbor, key, wanted in router.received():
-        links[neighbor].add(key, wanted)
+    for heard in router.received():
+        links[heard.neighbor].add(heard.key, heard.filter)
     taken: dict[str, float] = {}
     for publication in sample * TURNS:
         begin = time.perf_counter()

@@ -13,7 +13,10 @@ from typing import assert_never
 
 from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.matching.choice import Engines
-from sapwood.routing.protocols import Protocol
+from sapwood.overlay.topology import Overlay
+from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.protocols import Protocol, meshed
+from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 from sapwood.simulation.scenario import (
     Action,
@@ -47,7 +50,15 @@ def router_maker(
 ) -> MakeRouter:
     """Makes real routers of a protocol, or the name of one, and of matching engines by name."""
     engines = Engines(engine, documents)
-    return lambda name, incarnation: Router(name, protocol, engines, incarnation)
+    chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    kind = MeshRouter if chosen.meshed else Router
+    return lambda name, incarnation: kind(name, chosen, engines, incarnation)
+
+
+def protocol_on(overlay: Overlay, protocol: str | Protocol) -> Protocol:
+    """A protocol, or the one of a name, as it routes on this overlay: on one tree, or on many."""
+    chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    return chosen if overlay.is_tree else meshed(chosen)
 
 
 def simulate(

@@ -36,10 +36,14 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import (
     Advertise,
+    Announce,
     Confirm,
     ConfirmAdvertisement,
     ConfirmUpdate,
+    Join,
     Message,
+    Neighbors,
+    OnTree,
     Publish,
     Subscribe,
     Unadvertise,
@@ -150,6 +154,15 @@ class Trace:
                 return f"confirm advertisement {key}, sending {sending}"
             case Publish(origin, hops, publication):
                 return f"publish {publication.id} of {origin} after {hops}"
+            case Neighbors(router, version, neighbors):
+                return f"neighbors {version[0]}.{version[1]} of {router}: {', '.join(neighbors)}"
+            case Announce(tree, version):
+                links = " ".join(f"{a}>{b}" for a, b in tree.links())
+                return f"announce {version[0]}.{version[1]} of {tree.source}: {links}"
+            case Join(source, version, life):
+                return f"join {version[0]}.{version[1]} of {source}, life {life}"
+            case OnTree(source, life, inner):
+                return f"{self._message(inner)} (tree of {source}, life {life})"
             case _:
                 assert_never(message)
 

@@ -69,7 +69,8 @@ H = TypeVar("H", Subscription, PublicationLine, AdvertisementLine)
 @click.option(
     "--topology",
     help="line:5, star:8, tree:31 or tree:31:2 (routers, branching), random:50, transit-stub, "
-    "planetlab, or a TOML file.",
+    "planetlab, ring:8, mesh:20:40 (routers, links), or a TOML file. Where links form circles, "
+    "each router's publications take a tree of their own.",
 )
 @click.option("--subscriptions", type=input_file, help="JSON Lines file, or -.")
 @click.option("--publications", type=input_file, help="JSON Lines file, or -.")

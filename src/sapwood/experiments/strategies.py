@@ -33,8 +33,9 @@ from sapwood.experiments.particular import is_particular
 from sapwood.experiments.report import Cell, Report
 from sapwood.matching.index import Index
 from sapwood.model.publication import Publication
+from sapwood.overlay.graph import overlay_of
 from sapwood.overlay.shapes import parse_topology
-from sapwood.overlay.topology import Link, Topology
+from sapwood.overlay.topology import Link, Overlay
 from sapwood.routing.protocols import Protocol, protocol
 from sapwood.routing.router import Router
 from sapwood.simulation.oracle import judge
@@ -180,9 +181,9 @@ def _scenario(made: DocumentWorkload, routers: int, size: int, seed: int) -> Sce
     )
 
 
-def _without_latency(topology: Topology) -> Topology:
+def _without_latency(topology: Overlay) -> Overlay:
     links = tuple(Link(link.a, link.b, 0.0) for link in topology.links)
-    return Topology(topology.routers, links)
+    return overlay_of(topology.routers, links)
 
 
 def _paths(publications: Iterator[Publication]) -> Iterator[Publication]:

@@ -13,7 +13,8 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sapwood.errors import InputError, UnknownNameError
+from sapwood.errors import InputError, LimitError, UnknownNameError
+from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.overlay.spanning import fewest_links
 from sapwood.overlay.topology import Link, Overlay, Topology, abbreviated, check_routers, named
 
@@ -98,7 +99,14 @@ class Graph(Overlay):
 
 
 def overlay_of(routers: tuple[str, ...], links: tuple[Link, ...]) -> Overlay:
-    """The tree that the links form, or the graph if they form circles."""
-    if len(links) < len(routers):
+    """The tree that the links form, or the graph if they form circles.
+
+    Raises as those do, and `LimitError` for a graph of more than `MESH_ROUTERS_MAX` routers.
+    """
+    graph = Graph(routers, links)
+    if graph.is_tree:
         return Topology(routers, links)
-    return Graph(routers, links)
+    if len(routers) > MESH_ROUTERS_MAX:
+        what = "the number of routers whose links form circles"
+        raise LimitError("MESH_ROUTERS_MAX", MESH_ROUTERS_MAX, len(routers), what)
+    return graph

@@ -41,7 +41,10 @@ class Examination:
 
 
 def draw_for(protocol: str, seed: int) -> Scenario:
-    """The scenario of a seed in a swarm under a protocol, which decides whether all advertise."""
+    """The scenario of a seed in a swarm under a protocol.
+
+    The protocol decides whether all advertise, and whether links form circles.
+    """
     chosen = protocol_named(protocol)
     mixture = Mixture(
         advertisements=chosen.advertised or seed % ADVERTISING_EVERY == 0,

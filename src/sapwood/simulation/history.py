@@ -118,14 +118,15 @@ class History:
     #: epochs of one subscription follow each other: all but the last have `left` set; and so do
     #: those of one advertisement
     #: outages holds only links that were ever down, by their ends in both orders
-    #: unrests, where links form circles, are the times in which trees may change: from the first
-    #: change of a link (or the beginning) until nothing is left that could change a table; all but
-    #: the last are settled
+    #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
+    #: change: from the beginning, or a change of a link, until nothing is left that could change a
+    #: table; all but the last are settled
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
 
     topology: Overlay
+    is_mesh: bool = False
     subscriptions: dict[SubscriptionName, list[Epoch[Interest]]] = field(default_factory=dict)
     advertisements: dict[AdvertisementName, list[Epoch[Promise]]] = field(default_factory=dict)
     publications: dict[str, Published] = field(default_factory=dict)
@@ -138,7 +139,7 @@ class History:
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not self.topology.is_tree:
+        if self.is_mesh:
             self._stir(0.0)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:
@@ -210,17 +211,17 @@ class History:
         outages = self.outages.setdefault((a, b), [])
         self.outages[b, a] = outages
         outages.append(outage)
-        if self.topology.is_tree:
-            self._unsettled.append(((a, b), outage))
-        else:
+        if self.is_mesh:
             self._stir(now)
+        else:
+            self._unsettled.append(((a, b), outage))
 
     def link_joined(self, now: float, a: str, b: str) -> None:
         """A link carries messages again, and both ends know it."""
         outages = self.outages.get((a, b))
         if outages and outages[-1].joined is None:
             outages[-1].joined = self._moment(now)
-            if not self.topology.is_tree:
+            if self.is_mesh:
                 self._stir(now)
 
     @property

@@ -182,10 +182,10 @@ def _needed(
 ) -> frozenset[Hop]:
     """The links between a publication's origin and some homes.
 
-    Where links form circles, the tree may have been any: what counts is the way that it took.
+    Where there are many trees, it may have been any: what counts is the way that it took.
     """
     origin = world.history.publications[publication].publisher.home
-    if world.topology.is_tree:
+    if not world.history.is_mesh:
         tree = world.topology.tree(origin)
         return frozenset(hop for home in homes for hop in tree.hops(origin, home))
     arrivals = {target: (source, target) for source, target in crossed}

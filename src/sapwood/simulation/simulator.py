@@ -14,10 +14,9 @@ from typing import assert_never
 from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.overlay.topology import Overlay
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.making import make_router
 from sapwood.routing.protocols import Protocol, meshed
 from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.routing.router import Router
 from sapwood.simulation.scenario import (
     Action,
     AdvertiseAction,
@@ -50,9 +49,7 @@ def router_maker(
 ) -> MakeRouter:
     """Makes real routers of a protocol, or the name of one, and of matching engines by name."""
     engines = Engines(engine, documents)
-    chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
-    kind = MeshRouter if chosen.meshed else Router
-    return lambda name, incarnation: kind(name, chosen, engines, incarnation)
+    return lambda name, incarnation: make_router(name, protocol, engines, incarnation)
 
 
 def protocol_on(overlay: Overlay, protocol: str | Protocol) -> Protocol:

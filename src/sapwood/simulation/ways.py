@@ -1,8 +1,8 @@
 """How long a publication may be under way to a subscriber, and what may disturb it meanwhile.
 
-On a tree there is one way: its links disturb, from when they fail until the overlay has settled
-after their return. On an overlay with circles any link may change any tree, and then no way is to
-be relied on until the overlay has settled, with whatever links it has then.
+On one tree there is one way: its links disturb, from when they fail until the overlay has settled
+after their return. Where routers route on many trees any link may change any of them, and then no
+way is to be relied on until the overlay has settled, with whatever links it has then.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Ways(Protocol):
 
 def ways_of(history: History, longest: LongestDelay) -> Ways:
     """The ways of the overlay that a history is of."""
-    kind = _TreeWays if history.topology.is_tree else _MeshWays
+    kind = _MeshWays if history.is_mesh else _TreeWays
     return kind(history, longest)
 
 
 class _TreeWays:
-    """On a tree, where the moment does not matter."""
+    """On one tree, where the moment does not matter."""
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
@@ -62,7 +62,7 @@ class _TreeWays:
 
 
 class _MeshWays:
-    """Where links form circles."""
+    """On a tree for each source."""
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history

@@ -43,6 +43,7 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
+from sapwood.routing.mesh.router import MeshRouter
 from sapwood.routing.messages import Publish, carried
 from sapwood.routing.tables import ReceivedSubscription
 from sapwood.simulation.clock import Agenda
@@ -122,7 +123,6 @@ class World:
         inputs_max: int = SIMULATION_INPUTS_MAX,
     ) -> None:
         self.topology = topology
-        self.history = History(topology)
         self.trace = Trace()
         self.tally = Tally()
         self.routers: dict[str, Machine] = {}
@@ -138,6 +138,8 @@ class World:
         self.network = Network(topology, self._agenda, draw, timing)
         for name in topology.routers:
             self.routers[name] = make_router(name, 0)
+        is_mesh = any(isinstance(router, MeshRouter) for router in self.routers.values())
+        self.history = History(topology, is_mesh)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))

@@ -13,20 +13,22 @@ class LinkMap:
     """What every router said last of its links, and what follows from it for one router.
 
     A link counts when both its ends claim it. `around` has all routers that the own one reaches by
-    such links, itself among them, each with the neighbors that it has by such links. `is_settled`
+    such links, itself among them, each with the neighbors that it has by such links. `shared` are
+    the own neighbors on a tree that all of these routers agree on. `is_settled`
     says that none of these routers claims a link that the other end does not: such a claim means
     that news of the link, or of a router, is still on its way.
 
-    #: _said[n].router == n; around and is_settled follow from _said
+    #: _said[n].router == n; around, shared and is_settled follow from _said
     """
 
-    __slots__ = ("_name", "_said", "around", "is_settled")
+    __slots__ = ("_name", "_said", "around", "is_settled", "shared")
 
     def __init__(self, name: str, incarnation: int) -> None:
         self._name = name
         self._said = {name: Neighbors(name, Version(incarnation, 0), ())}
         self.around: Mapping[str, tuple[str, ...]] = {}
         self.is_settled = True
+        self.shared: frozenset[str] = frozenset()
         self._look()
 
     def __len__(self) -> int:
@@ -76,9 +78,9 @@ class LinkMap:
         """Check the relations above; raises `InvariantError`."""
         if any(said.router != router for router, said in self._said.items()):
             raise InvariantError("what a router said of its links is kept for another one")
-        seen = self.around, self.is_settled
+        seen = self.around, self.shared, self.is_settled
         self._look()
-        if seen != (self.around, self.is_settled):
+        if seen != (self.around, self.shared, self.is_settled):
             raise InvariantError("the view of the links is not that of what was said")
 
     def _look(self) -> None:
@@ -95,6 +97,14 @@ class LinkMap:
                     around[other] = ()
                     reached.append(other)
         self.around = around
+        tree = fewest_links(min(around), around)
+        self.shared = frozenset(
+            other
+            for ends in tree.links()
+            if self._name in ends
+            for other in ends
+            if other != self._name
+        )
 
     def _claims(self, router: str, neighbor: str) -> bool:
         said = self._said.get(router)

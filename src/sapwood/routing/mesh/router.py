@@ -17,7 +17,8 @@ its own, begins with empty tables, and hears again what its clients and its chil
 * no publication comes to a router twice, and those of one router come in their order: each takes
   one version, on whose tree there is one way, and no router goes back to an older version;
 * a subscription is confirmed by the branch of a source only over all the way to that source, as
-  the router has no branch, and waits, until all on the way have joined.
+  the router has no branch, and waits, until all on the way have joined. The client hears of it
+  when no newer tree is to be expected, either.
 
 What is on its way while a tree changes may be lost, as on a link that fails. A message for a branch
 carries the number under which the receiver began it, and is dropped where that branch is no more.
@@ -34,7 +35,7 @@ from collections.abc import Iterator, Mapping
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.matching.choice import Engines
-from sapwood.overlay.spanning import SpanningTree
+from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -107,6 +108,8 @@ class MeshRouter:
         self._engines = engines
         self._incarnation = incarnation
         self._lives = 0
+        #: whether all trees are as they have to be; `None` where what is known has changed since
+        self._is_current: bool | None = None
         self.clients.reach(self.map.around)
         self._keep(Announce(SpanningTree((name,)), Version(incarnation, 0)))
         self._grow(name, 0.0)
@@ -122,7 +125,7 @@ class MeshRouter:
                 effects = self._link_down(neighbor, now)
             case _:
                 effects = self._client(input, now)
-        if self.map.is_settled:
+        if self.clients.in_force and self._is_settled():
             effects.extend(Subscribed(*named) for named in self.clients.take_in_force())
         return effects
 
@@ -266,6 +269,7 @@ class MeshRouter:
 
     def _follow(self, now: float) -> list[Effect]:
         """Follow a change of what is known of links."""
+        self._is_current = None
         effects: list[Effect] = []
         announced = self.places[self.name].announced
         tree = self.map.best_tree(announced.tree)
@@ -281,7 +285,22 @@ class MeshRouter:
 
     # Trees -------------------------------------------------------------------------------------
 
+    def _is_settled(self) -> bool:
+        """Whether no news of links or trees is to be expected, as far as can be seen from here.
+
+        Everybody knows which tree each router in reach announces when it knows the same links.
+        """
+        around = self.map.around
+        if self._is_current is None:
+            self._is_current = self.map.is_settled and all(
+                source in self.places
+                and self.places[source].announced.tree == fewest_links(source, around)
+                for source in around
+            )
+        return self._is_current
+
     def _keep(self, announced: Announce) -> None:
+        self._is_current = None
         self.places[announced.tree.source] = Place.of(self.name, announced)
 
     def _basis(self, source: str) -> Basis | None:

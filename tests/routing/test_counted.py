@@ -212,7 +212,7 @@ def _lose_client(counted: Counted) -> None:
     [
         (_lose_key, "keys and filters"),
         (_lose_both, "not exactly the filters"),
-        (_lose_link, "links and received"),
+        (_lose_link, "interfaces and received"),
         (_lose_client, "not counted as they are"),
     ],
 )

@@ -162,7 +162,7 @@ class Counted(Statements[Interest]):
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
-        if {CLIENTS, *self.entries.received} != self._node.interfaces.keys():
+        if [CLIENTS, *self.entries.received] != list(self._node.interfaces):
             raise InvariantError("interfaces and received tables differ")
         self.entries.validate()
         self._node.validate()

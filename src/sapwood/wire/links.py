@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from msgspec import Raw
@@ -35,44 +35,43 @@ RoutingMessage: TypeAlias = TreeLinkMessage | LinkOnTree | LinkNeighbors | LinkA
 """The messages of a link that concern the router."""
 
 
-def to_link(message: routing.Message, encoded: EncodedPublications) -> Iterator[RoutingMessage]:
+def to_link(message: routing.Message, encoded: EncodedPublications) -> Sequence[RoutingMessage]:
     """The messages of a link that carry a router's message: one, or the parts of an update."""
     match message:
         case routing.OnTree(source, life, inner):
-            for part in _to_tree(inner, encoded):
-                yield LinkOnTree(source, life, part)
+            return [LinkOnTree(source, life, part) for part in _to_tree(inner, encoded)]
         case routing.Neighbors(router, version, neighbors):
-            yield LinkNeighbors(router, *version, neighbors)
+            return (LinkNeighbors(router, *version, neighbors),)
         case routing.Announce(tree, version):
-            yield LinkAnnounce(*version, tree.routers, tree.parents)
+            return (LinkAnnounce(*version, tree.routers, tree.parents),)
         case routing.Join(source, version, life):
-            yield LinkJoin(source, *version, life)
+            return (LinkJoin(source, *version, life),)
         case _:
-            yield from _to_tree(message, encoded)
+            return _to_tree(message, encoded)
 
 
 def _to_tree(
     message: routing.TreeMessage, encoded: EncodedPublications
-) -> Iterator[TreeLinkMessage]:
+) -> Sequence[TreeLinkMessage]:
     match message:
         case routing.Publish(origin, hops, publication):
-            yield LinkPublish(origin, hops, encoded.encoded(publication))
+            return (LinkPublish(origin, hops, encoded.encoded(publication)),)
         case routing.Subscribe(key, wanted, sending):
-            yield LinkSubscribe(key, to_text(wanted), sending)
+            return (LinkSubscribe(key, to_text(wanted), sending),)
         case routing.Unsubscribe(key):
-            yield LinkUnsubscribe(key)
+            return (LinkUnsubscribe(key),)
         case routing.Confirm(key, sending):
-            yield LinkConfirm(key, sending)
+            return (LinkConfirm(key, sending),)
         case routing.Advertise(key, wanted, sending):
-            yield LinkAdvertise(key, promise_to_text(wanted), sending)
+            return (LinkAdvertise(key, promise_to_text(wanted), sending),)
         case routing.Unadvertise(key):
-            yield LinkUnadvertise(key)
+            return (LinkUnadvertise(key),)
         case routing.ConfirmAdvertisement(key, sending):
-            yield LinkConfirmAdvertisement(key, sending)
+            return (LinkConfirmAdvertisement(key, sending),)
         case routing.Update():
-            yield from to_parts(message)
+            return tuple(to_parts(message))
         case routing.ConfirmUpdate(sending):
-            yield LinkConfirmUpdate(sending)
+            return (LinkConfirmUpdate(sending),)
 
 
 class Arriving:

@@ -38,6 +38,8 @@ RoutingMessage: TypeAlias = TreeLinkMessage | LinkOnTree | LinkNeighbors | LinkA
 def to_link(message: routing.Message, encoded: EncodedPublications) -> Sequence[RoutingMessage]:
     """The messages of a link that carry a router's message: one, or the parts of an update."""
     match message:
+        case routing.Publish():  # the most by far
+            return _to_tree(message, encoded)
         case routing.OnTree(source, life, inner):
             return [LinkOnTree(source, life, part) for part in _to_tree(inner, encoded)]
         case routing.Neighbors(router, version, neighbors):
@@ -94,6 +96,8 @@ class Arriving:
         """
         try:
             match message:
+                case LinkPublish():  # the most by far
+                    return self._from_tree(message)
                 case LinkOnTree(source, life, part):
                     inner = self._from_tree(part)
                     return None if inner is None else routing.OnTree(source, life, inner)

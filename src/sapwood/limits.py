@@ -192,6 +192,11 @@ OVERLAY_ROUTERS_MAX: Final = 10_000
 """Routers of one overlay. Each simulated router holds tables of its own, so this is some hundred
 megabytes; precedent: the largest overlay in the routing literature we follow has 127 routers."""
 
+MESH_ROUTERS_MAX: Final = 512
+"""Routers of one overlay with circles. Each router routes on a tree for each of them and is told of
+all the links of each tree, so messages and tables grow with the square of this. Precedent: areas
+of OSPF, whose routers too know all links, are planned for some hundred routers."""
+
 LINK_LATENCY_MAX_S: Final = 3600.0
 """Seconds a message may be under way on one link. A link slower than an hour is no link."""
 

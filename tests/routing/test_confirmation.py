@@ -34,6 +34,7 @@ def linked_router() -> Router:
     overlay = Wiring("covering")
     overlay.attach("r1", "c")
     router = overlay.router("r1")
+    assert isinstance(router, Router)
     router.handle(LinkUp("r2"), 0.0)
     router.handle(LinkUp("r3"), 0.0)
     return router

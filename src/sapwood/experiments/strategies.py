@@ -40,8 +40,9 @@ from sapwood.experiments.report import Cell, Report
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.overlay.graph import overlay_of
 from sapwood.overlay.shapes import parse_topology
-from sapwood.overlay.topology import Hop, Link, Topology
+from sapwood.overlay.topology import Hop, Link, Overlay
 from sapwood.routing.protocols import Protocol, protocol
 from sapwood.routing.router import Router
 from sapwood.simulation.oracle import judge
@@ -207,9 +208,9 @@ def _scenario(made: DocumentWorkload, routers: int, size: int, seed: int) -> Sce
     )
 
 
-def _without_latency(topology: Topology) -> Topology:
+def _without_latency(topology: Overlay) -> Overlay:
     links = tuple(Link(link.a, link.b, 0.0) for link in topology.links)
-    return Topology(topology.routers, links)
+    return overlay_of(topology.routers, links)
 
 
 def _paths(publications: Iterator[Publication]) -> Iterator[Publication]:
@@ -243,7 +244,7 @@ def _needless(world: World, interested: Mapping[str, frozenset[str]]) -> float:
     for id_, hops in world.tally.crossings.items():
         origin = world.history.publications[id_].publisher.home
         homes = interested.get(id_, ())
-        wanted = {hop for home in homes for hop in world.topology.hops(origin, home)}
+        wanted = {hop for home in homes for hop in world.topology.tree(origin).hops(origin, home)}
         crossings += len(hops)
         needless += sum(hop not in wanted for hop in hops)
     return 100 * needless / crossings if crossings else 0.0
@@ -288,8 +289,8 @@ def _tables(routers: Mapping[str, Router]) -> Mapping[_Table, Sequence[Interest]
         local = router.tables.local
         tables[_Table(name, None)] = [local.filter(key) for key in local]
         tables.update((_Table(name, neighbor), []) for neighbor in router.tables.received)
-        for neighbor, _, wanted in router.received():
-            tables[_Table(name, neighbor)].append(wanted)
+        for heard in router.received():
+            tables[_Table(name, heard.neighbor)].append(heard.filter)
     return tables
 
 
@@ -306,7 +307,7 @@ def _mean(one: _Run, ids: Collection[str], cost: Callable[[str, _Table], float])
         if id_ in ids:
             ends = history.publications[id_].publisher.home, home
             if ends not in asked:
-                asked[ends] = tuple(_asked(one.routers, topology.path(*ends)))
+                asked[ends] = tuple(_asked(one.routers, topology.tree(ends[0]).path(*ends)))
             total += count * sum(cost(id_, table) for table in asked[ends])
             deliveries += count
     return total / deliveries

@@ -25,6 +25,7 @@ from sapwood.routing.messages import (
     Unsubscribe,
 )
 from sapwood.routing.propagation.advertised import Advertised
+from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.protocol import Change, Propagation, net_change
 from sapwood.routing.statements import Heard, Kind, Statements, cycle, stranger
 from sapwood.routing.tables import LocalEntry, ReceivedEntry, W
@@ -72,9 +73,9 @@ class Spread(Statements[W]):
 
     # Links -------------------------------------------------------------------------------------
 
-    def link_up(self, neighbor: str) -> None:
-        """A link is there, over which nothing was told so far."""
-        self.links[neighbor] = self._propagation()
+    def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
+        """A link is there, over which nothing was told so far, or never will be."""
+        self.links[neighbor] = self._propagation() if is_told else Flooding()
         self.entries.received[neighbor] = {}
         self.confirmations.link_up(neighbor)
 

@@ -172,7 +172,8 @@ def cycle(what: str, known: str, neighbor: str) -> str:
     """The reason to close a link over which something came that was known already."""
     return (
         f"{what} was known {known} before it came over the link to {neighbor}: the overlay has a "
-        "cycle, and in this version it must be a tree; remove one link"
+        "cycle, and under this protocol it must be a tree; remove one link, or put mesh+ before "
+        "the name of the protocol everywhere"
     )
 
 

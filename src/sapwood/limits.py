@@ -192,6 +192,11 @@ OVERLAY_ROUTERS_MAX: Final = 10_000
 """Routers of one overlay. Each simulated router holds tables of its own, so this is some hundred
 megabytes; precedent: the largest overlay in the routing literature we follow has 127 routers."""
 
+MESH_ROUTERS_MAX: Final = 512
+"""Routers of one overlay with circles. Each router routes on a tree for each of them and is told of
+all the links of each tree, so messages and tables grow with the square of this. Precedent: areas
+of OSPF, whose routers too know all links, are planned for some hundred routers."""
+
 LINK_LATENCY_MAX_S: Final = 3600.0
 """Seconds a message may be under way on one link. A link slower than an hour is no link."""
 
@@ -437,9 +442,13 @@ MERGED_TEXT_CHARS_MAX: Final = 4096
 """Characters of the text of a merger: beyond, matching it costs more than it saves. A list of some
 hundred values fits; filters themselves may have FILTER_TEXT_CHARS_MAX."""
 
-MERGING_PASS_MIN: Final = 8
+MERGING_PASS_MIN: Final = 4
 """So many subscriptions at least come to a link between two passes of merging over it; beyond 32 of
-them, a quarter of what the link knows, so that passes cost each subscription the same."""
+them, an eighth of what the link knows, so that passes cost each subscription the same."""
+
+REPLACED_KEYS_MAX: Final = 256
+"""Subscriptions that one message takes the place of; what there is beyond is withdrawn one by one.
+With the longest filter and keys of the longest names it fits into FRAME_BYTES_FLOOR."""
 
 JOURNAL_ROWS_PER_TASK: Final = 50_000
 """Publications of a journal that one Spark task reads: a second or two of work."""

@@ -84,7 +84,9 @@ def pairs(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("topology", ["line:5", "star:6", "tree:7:3", "random:9"])
+@pytest.mark.parametrize(
+    "topology", ["line:5", "star:6", "tree:7:3", "random:9", "ring:5", "mesh:5:8"]
+)
 def test_simulate_delivers_what_matches_whatever_the_protocol_and_topology(
     folder: Folder, protocol: str, topology: str
 ) -> None:
@@ -256,7 +258,7 @@ def test_simulate_takes_one_file_from_standard_input(folder: Folder) -> None:
     ("options", "message"),
     [
         ({"protocol": "magic"}, "no protocol is called 'magic'"),
-        ({"topology": "ring:5"}, "no topology is called 'ring'; .*line, star, tree, random"),
+        ({"topology": "circle:5"}, "no topology is called 'circle'; .*line, star, tree, random"),
         ({"topology": "transit"}, "no topology is called 'transit'"),
         ({"topology": "line:0"}, "topology 'line:0': sizes begin at 1; write line:5"),
         ({"topology": "nowhere.toml"}, "nowhere.toml: there is no such file"),
@@ -300,7 +302,7 @@ def test_simulate_fails_when_the_oracle_finds_something_wrong(
                 return [effect for effect in effects if not isinstance(effect, Deliver)]
             return [*effects, *(e for e in effects if isinstance(e, Deliver))]
 
-    monkeypatch.setattr("sapwood.simulation.simulator.Router", Careless)
+    monkeypatch.setattr("sapwood.routing.making.Router", Careless)
     result = folder.simulate("--out", folder.file("out.jsonl"))
     assert result.exit_code == 2
     assert "SOMETHING IS WRONG" in result.stderr
@@ -318,7 +320,7 @@ def test_simulate_fails_when_a_router_closes_a_link(
                 return [CloseLink("r4", "enough")]
             return super().handle(event, now)
 
-    monkeypatch.setattr("sapwood.simulation.simulator.Router", Quarrelsome)
+    monkeypatch.setattr("sapwood.routing.making.Router", Quarrelsome)
     result = folder.simulate("--out", folder.file("out.jsonl"))
     assert result.exit_code == 2
     assert "1 link closed by a router" in result.stderr
@@ -331,7 +333,7 @@ def test_simulate_names_a_few_pairs_and_counts_the_rest(
         def handle(self, event: Input, now: float) -> list[Effect]:
             return [e for e in super().handle(event, now) if not isinstance(e, Deliver)]
 
-    monkeypatch.setattr("sapwood.simulation.simulator.Router", Silent)
+    monkeypatch.setattr("sapwood.routing.making.Router", Silent)
     result = folder.simulate("--out", folder.file("out.jsonl"))
     assert result.exit_code == 2
     assert re.search(r"lost: 4 \((p\d for \w+ at r\d, ){3}…\)", result.stderr)

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.document import decode_topology, encode_topology
+from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Topology
 from tests.overlay.test_topology import trees
 
@@ -76,7 +77,17 @@ def test_decode_topology_names_a_router_that_is_not_listed() -> None:
 def test_decode_topology_spans_a_graph_from_its_source() -> None:
     circle = {"source": "b", "link": [{"between": list(ends)} for ends in ("ab", "bc", "ca")]}
     assert [str(link) for link in decode_topology(circle).links] == ["a-b", "b-c"]
-    with pytest.raises(InputError, match=r"closes a circle.*name the `source`"):
-        decode_topology({"link": circle["link"]})
     with pytest.raises(UnknownNameError, match="no router is called 'z'"):
         decode_topology({**circle, "source": "z"})
+
+
+def test_decode_topology_reads_an_overlay_with_circles_as_a_graph() -> None:
+    document = {"link": [{"between": list(ends), "latency": 0.02} for ends in ("ab", "bc", "ca")]}
+    overlay = decode_topology(document)
+    assert isinstance(overlay, Graph)
+    assert overlay.neighbors("a") == ("b", "c")
+    assert decode_topology(encode_topology(overlay)) == overlay
+
+
+def test_decode_topology_reads_an_overlay_without_circles_as_a_tree() -> None:
+    assert isinstance(decode_topology({"link": [{"between": ["a", "b"]}]}), Topology)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InputError, LimitError, UnknownNameError
 from sapwood.limits import HOPS_MAX
-from sapwood.overlay.graph import Graph
-from sapwood.overlay.topology import Link
+from sapwood.overlay.graph import Graph, overlay_of
+from sapwood.overlay.topology import Link, Topology
 
 RING = Graph(("a", "b", "c", "d"), tuple(Link(*ends) for ends in ("ab", "bc", "cd", "da")))
 
@@ -110,3 +110,20 @@ def test_graph_refuses_a_tree_that_is_too_deep_for_a_publication() -> None:
     long = Graph(names, tuple(Link(names[i], names[i + 1]) for i in range(HOPS_MAX + 1)))
     with pytest.raises(LimitError, match="HOPS_MAX"):
         long.spanning_tree("r0")
+
+
+def test_graph_has_a_tree_with_the_fewest_links_for_each_source() -> None:
+    slow = Graph(("a", "b", "c"), (Link("a", "b", 1.0), Link("b", "c"), Link("c", "a")))
+    assert [str(link) for link in slow.tree("a").links] == ["a-b", "c-a"]
+    assert [str(link) for link in slow.spanning_tree("a").links] == ["b-c", "c-a"]
+    assert slow.tree("a") is slow.tree("a")
+    with pytest.raises(UnknownNameError):
+        slow.tree("z")
+
+
+def test_overlay_of_is_a_tree_where_it_can_be() -> None:
+    ends = (Link("a", "b"), Link("b", "c"))
+    assert isinstance(overlay_of(("a", "b", "c"), ends), Topology)
+    assert isinstance(overlay_of(("a", "b", "c"), (*ends, Link("c", "a"))), Graph)
+    with pytest.raises(InputError, match="not connected"):
+        overlay_of(("a", "b", "c", "d"), (*ends, Link("c", "a")))

@@ -7,18 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import InputError, LimitError, UnknownNameError
-from sapwood.limits import OVERLAY_ROUTERS_MAX
+from sapwood.limits import MESH_ROUTERS_MAX, OVERLAY_ROUTERS_MAX
+from sapwood.overlay.graph import Graph
 from sapwood.overlay.planetlab import planetlab
 from sapwood.overlay.shapes import SHAPES, parse_topology
-from sapwood.overlay.topology import Topology
+from sapwood.overlay.topology import Overlay, Topology
 from sapwood.overlay.transit_stub import transit_stub
 
 
-def parse(text: str, seed: int = 1) -> Topology:
+def parse(text: str, seed: int = 1) -> Overlay:
     return parse_topology(text, Random(seed).randrange)
 
 
-def ends(topology: Topology) -> list[str]:
+def ends(topology: Overlay) -> list[str]:
     return [str(link) for link in topology.links]
 
 
@@ -57,10 +58,11 @@ def test_parse_topology_draws_other_trees_from_other_seeds() -> None:
     assert len({tuple(ends(parse("random:20", seed))) for seed in range(20)}) == 20
 
 
-@pytest.mark.parametrize("name", ["transit", "Line", "", "ring:5", "planet:3"])
+@pytest.mark.parametrize("name", ["transit", "Line", "", "circle:5", "planet:3"])
 def test_parse_topology_names_the_shapes_it_knows_when_asked_for_another(name: str) -> None:
     with pytest.raises(
-        UnknownNameError, match="known: line, star, tree, random, transit-stub, planetlab"
+        UnknownNameError,
+        match="known: line, star, tree, random, ring, mesh, transit-stub, planetlab",
     ):
         parse(name)
 
@@ -103,3 +105,39 @@ def test_parse_topology_spans_the_transit_stub_graph_of_the_seed() -> None:
 
 def test_parse_topology_knows_the_stand_in_for_the_test_bed() -> None:
     assert parse("planetlab") == planetlab()
+
+
+def test_parse_topology_closes_a_line_to_a_ring() -> None:
+    ring = parse("ring:5")
+    assert [str(link) for link in ring.links] == ["r1-r2", "r2-r3", "r3-r4", "r4-r5", "r5-r1"]
+    assert not ring.is_tree
+    assert parse("ring:2") == parse("line:2")
+
+
+@given(st.integers(1, 9), st.integers(0, 2**32), st.data())
+def test_parse_topology_draws_a_mesh_of_so_many_links(
+    routers: int, seed: int, data: st.DataObject
+) -> None:
+    links = data.draw(st.integers(routers - 1, routers * (routers - 1) // 2))
+    text = f"mesh:{routers}:{max(1, links)}"
+    if not links:  # one router
+        with pytest.raises(InputError, match="so many routers have 0 to 0 links"):
+            parse(text, seed)
+        return
+    mesh = parse(text, seed)
+    assert (len(mesh.routers), len(mesh.links)) == (routers, links)
+    assert mesh == parse(text, seed)
+    assert isinstance(mesh, Topology if links == routers - 1 else Graph)
+
+
+@pytest.mark.parametrize("text", ["mesh:4:2", "mesh:4:7"])
+def test_parse_topology_refuses_a_mesh_that_cannot_be(text: str) -> None:
+    with pytest.raises(InputError, match="so many routers have 3 to 6 links"):
+        parse(text)
+
+
+def test_parse_topology_bounds_what_has_circles() -> None:
+    size = MESH_ROUTERS_MAX + 1
+    for text in (f"ring:{size}", f"mesh:{size}:{size}"):
+        with pytest.raises(LimitError, match="MESH_ROUTERS_MAX"):
+            parse(text)

@@ -24,6 +24,10 @@ ADVERTISEMENTS = Path(__file__).parent / "scenarios" / "advertisements.json"
 """Whoever publishes in this one has advertised, so that every protocol gives the same answer."""
 
 
+CIRCLE = Path(__file__).parent / "scenarios" / "circles" / "crash-on-a-circle.json"
+"""Four routers on a circle, of which one crashes and returns."""
+
+
 def simulated(scenario: Scenario, protocol: str) -> Counter[Pair]:
     return Counter(assert_right(scenario, protocol).pairs)
 
@@ -86,3 +90,17 @@ async def test_processes_route_by_advertisements_as_the_simulator_does(protocol:
     refused = [id_ for id_, one in published.items() if one.refused is not None]
     assert len(driver.refused) == 5
     assert driver.refused == [id_ for id_ in refused if not id_.startswith("probe")]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_all_protocols_agree_on_a_circle(protocol: str) -> None:
+    pairs = simulated(read(CIRCLE), f"mesh+{protocol}")
+    assert pairs == simulated(read(CIRCLE), "mesh+simple")
+    assert {id_ for id_, _ in pairs} >= {"before-r2", "during-r1", "during-r4", "after-r2"}
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("protocol", ["mesh+covering", "mesh+xroute"])
+async def test_processes_on_a_circle_deliver_what_the_simulator_delivers(protocol: str) -> None:
+    scenario = read(CIRCLE)
+    assert await over_tcp(scenario, protocol) == simulated(scenario, protocol)

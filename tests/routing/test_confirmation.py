@@ -9,7 +9,7 @@ from sapwood.language import parse_filter
 from sapwood.routing.confirmation import Confirmations
 from sapwood.routing.effects import Send, Subscribed
 from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown, LinkUp, Receive
-from sapwood.routing.messages import Confirm, Subscribe, Unsubscribe
+from sapwood.routing.messages import Confirm, Replace, Subscribe
 from sapwood.routing.router import Router
 from sapwood.routing.spread import Spread
 from tests.routing.wiring import LINE, Wiring
@@ -19,14 +19,14 @@ WIDE, NARROW = parse_filter("price > 10"), parse_filter("price > 20")
 
 def key_of(effect: object) -> str:
     assert isinstance(effect, Send)
-    assert isinstance(effect.message, Subscribe | Unsubscribe)
+    assert isinstance(effect.message, Subscribe | Replace)
     return effect.message.key
 
 
 def confirm(sent: object) -> Confirm:
     """The answer to a subscription that was sent."""
     assert isinstance(sent, Send)
-    assert isinstance(sent.message, Subscribe)
+    assert isinstance(sent.message, Subscribe | Replace)
     return Confirm(sent.message.key, sent.message.sending)
 
 
@@ -34,6 +34,7 @@ def linked_router() -> Router:
     overlay = Wiring("covering")
     overlay.attach("r1", "c")
     router = overlay.router("r1")
+    assert isinstance(router, Router)
     router.handle(LinkUp("r2"), 0.0)
     router.handle(LinkUp("r3"), 0.0)
     return router
@@ -65,11 +66,14 @@ def test_covered_subscription_waits_for_itself_when_its_cover_goes_first() -> No
     effects = router.handle(ClientUnsubscribe("c", "wide"), 0.0)
     router.validate()
     messages = [effect.message for effect in effects if isinstance(effect, Send)]
-    assert [type(message) for message in messages] == [Subscribe, Unsubscribe] * 2
-    assert key_of(effects[1]) == key_of(two) == key_of(three)
+    assert [type(message) for message in messages] == [Replace] * 2
+    assert all(
+        isinstance(message, Replace) and message.replaced == (key_of(two),) == (key_of(three),)
+        for message in messages
+    )
     assert router.handle(Receive("r2", confirm(two)), 0.0) == []
     router.handle(Receive("r2", confirm(effects[0])), 0.0)
-    in_force = router.handle(Receive("r3", confirm(effects[2])), 0.0)
+    in_force = router.handle(Receive("r3", confirm(effects[1])), 0.0)
     assert in_force == [Subscribed("c", "narrow")]
 
 

@@ -123,10 +123,10 @@ def test_counted_keeps_the_index_of_a_link_to_what_is_counted_there() -> None:
     router = router_with_links("r2")
     router.handle(Receive("r2", update(1, Triple(NARROW, 2, 0))), 0.0)
     router.handle(Receive("r2", update(2, Triple(WIDE, 1, 0))), 0.0)
-    assert [wanted for _, _, wanted in router.received()] == [WIDE]
+    assert [heard.filter for heard in router.received()] == [WIDE]
     assert len(router.tables.received["r2"]) == 1
     router.handle(Receive("r2", update(3, Triple(WIDE, -1, 0), Triple(NARROW, 2, 0))), 0.0)
-    assert [wanted for _, _, wanted in router.received()] == [NARROW]
+    assert [heard.filter for heard in router.received()] == [NARROW]
     router.validate()
 
 
@@ -212,7 +212,7 @@ def _lose_client(counted: Counted) -> None:
     [
         (_lose_key, "keys and filters"),
         (_lose_both, "not exactly the filters"),
-        (_lose_link, "links and received"),
+        (_lose_link, "interfaces and received"),
         (_lose_client, "not counted as they are"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.routing.messages import Subscribe
-from sapwood.routing.protocols import PROTOCOLS, protocol
+from sapwood.routing.protocols import PROTOCOLS, meshed, protocol
 from tests.routing import wiring
 from tests.routing.wiring import LINE, Wiring
 
@@ -106,3 +106,15 @@ def test_advertisements_save_messages_where_little_is_advertised() -> None:
         "advertisement+identity": 6,
         "advertisement+covering": 2,
     }
+
+
+def test_mesh_stands_before_any_protocol() -> None:
+    found = protocol("mesh+advertisement+covering+merging:0.1")
+    assert found.meshed
+    assert found.advertised
+    assert found.name == "mesh+advertisement+covering+merging:0.1"
+    assert found.summary.endswith("on a tree for each router")
+    assert meshed(found) is found
+    assert meshed(protocol("xroute")).name == "mesh+xroute"
+    with pytest.raises(UnknownNameError):
+        protocol("mesh+nothing")

@@ -55,6 +55,19 @@ def test_router_alone_confirms_delivers_and_accepts_at_once() -> None:
     assert router.counters.deliveries == 1
 
 
+@pytest.mark.parametrize("protocol", ["simple", "covering", "xroute", "covering+merging"])
+def test_router_tells_a_neighbor_nothing_that_no_publication_comes_from(protocol: str) -> None:
+    router = router_with_client(protocol)
+    router.handle(ClientSubscribe("c", "s", WANTED), 0.0)
+    assert router.handle(LinkUp("r2", inbound=False), 0.0) == []
+    assert router.handle(ClientSubscribe("c", "t", OTHER), 0.0) == [Subscribed("c", "t")]
+    [to_source] = {effect.neighbor for effect in router.handle(LinkUp("r3"), 0.0)}  # type: ignore[union-attr]
+    assert to_source == "r3"
+    router.validate()
+    assert router.handle(LinkDown("r2"), 0.0) == []
+    router.validate()
+
+
 def test_router_delivers_once_to_a_client_with_all_its_matching_ids() -> None:
     router = router_with_client()
     router.handle(ClientSubscribe("c", "b", WANTED), 0.0)

@@ -32,8 +32,8 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
+from sapwood.routing.making import AnyRouter, make_router
 from sapwood.routing.messages import Message
-from sapwood.routing.router import Router
 
 
 class Wiring:
@@ -45,15 +45,15 @@ class Wiring:
 
     def __init__(self, protocol: str, edges: Iterable[tuple[str, str]] = ()) -> None:
         self.protocol = protocol
-        self.routers: dict[str, Router] = {}
+        self.routers: dict[str, AnyRouter] = {}
         self.queues: dict[tuple[str, str], deque[Message]] = {}
         self.log: list[tuple[str, Effect]] = []
         for a, b in edges:
             self.link(a, b)
 
-    def router(self, name: str) -> Router:
+    def router(self, name: str) -> AnyRouter:
         if name not in self.routers:
-            self.routers[name] = Router(name, self.protocol)
+            self.routers[name] = make_router(name, self.protocol)
         return self.routers[name]
 
     def link(self, a: str, b: str) -> None:

@@ -12,6 +12,7 @@ from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError, InvariantError
 from sapwood.limits import FRAME_BYTES_FLOOR, FRAME_BYTES_MAX
 from sapwood.model.publication import Publication
+from sapwood.routing.router import Router
 from sapwood.server.broker import Broker
 from sapwood.server.settings import BrokerSettings
 from sapwood.wire.address import Address
@@ -132,6 +133,7 @@ async def test_another_run_of_a_client_counts_anew() -> None:
             assert await raw.next() == AcceptedReply(1)
             await raw.close()
             await soon(broker.roster.until(lambda: not broker.roster.clients))
+        assert isinstance(broker.router, Router)
         assert broker.router.counters.publications == 2
 
 
@@ -384,6 +386,38 @@ async def test_a_cycle_is_cut_where_it_is_noticed_and_stays_cut() -> None:
         assert links == 4
     assert sum(len(story.reasons("link closed for good")) for story in stories) >= 1
     assert sum(len(story.reasons("not connecting again")) for story in stories) == 1
+
+
+@pytest.mark.parametrize("protocol", ["mesh+covering", "mesh+xroute"])
+async def test_brokers_on_a_circle_deliver_once_and_do_without_one_of_them(protocol: str) -> None:
+    stories = [Story() for _ in range(3)]
+    async with (
+        running(settings("r1", protocol=protocol), stories[0]) as r1,
+        running(settings("r3", r1.address, protocol=protocol), stories[2]) as r3,
+        connect(str(r1.address)) as near,
+        connect(str(r3.address)) as far,
+    ):
+        peers = r1.address, r3.address
+        async with (
+            running(settings("r2", *peers, protocol=protocol), stories[1]) as r2,
+            connect(str(r2.address)) as aside,
+        ):
+            for broker, others in ((r1, ("r2", "r3")), (r2, ("r1", "r3")), (r3, ("r1", "r2"))):
+                await soon(broker.until_linked(*others))
+            wanted = await soon(far.subscribe("exists a"))
+            for number, client in enumerate((near, aside, far)):
+                await soon(client.publish({"a": number}))
+                assert (await soon(anext(wanted))).attributes["a"] == number
+            assert [len(broker.roster.links) for broker in (r1, r2, r3)] == [2, 2, 2]
+        await soon(r1.roster.until(lambda: "r2" not in r1.roster.links))
+        await soon(r3.roster.until(lambda: "r2" not in r3.roster.links))
+        # In force only when nobody in reach is about to announce another tree.
+        more = await soon(far.subscribe("a > 2"))
+        await soon(near.publish({"a": 3}))
+        assert (await soon(anext(more))).attributes["a"] == 3
+        assert [(await soon(anext(wanted))).attributes["a"]] == [3]
+        assert (len(wanted), len(more)) == (0, 0)
+    assert not any(story.reasons("link closed for good") for story in stories)
 
 
 async def test_a_neighbor_that_breaks_a_rule_of_routing_is_not_linked_again() -> None:

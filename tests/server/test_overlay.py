@@ -76,3 +76,12 @@ def test_a_link_that_does_not_come_is_reported() -> None:
         overlay.wait_unlinked("a", "b")
         with pytest.raises(EnvironmentMissingError, match=r"not linked with b within 0\.01 s"):
             overlay.wait_linked(timeout_s=0.01)
+
+
+def test_links_may_form_circles_where_the_protocol_routes_on_many_trees() -> None:
+    circle = (("a", "b"), ("b", "c"), ("c", "a"))
+    BrokerProcesses(("a", "b", "c"), circle, protocol="mesh+covering")
+    with pytest.raises(InputError, match="3 links do not join 3 brokers to one tree"):
+        BrokerProcesses(("a", "b", "c"), circle)
+    with pytest.raises(InputError, match="joins two brokers, once"):
+        BrokerProcesses(("a", "b"), (("a", "b"), ("b", "a")), protocol="mesh+covering")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import FrameError
 from sapwood.limits import FRAME_BYTES_MAX
+from sapwood.routing.router import Router
 from sapwood.server.peer import Peer
 from sapwood.server.reception import Reception
 from sapwood.server.roster import Roster, link_of
@@ -100,6 +101,7 @@ async def test_an_offered_link_that_is_declined_is_no_link() -> None:
         assert broker.roster.links == {}
         await raw.close()
         await soon(broker.roster.until(lambda: not broker.roster.offered))
+        assert isinstance(broker.router, Router)
         assert broker.router.subscriptions.links == {}
 
 

@@ -112,3 +112,38 @@ def test_in_any_tree_publishers_go_on_when_the_queues_have_drained(
     while deliver_one():
         pass
     assert not any(broker.hold_publishers for broker in brokers.values())
+
+
+def test_where_links_form_circles_it_is_told_on_one_tree_only() -> None:
+    congestion = linked("a", "b", "c")
+    assert congestion.tell_over(frozenset("ab"))
+    assert not congestion.tell_over(frozenset("ab"))
+    congestion.queued("c", high=True)
+    assert congestion.announcements() == [("a", True), ("b", True)]
+    congestion.told("c", congested=True)
+    congestion.queued("c", high=False)
+    assert not congestion.hold_publishers
+    assert congestion.announcements() == [("a", False), ("b", False)]
+
+
+def test_what_went_in_a_circle_ends_when_brokers_agree_on_a_tree() -> None:
+    brokers = {name: Congestion() for name in "abc"}
+    for name, broker in brokers.items():
+        for other in "abc".replace(name, ""):
+            broker.link_up(other)
+
+    def tell() -> None:
+        for _ in range(6):
+            for name, broker in brokers.items():
+                for neighbor, congested in broker.announcements():
+                    brokers[neighbor].told(name, congested=congested)
+
+    brokers["a"].queued("b", high=True)
+    tell()
+    brokers["a"].queued("b", high=False)
+    tell()
+    assert all(broker.hold_publishers for broker in brokers.values())  # it keeps itself up
+    for name, ways in (("a", "bc"), ("b", "a"), ("c", "a")):
+        brokers[name].tell_over(frozenset(ways))
+    tell()
+    assert not any(broker.hold_publishers for broker in brokers.values())

@@ -11,7 +11,7 @@ from random import Random
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.shapes import parse_topology
-from sapwood.overlay.topology import Link, Topology
+from sapwood.overlay.topology import Link, Overlay, Topology
 from sapwood.simulation.faults import RECIPES, Window
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
@@ -63,7 +63,7 @@ def during_traffic(
     name: str,
     happening: list[tuple[float, Action]],
     *,
-    topology: Topology = LINE,
+    topology: Overlay = LINE,
     timing: Timing = NOMINAL,
     before: tuple[Action, ...] = (),
 ) -> Scenario:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sapwood.simulation.examination import draw_for, examine, findings, judge_world, strayed
 from sapwood.simulation.scenario import AdvertiseAction, PublishAction, Scenario
 from sapwood.simulation.simulator import router_maker, simulate
@@ -48,3 +50,19 @@ def test_draw_for_speaks_of_documents_at_times() -> None:
 def test_strayed_asks_only_where_advertisements_decide() -> None:
     outcome = simulate(draw_for("simple", 3), router_maker("simple"))
     assert strayed(outcome.world, "simple") == ()
+
+
+def test_draw_for_closes_circles_where_the_protocol_asks_for_them_and_elsewhere_at_times() -> None:
+    drawn = [draw_for("simple", seed).topology.is_tree for seed in range(1, 31)]
+    assert 3 <= drawn.count(False) <= 6
+    sizes = {draw_for("mesh+simple", seed).topology.is_tree for seed in range(1, 31)
+             if len(draw_for("mesh+simple", seed).topology.routers) > 2}  # fmt: skip
+    assert sizes == {False}
+
+
+@pytest.mark.parametrize("protocol", ["covering", "mesh+xroute", "mesh+advertisement+covering"])
+def test_examine_finds_nothing_wrong_where_links_form_circles(protocol: str) -> None:
+    examined = examine(draw_for(protocol, 25), protocol)
+    assert not examined.scenario.topology.is_tree
+    assert examined.found == {}
+    assert examined.judgment.must > 0

@@ -26,7 +26,7 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.messages import Confirm, Publish, Subscribe, Unsubscribe
+from sapwood.routing.messages import Confirm, Publish, Replace, Subscribe, Unsubscribe
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.protocol import Change
 from sapwood.routing.protocols import protocol
@@ -62,6 +62,22 @@ class Mutant(Router):
 
 def sends(effects: Iterable[Effect], kind: type) -> list[Send]:
     return [e for e in effects if isinstance(e, Send) and isinstance(e.message, kind)]
+
+
+def withdrawn(effect: Effect) -> tuple[Effect, ...]:
+    """The withdrawals that are in a replacement."""
+    match effect:
+        case Send(neighbor, Replace() as message):
+            return tuple(Send(neighbor, Unsubscribe(key)) for key in message.replaced)
+    return ()
+
+
+def stated(effect: Effect) -> Effect:
+    """A replacement without what it replaces; anything else as it is."""
+    match effect:
+        case Send(neighbor, Replace(key, wanted, sending)):
+            return Send(neighbor, Subscribe(key, wanted, sending))
+    return effect
 
 
 class DropsPublications(Mutant):
@@ -106,19 +122,38 @@ class WithdrawsFirst(Mutant):
     """The withdrawal goes out before what it uncovers: between the two there is a gap."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
-        return [
-            *sends(effects, Unsubscribe),
-            *(e for e in effects if e not in sends(effects, Unsubscribe)),
-        ]
+        return [one for effect in effects for one in (*withdrawn(effect), stated(effect))]
 
 
 class ForgetsToUncover(Mutant):
     """What a withdrawn subscription covered is not propagated in its place."""
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
-        withdrawing = {e.neighbor for e in sends(effects, Unsubscribe)}
+        withdrawing = {e.neighbor for e in sends(effects, Replace)}
         forgotten = [e for e in sends(effects, Subscribe) if e.neighbor in withdrawing]
-        return [effect for effect in effects if effect not in forgotten]
+        kept = [effect for effect in effects if effect not in forgotten]
+        return [one for effect in kept for one in (withdrawn(effect) or (effect,))]
+
+
+class KeepsWhatIsReplaced(Mutant):
+    """What comes in the place of others is taken in beside them."""
+
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        match event:
+            case Receive(neighbor, Replace(key, wanted, sending)):
+                event = Receive(neighbor, Subscribe(key, wanted, sending))
+        return super().handle(event, now)
+
+
+class PassesNoReplacementsOn(Mutant):
+    """What comes in the place of others is confirmed, and elsewhere the others only go."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        match event:
+            case Receive(neighbor, Replace(key, _, sending)):
+                gone = [one for effect in effects for one in withdrawn(effect)]
+                return [*gone, Send(neighbor, Confirm(key, sending))]
+        return effects
 
 
 class WrongCovering(Covering):
@@ -251,8 +286,10 @@ class KeepsSubscriptionsOfLostLinks(Mutant):
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         unasked = not isinstance(event, ClientUnsubscribe | DetachClient | Receive)
-        gone = sends(effects, Unsubscribe) if unasked else []
-        return [effect for effect in effects if effect not in gone]
+        if not unasked:
+            return effects
+        gone = sends(effects, Unsubscribe)
+        return [stated(effect) for effect in effects if effect not in gone]
 
 
 class NeverAccepts(Mutant):
@@ -269,6 +306,8 @@ MUTANTS: dict[Callable[[str, int], Mutant], frozenset[str]] = {
     ForwardsBack: frozenset({"duplicated", "closed"}),
     WithdrawsFirst: frozenset({"lost"}),
     ForgetsToUncover: frozenset({"lost"}),
+    KeepsWhatIsReplaced: frozenset({"diverged", "leaked", "closed"}),
+    PassesNoReplacementsOn: frozenset({"lost"}),
     CoversTooMuch: frozenset({"lost"}),
     DeliversEverything: frozenset({"unexpected"}),
     ForgetsUnsubscriptions: frozenset({"unexpected"}),

@@ -128,3 +128,11 @@ def test_draw_topology_draws_links_that_are_alike_and_links_that_are_not() -> No
     }
     assert 1 in kinds
     assert max(kinds) > 1
+
+
+def test_draw_scenario_closes_circles_when_told() -> None:
+    mixture = Mixture(circles=True)
+    drawn = [draw_scenario(seed, mixture).topology for seed in SEEDS]
+    assert all(not overlay.is_tree for overlay in drawn if len(overlay.routers) > 2)
+    assert {len(overlay.links) - len(overlay.routers) for overlay in drawn} > {-1, 0, 1, 2}
+    assert all(draw_scenario(seed).topology.is_tree for seed in SEEDS)

@@ -24,13 +24,18 @@ from sapwood.wire.messages import (
     Goodbye,
     GoodbyeCode,
     LinkAdvertise,
+    LinkAnnounce,
     LinkConfirm,
     LinkConfirmAdvertisement,
     LinkConfirmUpdate,
     LinkCongestion,
     LinkEstablished,
+    LinkJoin,
     LinkMessage,
+    LinkNeighbors,
+    LinkOnTree,
     LinkPublish,
+    LinkReplace,
     LinkSubscribe,
     LinkUnadvertise,
     LinkUnsubscribe,
@@ -140,6 +145,13 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
     return st.one_of(
         st.builds(LinkPublish, names, st.integers(0, 1000), bodies()),
         st.builds(LinkSubscribe, ids, interest_texts(), sequences),
+        st.builds(
+            LinkReplace,
+            ids,
+            interest_texts(),
+            sequences,
+            st.lists(ids, min_size=1, max_size=3).map(tuple),
+        ),
         st.builds(LinkUnsubscribe, ids),
         st.builds(LinkConfirm, ids, sequences),
         st.builds(LinkAdvertise, ids, interest_texts(), sequences),
@@ -147,6 +159,17 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
         st.builds(LinkConfirmAdvertisement, ids, sequences),
         st.builds(LinkUpdate, ids, sequences, sequences, triple_texts(), st.booleans()),
         st.builds(LinkConfirmUpdate, sequences),
+        st.builds(LinkNeighbors, names, offsets, offsets, st.lists(names, max_size=3).map(tuple)),
+        st.builds(
+            LinkAnnounce,
+            offsets,
+            offsets,
+            st.lists(names, min_size=1, max_size=3).map(tuple),
+            st.lists(st.integers(0, 3), max_size=3).map(tuple),
+        ),
+        st.builds(LinkJoin, names, offsets, offsets, offsets),
+        st.builds(LinkOnTree, names, offsets, st.builds(LinkConfirm, ids, sequences)),
+        st.builds(LinkOnTree, names, offsets, st.builds(LinkPublish, names, offsets, bodies())),
         st.builds(LinkCongestion, st.booleans()),
         st.builds(LinkEstablished),
         st.builds(Ping),
@@ -173,7 +196,7 @@ def hostile_frames() -> st.SearchStrategy[bytes]:
         ),
         max_leaves=8,
     )
-    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 41), 99))
+    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 46), 99))
     arrays = st.tuples(tags, st.lists(values, max_size=4)).map(
         lambda pair: msgspec.msgpack.encode([pair[0], *pair[1]])
     )

@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood import parse_filter, parse_xpath
-from sapwood.errors import FrameError, InvariantError
+from sapwood.errors import FrameError
 from sapwood.limits import FRAME_BYTES_FLOOR, UPDATE_TRIPLES_MAX
 from sapwood.routing.messages import Update
 from sapwood.routing.propagation.xroute.triples import Triple
-from sapwood.wire.links import to_link
 from sapwood.wire.messages import LinkUpdate
-from sapwood.wire.publications import EncodedPublications
 from sapwood.wire.updates import Parts, to_parts
 
 A = parse_filter("a = 1")
@@ -71,8 +69,3 @@ def test_an_update_without_end_is_a_fault() -> None:
 def test_a_filter_that_cannot_be_read_is_the_neighbors_fault() -> None:
     with pytest.raises(FrameError, match="passed on what it should have refused"):
         Parts().take(LinkUpdate("r1.0", 1, 1, (("a >", 1, 0, True),)))
-
-
-def test_an_update_is_no_single_message_of_a_link() -> None:
-    with pytest.raises(InvariantError, match="in parts"):
-        to_link(Update("r1.0", 1, 1, ((Triple(A, 1, 0),),)), EncodedPublications())

@@ -85,9 +85,9 @@ def command(
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
 
-    Brokers that are linked form one overlay, which must be a tree. The first line on standard
-    output is `listening on HOST:PORT as NAME`; `link up NAME` and `link down NAME` follow. The log
-    goes to standard error.
+    Brokers that are linked form one overlay: a tree, unless the name of the protocol begins with
+    mesh+. The first line on standard output is `listening on HOST:PORT as NAME`; `link up NAME` and
+    `link down NAME` follow. The log goes to standard error.
     """
     from sapwood.matching.choice import Engines, chosen_engines
     from sapwood.server.logs import make_log

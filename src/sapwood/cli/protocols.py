@@ -15,7 +15,8 @@ def command(*, as_json: bool) -> None:
     All exact protocols deliver the same publications; they differ in what travels between routers.
     Under those that begin with "advertisement", clients advertise what they are going to publish.
     Any of covering's pairs of graph and index can be named, as in covering:flat-1,columnar or
-    advertisement+covering:flat-1,columnar.
+    advertisement+covering:flat-1,columnar. With mesh+ before its name each of them routes on a tree
+    for each router, so that links may form circles.
     """
     from sapwood.routing.protocols import PROTOCOLS
 

@@ -45,7 +45,7 @@ from sapwood.files import (
 from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
-    from sapwood.overlay.topology import Topology
+    from sapwood.overlay.topology import Overlay
     from sapwood.routing.protocols import Protocol
     from sapwood.simulation.history import History
     from sapwood.simulation.metrics import Metrics
@@ -69,7 +69,8 @@ H = TypeVar("H", Subscription, PublicationLine, AdvertisementLine)
 @click.option(
     "--topology",
     help="line:5, star:8, tree:31 or tree:31:2 (routers, branching), random:50, transit-stub, "
-    "planetlab, or a TOML file.",
+    "planetlab, ring:8, mesh:20:40 (routers, links), or a TOML file. Where links form circles, "
+    "each router's publications take a tree of their own.",
 )
 @click.option("--subscriptions", type=input_file, help="JSON Lines file, or -.")
 @click.option("--publications", type=input_file, help="JSON Lines file, or -.")
@@ -184,7 +185,7 @@ def _missing(ctx: click.Context, **given: str | None) -> click.MissingParameter:
     return click.MissingParameter(ctx=ctx, param=option)
 
 
-def read_topology(text: str, seed: int) -> Topology:
+def read_topology(text: str, seed: int) -> Overlay:
     """The topology that a name (`tree:31:2`) or a TOML file describes."""
     from sapwood.overlay.document import decode_topology
     from sapwood.overlay.shapes import parse_topology
@@ -194,7 +195,7 @@ def read_topology(text: str, seed: int) -> Topology:
     return parse_topology(text, Random(f"{seed}/topology").randrange)  # noqa: S311 - reproducible
 
 
-def read_faults(path: str, topology: Topology, seed: int) -> list[tuple[float, Action]]:
+def read_faults(path: str, topology: Overlay, seed: int) -> list[tuple[float, Action]]:
     """What a TOML file says will fail and return, in the order of time."""
     from sapwood.simulation.faults import decode_faults
 
@@ -232,7 +233,7 @@ class Files:
         publications: str,
         advertisements: str | None,
         rejections: Rejections,
-        topology: Topology,
+        topology: Overlay,
     ) -> Files:
         """Open the files for one overlay."""
         return cls(
@@ -275,7 +276,7 @@ class Files:
 
     def scenario(
         self,
-        topology: Topology,
+        topology: Overlay,
         faults: Iterable[tuple[float, Action]],
         seed: int,
         *,
@@ -367,8 +368,9 @@ def run(scenario: Scenario, protocol: Protocol, *, with_probes: bool) -> Result:
     from sapwood.simulation.divergence import divergences
     from sapwood.simulation.metrics import measure
     from sapwood.simulation.oracle import judge
-    from sapwood.simulation.simulator import router_maker, simulate
+    from sapwood.simulation.simulator import protocol_on, router_maker, simulate
 
+    protocol = protocol_on(scenario.topology, protocol)
     make_router = router_maker(protocol, ENGINE)
     with progress("simulating", "steps") as advance:
         outcome = simulate(scenario, make_router, validate=False, progress=lambda _: advance(1))
@@ -413,7 +415,7 @@ def write_deliveries(stream: BinaryIO, scenario: Scenario, pairs: Mapping[str, l
     return deliveries.count
 
 
-def at_home(value: H, topology: Topology) -> H:
+def at_home(value: H, topology: Overlay) -> H:
     """A line's value, if the overlay has the home it names."""
     if value.home is not None:
         topology.known(value.home)

@@ -3,8 +3,8 @@
 ::
 
     routers = ["core", "edge-1", "edge-2"]      # optional: else in the order the links name them
-    source = "core"                             # optional: links may form circles, and the overlay
-                                                # is the spanning tree of this router
+    source = "core"                             # optional: the overlay is the spanning tree of this
+                                                # router, of whatever circles the links form
 
     [[link]]
     between = ["core", "edge-1"]
@@ -16,12 +16,12 @@ from __future__ import annotations
 from typing import Any
 
 from sapwood.overlay.fields import Fields
-from sapwood.overlay.graph import Graph
-from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Topology
+from sapwood.overlay.graph import Graph, overlay_of
+from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Overlay
 
 
-def decode_topology(document: object, place: str = "the topology") -> Topology:
-    """The topology that a decoded TOML or JSON document describes.
+def decode_topology(document: object, place: str = "the topology") -> Overlay:
+    """The overlay that a decoded TOML or JSON document describes: a tree, or one with circles.
 
     Raises `InputError` (or one of its kinds) naming the entry that is wrong.
     """
@@ -34,10 +34,10 @@ def decode_topology(document: object, place: str = "the topology") -> Topology:
     routers = fields.texts("routers") if "routers" in fields else named
     if "source" in fields:
         return Graph(routers, links).spanning_tree(fields.text("source"))
-    return Topology(routers, links)
+    return overlay_of(routers, links)
 
 
-def encode_topology(topology: Topology) -> dict[str, Any]:
+def encode_topology(topology: Overlay) -> dict[str, Any]:
     """The document that `decode_topology` reads back as the same topology."""
     return {
         "routers": list(topology.routers),

@@ -2,7 +2,9 @@
 
 An announcement that a router floods comes to every other router, and first over the way that takes
 the shortest time; the links by which it came first make up that router's spanning tree (XNet 3.1).
-Routing in this version uses one tree for all: the spanning tree of one source that is chosen.
+Such a tree of one source can be taken for the whole overlay (`spanning_tree`). Where routers route
+on a tree for each source (`routing.mesh`), those have the fewest links (`tree`): how long a message
+takes changes all the time, and a tree should change only when a link does.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sapwood.errors import InputError, UnknownNameError
-from sapwood.overlay.topology import Link, Topology, abbreviated, check_routers, named
+from sapwood.errors import InputError, LimitError, UnknownNameError
+from sapwood.limits import MESH_ROUTERS_MAX
+from sapwood.overlay.spanning import fewest_links
+from sapwood.overlay.topology import Link, Overlay, Topology, abbreviated, check_routers, named
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(Overlay):
     """Routers in a defined order, and links between them: connected, at most one between two.
 
     Raises `InputError` where they are not, `LimitError` for more routers than
@@ -28,6 +32,8 @@ class Graph:
 
     #: router -> neighbor -> link, neighbors in the order of `links`
     _around: Mapping[str, Mapping[str, Link]] = field(init=False, repr=False, compare=False)
+    #: router -> its tree, for those that were asked for: a graph never changes
+    _trees: dict[str, Topology] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_routers(self.routers)
@@ -40,6 +46,7 @@ class Graph:
                     raise InputError(f"two links join {link.a!r} and {link.b!r}: leave one out")
                 around[end][other] = link
         object.__setattr__(self, "_around", around)
+        object.__setattr__(self, "_trees", {})
         reached = self._first_arrivals(self.routers[0])
         unreached = [name for name in self.routers if name not in reached]
         if unreached:
@@ -48,14 +55,16 @@ class Graph:
                 f"{named(unreached)}; add the missing links"
             )
 
-    @property
-    def is_tree(self) -> bool:
-        """Whether there is one way only between any two routers."""
-        return len(self.links) == len(self.routers) - 1
-
-    def neighbors(self, router: str) -> tuple[str, ...]:
-        """The routers that `router` has a link to, in the order of the links."""
-        return tuple(self._around[self.known(router)])
+    def tree(self, source: str) -> Topology:
+        """The tree with the fewest links between `source` and each router."""
+        found = self._trees.get(self.known(source))
+        if found is None:
+            around = {router: tuple(links) for router, links in self._around.items()}
+            pairs = fewest_links(source, around).links()
+            chosen = {self._around[parent][child] for parent, child in pairs}
+            links = tuple(link for link in self.links if link in chosen)
+            found = self._trees[source] = Topology(self.routers, links)
+        return found
 
     def spanning_tree(self, source: str) -> Topology:
         """The tree of the links by which what `source` floods comes first to each router.
@@ -70,12 +79,6 @@ class Graph:
     def spanning_trees(self) -> dict[str, Topology]:
         """The spanning tree of each router."""
         return {router: self.spanning_tree(router) for router in self.routers}
-
-    def known(self, router: str) -> str:
-        """`router`, if the graph has it; else `UnknownNameError` with the names it has."""
-        if router not in self._around:
-            raise UnknownNameError("router", router, abbreviated(self.routers))
-        return router
 
     def _first_arrivals(self, source: str) -> dict[str, Link | None]:
         """For each router that a flood from `source` reaches, the link it comes over first."""
@@ -93,3 +96,17 @@ class Graph:
                     arrival = (seconds + link.latency_s, hops + 1, order[link], neighbor)
                     heapq.heappush(waiting, arrival)
         return reached
+
+
+def overlay_of(routers: tuple[str, ...], links: tuple[Link, ...]) -> Overlay:
+    """The tree that the links form, or the graph if they form circles.
+
+    Raises as those do, and `LimitError` for a graph of more than `MESH_ROUTERS_MAX` routers.
+    """
+    graph = Graph(routers, links)
+    if graph.is_tree:
+        return Topology(routers, links)
+    if len(routers) > MESH_ROUTERS_MAX:
+        what = "the number of routers whose links form circles"
+        raise LimitError("MESH_ROUTERS_MAX", MESH_ROUTERS_MAX, len(routers), what)
+    return graph

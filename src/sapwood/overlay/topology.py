@@ -1,13 +1,15 @@
 """Topologies: which routers there are, which of them are linked, and the way between any two.
 
-An overlay is a tree in this version: connected, and without a second way between two routers, so
-that a publication reaches each router at most once. Everything here is a value; files are read
-elsewhere, and whatever is drawn is drawn by a function that the caller brings.
+A `Topology` is a tree: connected, and without a second way between two routers, so that a
+publication reaches each router at most once. Overlays with circles are in `graph`. Everything here
+is a value; files are read elsewhere, and whatever is drawn is drawn by a function that the caller
+brings.
 """
 
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -46,8 +48,51 @@ class Link:
         return f"{self.a}-{self.b}"
 
 
+class Overlay(ABC):
+    """Routers in a defined order, and links between them."""
+
+    __slots__ = ()
+
+    routers: tuple[str, ...]
+    links: tuple[Link, ...]
+    #: router -> neighbor -> link, neighbors in the order of `links`; the same links, by their ends
+    _around: Mapping[str, Mapping[str, Link]]
+
+    def __contains__(self, router: object) -> bool:
+        return router in self._around
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether there is one way only between any two routers."""
+        return len(self.links) == len(self.routers) - 1
+
+    def neighbors(self, router: str) -> tuple[str, ...]:
+        """The routers that `router` has a link to, in the order of the links."""
+        return tuple(self._around[self.known(router)])
+
+    def link(self, a: str, b: str) -> Link:
+        """The link between two neighbors; `InputError` where there is none."""
+        found = self._around[self.known(a)].get(self.known(b))
+        if found is None:
+            raise InputError(
+                f"there is no link between {a!r} and {b!r}; "
+                f"{a!r} is linked to {named(self.neighbors(a)) or 'nobody'}"
+            )
+        return found
+
+    def known(self, router: str) -> str:
+        """`router`, if the overlay has it; else `UnknownNameError` with the names it has."""
+        if router not in self._around:
+            raise UnknownNameError("router", router, abbreviated(self.routers))
+        return router
+
+    @abstractmethod
+    def tree(self, source: str) -> Topology:
+        """The ways that the publications of a router take, as long as no link fails."""
+
+
 @dataclass(frozen=True, slots=True)
-class Topology:
+class Topology(Overlay):
     """Routers in a defined order, and the links of a tree over them.
 
     Raises `InputError` where the links do not form a tree over the routers, and `LimitError` for
@@ -79,22 +124,10 @@ class Topology:
         object.__setattr__(self, "_parents", parents)
         object.__setattr__(self, "_depths", depths)
 
-    def __contains__(self, router: object) -> bool:
-        return router in self._around
-
-    def neighbors(self, router: str) -> tuple[str, ...]:
-        """The routers that `router` has a link to, in the order of the links."""
-        return tuple(self._around[self.known(router)])
-
-    def link(self, a: str, b: str) -> Link:
-        """The link between two neighbors; `InputError` where there is none."""
-        found = self._around[self.known(a)].get(self.known(b))
-        if found is None:
-            raise InputError(
-                f"there is no link between {a!r} and {b!r}; "
-                f"{a!r} is linked to {named(self.neighbors(a)) or 'nobody'}"
-            )
-        return found
+    def tree(self, source: str) -> Topology:
+        """The same for all."""
+        self.known(source)
+        return self
 
     def path(self, start: str, end: str) -> tuple[str, ...]:
         """All routers on the way from `start` to `end`, both included."""
@@ -124,12 +157,6 @@ class Topology:
         for previous, current in reached:
             yield current
             reached.extend((current, n) for n in self._around[current] if n != previous)
-
-    def known(self, router: str) -> str:
-        """`router`, if the overlay has it; else `UnknownNameError` with the names it has."""
-        if router not in self._around:
-            raise UnknownNameError("router", router, abbreviated(self.routers))
-        return router
 
 
 def abbreviated(names: Sequence[str]) -> tuple[str, ...]:
@@ -171,8 +198,7 @@ def _adjacency(routers: tuple[str, ...], links: tuple[Link, ...]) -> dict[str, d
         if a == b:
             raise InputError(
                 f"link {link} closes a circle: there is another way between {link.a!r} and "
-                f"{link.b!r}; overlays are trees in this version, so leave one of the links "
-                "out, or name the `source` whose spanning tree is meant"
+                f"{link.b!r}; a tree has none, so leave one of the links out"
             )
         joined[b] = a
         around[link.a][link.b] = link

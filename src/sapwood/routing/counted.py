@@ -24,7 +24,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
-from sapwood.routing.propagation.xroute.node import Node
+from sapwood.routing.propagation.xroute.node import CLIENTS, Node
 from sapwood.routing.propagation.xroute.search import MakeIndex
 from sapwood.routing.propagation.xroute.triples import Operation
 from sapwood.routing.propagation.xroute.view import View
@@ -39,6 +39,7 @@ class Counted(Statements[Interest]):
     `make_index` makes an exact covering index of interests.
 
     #: entries.received[n] has a key for each filter that neighbor n counts
+    #: links are those neighbors that are told anything
     #: the sides of the node are those keys' neighbors, and the clients, whose filters it counts
     """
 
@@ -87,9 +88,9 @@ class Counted(Statements[Interest]):
 
     # Links -------------------------------------------------------------------------------------
 
-    def link_up(self, neighbor: str) -> None:
-        """A link is there, over which nothing was told so far."""
-        self._node.connect(neighbor)
+    def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
+        """A link is there, over which nothing was told so far, or never will be."""
+        self._node.connect(neighbor, is_told=is_told)
         self._receipts.link_up(neighbor)
         self.entries.received[neighbor] = {}
         self._keys[neighbor] = {}
@@ -97,6 +98,8 @@ class Counted(Statements[Interest]):
     def replay(self, neighbor: str) -> list[Effect]:
         """Tell a neighbor all that it has to count, filter by filter."""
         effects: list[Effect] = []
+        if neighbor not in self.links:
+            return effects
         for operation in self._node.start(neighbor):
             effects.extend(self._begin({neighbor: [operation]}))
         return effects
@@ -159,8 +162,8 @@ class Counted(Statements[Interest]):
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
-        if list(self.links) != list(self.entries.received):
-            raise InvariantError("links and received tables differ")
+        if [CLIENTS, *self.entries.received] != list(self._node.interfaces):
+            raise InvariantError("interfaces and received tables differ")
         self.entries.validate()
         self._node.validate()
         self._receipts.validate()

@@ -77,11 +77,28 @@ class ClientPublish:
     publication: Publication
 
 
+ClientInput: TypeAlias = (
+    AttachClient
+    | DetachClient
+    | ClientSubscribe
+    | ClientUnsubscribe
+    | ClientAdvertise
+    | ClientUnadvertise
+    | ClientPublish
+)
+"""What clients ask for, and that they come and go."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinkUp:
-    """The link to a neighbor carries messages from now on (first time or again)."""
+    """The link to a neighbor carries messages from now on (first time or again).
+
+    Where publications never come from there (not `inbound`), the neighbor is told of no
+    subscription.
+    """
 
     neighbor: str
+    inbound: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +116,4 @@ class Receive:
     message: Message
 
 
-Input: TypeAlias = (
-    AttachClient
-    | DetachClient
-    | ClientSubscribe
-    | ClientUnsubscribe
-    | ClientAdvertise
-    | ClientUnadvertise
-    | ClientPublish
-    | LinkUp
-    | LinkDown
-    | Receive
-)
+Input: TypeAlias = ClientInput | LinkUp | LinkDown | Receive

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
+from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.propagation.xroute.triples import Operation
 
 
@@ -31,6 +32,20 @@ class Unsubscribe:
     """The sender no longer wants what it subscribed to under `key` on this link."""
 
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """A `Subscribe` in the place of others, which are withdrawn as by an `Unsubscribe` each.
+
+    `replaced` has their keys, at least one. It is carried out at once and travels on as one
+    message: so does a merger that comes for its members, or what a cover leaves when it goes.
+    """
+
+    key: str
+    filter: Interest
+    sending: int
+    replaced: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +125,68 @@ class ConfirmUpdate:
     sending: int
 
 
-SubscriptionMessage: TypeAlias = Subscribe | Unsubscribe | Confirm | Update | ConfirmUpdate
+SubscriptionMessage: TypeAlias = (
+    Subscribe | Replace | Unsubscribe | Confirm | Update | ConfirmUpdate
+)
 """What is said of subscriptions: one by one, or as counts."""
 
-Message: TypeAlias = SubscriptionMessage | Publish | Advertise | Unadvertise | ConfirmAdvertisement
+TreeMessage: TypeAlias = (
+    SubscriptionMessage | Publish | Advertise | Unadvertise | ConfirmAdvertisement
+)
+"""What routers say to each other on a tree."""
+
+
+class Version(NamedTuple):
+    """Orders what one router says of one thing: its incarnation, and a number that grows in it."""
+
+    incarnation: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbors:
+    """The links that a router has, as it says itself; flooded to all routers of a mesh."""
+
+    router: str
+    version: Version
+    neighbors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """The publications of the tree's source take this tree from now on; flooded to all routers."""
+
+    tree: SpanningTree
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The sender routes on the tree of a source that has this version.
+
+    `life` tells apart all trees that the sender has ever begun to route on; `OnTree` repeats it.
+    """
+
+    source: str
+    version: Version
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnTree:
+    """A message of one tree, to the receiver as long as it is in that `life` of the tree."""
+
+    source: str
+    life: int
+    message: TreeMessage
+
+
+MeshMessage: TypeAlias = Neighbors | Announce | Join | OnTree
+"""What routers say to each other where links form circles."""
+
+Message: TypeAlias = TreeMessage | MeshMessage
+
+
+def carried(message: Message) -> Message:
+    """What a message says, on whatever tree it travels."""
+    return message.message if isinstance(message, OnTree) else message

@@ -47,7 +47,8 @@ class Protocol:
     clients have to advertise what they publish. With `counting` subscriptions travel as counts,
     and this makes the covering indexes for it; nothing is propagated one by one then. `merging`
     takes the place of `propagation` where links need keys of their own: given the identity of a
-    router it makes what makes them.
+    router it makes what makes them. `meshed` means that links may form circles, and routers route
+    on a tree for each of them.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Protocol:
     advertised: bool = False
     counting: MakeIndex | None = None
     merging: Callable[[str], Callable[[], Propagation[Interest]]] | None = None
+    meshed: bool = False
 
     def spread(self, identity: str) -> Spread[Interest] | Counted:
         """The subscriptions of one router, whose identity is unique for all time."""
@@ -147,6 +149,7 @@ _XROUTE: Final = replace(
 )
 
 _ADVERTISEMENT: Final = "advertisement"
+_MESH: Final = "mesh"
 
 PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
     {
@@ -174,10 +177,12 @@ def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     with that pair. `+merging` can stand behind it, with a budget as in `+merging:0.1`: the share of
     what a merger accepts that none of its members accepts. `advertisement+` can stand before all.
     Mergers of documents are judged against `paths`; without it, and for records, only those are
-    made that add nothing.
+    made that add nothing. `mesh+` can stand before anything, for overlays with circles (`meshed`).
 
     Raises `UnknownNameError` with the names there are, `InputError` for a budget that is none.
     """
+    if name.startswith(f"{_MESH}+"):
+        return meshed(protocol(name.removeprefix(f"{_MESH}+"), paths))
     known = PROTOCOLS.get(name)
     if known is not None and (paths is None or known.merging is None):
         return known
@@ -192,6 +197,14 @@ def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     if rest == name:
         return found
     return _advertised(name, found.summary, found)
+
+
+def meshed(inner: Protocol) -> Protocol:
+    """The same protocol on each of many trees, so that links may form circles."""
+    if inner.meshed:
+        return inner
+    summary = f"{inner.summary}; on a tree for each router"
+    return replace(inner, name=f"{_MESH}+{inner.name}", summary=summary, meshed=True)
 
 
 def _covering(pair: CoveringInfo) -> Protocol:

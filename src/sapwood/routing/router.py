@@ -38,7 +38,6 @@ from sapwood.errors import InvariantError
 from sapwood.limits import HOPS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.matching.index import Index
-from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
@@ -57,7 +56,11 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import (
     Advertise,
+    Announce,
     ConfirmAdvertisement,
+    Join,
+    Neighbors,
+    OnTree,
     Publish,
     SubscriptionMessage,
     Unadvertise,
@@ -68,8 +71,8 @@ from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.protocols import Protocol
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.spread import Spread
-from sapwood.routing.statements import ADVERTISEMENTS, cycle
-from sapwood.routing.tables import Tables
+from sapwood.routing.statements import ADVERTISEMENTS, cycle, stranger
+from sapwood.routing.tables import ReceivedSubscription, Tables
 from sapwood.routing.upkeep.protocol import Action
 
 DEFAULT_ENGINES: Final = Engines("counting")
@@ -87,9 +90,9 @@ class Counters:
 class Router:
     """A router of an overlay that is a tree.
 
-    `name` is unique in the overlay. `incarnation` is a number that no earlier router of that name
-    has had; it keeps the keys of subscriptions unique across restarts. `protocol` and `engines` are
-    names from their catalogues, or the protocol itself.
+    `name` is unique in the overlay. `incarnation` is a number, or a text without dots, that no
+    earlier router of that name has had; it keeps the keys of subscriptions unique across restarts.
+    `protocol` and `engines` are names from their catalogues, or the protocol itself.
 
     A client that has advertised may publish only what its advertisements in force accept: one the
     record, one (the same or another) the document. One that has not may publish nothing under a
@@ -105,7 +108,7 @@ class Router:
         name: str,
         protocol: str | Protocol = "covering",
         engines: Engines = DEFAULT_ENGINES,
-        incarnation: int = 0,
+        incarnation: int | str = 0,
     ) -> None:
         self.name = name
         self.protocol = protocol_named(protocol) if isinstance(protocol, str) else protocol
@@ -147,8 +150,8 @@ class Router:
                 return []
             case DetachClient(client):
                 return self._detach(client)
-            case LinkUp(neighbor):
-                return self._link_up(neighbor, now)
+            case LinkUp(neighbor, inbound):
+                return self._link_up(neighbor, now, inbound=inbound)
             case LinkDown(neighbor):
                 return self._link_down(neighbor, now)
 
@@ -173,11 +176,11 @@ class Router:
             "unconfirmed": self.subscriptions.unconfirmed + self.advertisements.unconfirmed,
         }
 
-    def received(self) -> Iterator[tuple[str, str, Interest]]:
-        """The subscriptions that came over links, for checks: neighbor, key, filter."""
+    def received(self) -> Iterator[ReceivedSubscription]:
+        """The subscriptions that came over links, for checks."""
         for neighbor, received in self.subscriptions.entries.received.items():
             for key, entry in received.items():
-                yield neighbor, key, entry.filter
+                yield ReceivedSubscription(neighbor, key, entry.filter)
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
@@ -264,13 +267,13 @@ class Router:
 
     # Links -------------------------------------------------------------------------------------
 
-    def _link_up(self, neighbor: str, now: float) -> list[Effect]:
+    def _link_up(self, neighbor: str, now: float, *, inbound: bool) -> list[Effect]:
         if neighbor in self.tables.received:
             raise InvariantError(f"the link to {neighbor!r} is up already")
         self.tables.received[neighbor] = Index(*self._engines)
         spreads = (self.subscriptions, self.advertisements)
-        for spread in spreads:
-            spread.link_up(neighbor)
+        self.subscriptions.link_up(neighbor, is_told=inbound)
+        self.advertisements.link_up(neighbor)
         effects: list[Effect] = []
         for action in self._upkeep.link_up(neighbor, now):
             assert action is Action.REPLAY, "there is nothing to forget on a new link"
@@ -310,6 +313,8 @@ class Router:
                 return self._receive_unadvertisement(neighbor, key)
             case ConfirmAdvertisement(key, sending):
                 return self.advertisements.confirmed(neighbor, key, sending)
+            case Neighbors() | Announce() | Join() | OnTree() as message:
+                return self._close(neighbor, stranger(message))
             case message:
                 return self._hear(neighbor, message)
 

@@ -8,16 +8,25 @@ propagation strategy).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from sapwood.errors import InvariantError
+from sapwood.limits import REPLACED_KEYS_MAX
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.routing.confirmation import Confirmations
 from sapwood.routing.effects import Effect, Send
-from sapwood.routing.messages import Confirm, Subscribe, SubscriptionMessage, Unsubscribe
+from sapwood.routing.messages import (
+    Confirm,
+    Message,
+    Replace,
+    Subscribe,
+    SubscriptionMessage,
+    Unsubscribe,
+)
 from sapwood.routing.propagation.advertised import Advertised
-from sapwood.routing.propagation.protocol import Change, Propagation
+from sapwood.routing.propagation.flooding import Flooding
+from sapwood.routing.propagation.protocol import Change, Propagation, net_change
 from sapwood.routing.statements import Heard, Kind, Statements, cycle, stranger
 from sapwood.routing.tables import LocalEntry, ReceivedEntry, W
 
@@ -64,9 +73,9 @@ class Spread(Statements[W]):
 
     # Links -------------------------------------------------------------------------------------
 
-    def link_up(self, neighbor: str) -> None:
-        """A link is there, over which nothing was told so far."""
-        self.links[neighbor] = self._propagation()
+    def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
+        """A link is there, over which nothing was told so far, or never will be."""
+        self.links[neighbor] = self._propagation() if is_told else Flooding()
         self.entries.received[neighbor] = {}
         self.confirmations.link_up(neighbor)
 
@@ -105,11 +114,9 @@ class Spread(Statements[W]):
         """A neighbor says something of subscriptions."""
         match message:
             case Subscribe(key, wanted, sending):
-                known = self.known(key)
-                if known is not None:
-                    return Heard([], objection=cycle(f"subscription {key}", known, neighbor))
-                effects = self.receive(neighbor, key, wanted, sending)
-                return Heard(effects, entered=((key, wanted),))
+                return self._enter(neighbor, key, wanted, sending, ())
+            case Replace(key, wanted, sending, replaced):
+                return self._enter(neighbor, key, wanted, sending, replaced)
             case Unsubscribe(key):
                 if key not in self.entries.received[neighbor]:
                     return Heard([])
@@ -126,10 +133,15 @@ class Spread(Statements[W]):
         source = self.entries.source_of(key)
         return None if source is None else f"over the link to {source}"
 
-    def receive(self, neighbor: str, key: str, wanted: W, sending: int) -> list[Effect]:
-        """A neighbor states something new."""
-        self.entries.received[neighbor][key] = ReceivedEntry(wanted, sending)
-        return self.propagate(key, wanted, source=neighbor)
+    def receive(
+        self, neighbor: str, key: str, wanted: W, sending: int, replaced: Sequence[str] = ()
+    ) -> list[Effect]:
+        """A neighbor states something new, in the place of what it stated under other keys."""
+        received = self.entries.received[neighbor]
+        received[key] = ReceivedEntry(wanted, sending)
+        for other in replaced:
+            del received[other]
+        return self.propagate(key, wanted, neighbor, replaced)
 
     def retract(self, neighbor: str, key: str) -> list[Effect]:
         """A neighbor withdraws what it stated."""
@@ -142,12 +154,22 @@ class Spread(Statements[W]):
 
     # What all have in common -------------------------------------------------------------------
 
-    def propagate(self, key: str, wanted: W, source: str | None) -> list[Effect]:
-        """Tell all links but `source` of a new entry, as far as they need to know."""
+    def propagate(
+        self, key: str, wanted: W, source: str | None, replaced: Sequence[str] = ()
+    ) -> list[Effect]:
+        """Tell all links but `source` of a new entry, as far as they need to know.
+
+        The entries in `replaced`, which came from there as well, are gone.
+        """
         effects: list[Effect] = []
+        for other in replaced:
+            self.confirmations.discard(other)
         for neighbor, link in self.links.items():
             if neighbor != source:
-                effects.extend(self.say(neighbor, link.add(key, wanted)))
+                change = link.add(key, wanted)
+                if replaced:  # one change, so that it travels on as one
+                    change = net_change((change, *map(link.remove, replaced)))
+                effects.extend(self.say(neighbor, change))
                 self.confirmations.expect(key, neighbor, link.representative(key))
         if self.confirmations.in_force(key):
             effects.extend(self._announce([key]))
@@ -163,16 +185,22 @@ class Spread(Statements[W]):
         return effects
 
     def say(self, neighbor: str, change: Change) -> list[Effect]:
-        """Turn a change of what a link is told into messages."""
+        """Turn a change of what a link is told into messages.
+
+        The last of what is told takes the place of what is withdrawn.
+        """
         link = self.links[neighbor]
         effects: list[Effect] = []
+        last = change.propagate[-1] if change.propagate and self.kind.replace else None
+        replaced = () if last is None else change.withdraw[:REPLACED_KEYS_MAX]
         for key in change.propagate:
             self._sendings += 1
             self.confirmations.sent[neighbor][key] = self._sendings
-            message = self.kind.state(key, link.propagated[key], self._sendings)
-            effects.append(Send(neighbor, message))
-        for key in change.withdraw:
-            effects.append(Send(neighbor, self.kind.withdraw(key)))
+            taken = replaced if key == last else ()
+            effects.append(Send(neighbor, self._statement(key, link.propagated[key], taken)))
+        for number, key in enumerate(change.withdraw):
+            if number >= len(replaced):
+                effects.append(Send(neighbor, self.kind.withdraw(key)))
             settled = self.confirmations.withdraw(neighbor, key, link.representative)
             effects.extend(self._announce(settled))
         return effects
@@ -190,6 +218,29 @@ class Spread(Statements[W]):
         for neighbor, link in self.links.items():
             link.validate(dict(self.entries.candidates(neighbor)))
         self.confirmations.validate(self.links)
+
+    def _enter(
+        self: Spread[Interest],
+        neighbor: str,
+        key: str,
+        wanted: Interest,
+        sending: int,
+        replaced: tuple[str, ...],
+    ) -> Heard:
+        """A neighbor subscribes, in the place of what it has here of `replaced`."""
+        known = self.known(key)
+        if known is not None:
+            return Heard([], objection=cycle(f"subscription {key}", known, neighbor))
+        received = self.entries.received[neighbor]
+        left = tuple(other for other in dict.fromkeys(replaced) if other in received)
+        effects = self.receive(neighbor, key, wanted, sending, left)
+        return Heard(effects, entered=((key, wanted),), left=left)
+
+    def _statement(self, key: str, wanted: W, replaced: tuple[str, ...]) -> Message:
+        """What states an entry under the latest number, in the place of others."""
+        if replaced and self.kind.replace is not None:
+            return self.kind.replace(key, wanted, self._sendings, replaced)
+        return self.kind.state(key, wanted, self._sendings)
 
     def _announce(self, keys: Iterable[str]) -> list[Effect]:
         """Say of entries that they are in force, to whoever they came from."""

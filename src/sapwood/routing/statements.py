@@ -26,6 +26,7 @@ from sapwood.routing.messages import (
     Confirm,
     ConfirmAdvertisement,
     Message,
+    Replace,
     Subscribe,
     Unadvertise,
     Unsubscribe,
@@ -41,6 +42,8 @@ class Kind:
     #: what a client does to be rid of one
     undo: str
     state: Callable[[str, Any, int], Message]
+    #: states one in the place of others; `None` where that cannot be said
+    replace: Callable[[str, Any, int, tuple[str, ...]], Message] | None
     withdraw: Callable[[str], Message]
     confirm: Callable[[str, int], Message]
     in_force: Callable[[str, str], Effect]
@@ -48,13 +51,21 @@ class Kind:
 
 
 SUBSCRIPTIONS: Final = Kind(
-    "subscription", "unsubscribe", Subscribe, Unsubscribe, Confirm, Subscribed, Unsubscribed
+    "subscription",
+    "unsubscribe",
+    Subscribe,
+    Replace,
+    Unsubscribe,
+    Confirm,
+    Subscribed,
+    Unsubscribed,
 )
 
 ADVERTISEMENTS: Final = Kind(
     "advertisement",
     "unadvertise",
     Advertise,
+    None,
     Unadvertise,
     ConfirmAdvertisement,
     Advertised,
@@ -161,7 +172,8 @@ def cycle(what: str, known: str, neighbor: str) -> str:
     """The reason to close a link over which something came that was known already."""
     return (
         f"{what} was known {known} before it came over the link to {neighbor}: the overlay has a "
-        "cycle, and in this version it must be a tree; remove one link"
+        "cycle, and under this protocol it must be a tree; remove one link, or put mesh+ before "
+        "the name of the protocol everywhere"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from sapwood.errors import InvariantError
 from sapwood.matching.index import Index
@@ -35,6 +35,18 @@ class ReceivedEntry(Generic[W]):
 
     filter: W
     sending: int
+
+
+class ReceivedSubscription(NamedTuple):
+    """A subscription that a router knows from a neighbor.
+
+    On a tree of its own it waits for publications that `source` accepts, else for those of all.
+    """
+
+    neighbor: str
+    key: str
+    filter: Interest
+    source: str | None = None
 
 
 @dataclass(slots=True)

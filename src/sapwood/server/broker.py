@@ -31,7 +31,8 @@ from sapwood.routing.effects import (
     Unsubscribed,
 )
 from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
-from sapwood.routing.router import Router
+from sapwood.routing.making import AnyRouter, make_router
+from sapwood.routing.mesh.router import MeshRouter
 from sapwood.server.dialing import Dialer
 from sapwood.server.keeping import Keeping
 from sapwood.server.logs import Log, make_log
@@ -80,7 +81,7 @@ class Broker:
 
     name: str
     address: Address
-    router: Router
+    router: AnyRouter
     reception: Reception
 
     def __init__(
@@ -139,7 +140,7 @@ class Broker:
         self.address = Address(host, port)
         self.name = self.settings.name or f"{socket.gethostname()}-{port}"
         settings = self.settings
-        self.router = Router(
+        self.router = make_router(
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
         me = Identity(
@@ -328,6 +329,10 @@ class Broker:
         try:
             for effect in self.router.handle(request, now):
                 self._carry_out[type(effect)](effect)
+            if isinstance(self.router, MeshRouter) and self.congestion.tell_over(
+                self.router.map.shared
+            ):
+                self._spread_congestion()
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
 

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from types import TracebackType
 from typing import IO, Final, Self
 
 from sapwood.errors import EnvironmentMissingError, InputError, UnknownNameError
+from sapwood.routing.protocols import protocol as protocol_named
 
 START_S: Final = 60.0
 """Seconds that a broker may take to start or to link: a cold interpreter on a busy machine."""
@@ -121,13 +123,13 @@ class BrokerProcess:
 
 @dataclass(slots=True)
 class BrokerProcesses:
-    """Broker processes in an overlay that is a tree; a context manager that starts and ends them.
+    """Broker processes in an overlay; a context manager that starts and ends them.
 
     `names` are the brokers' names and `edges` the links, as pairs of names. When it is entered,
     all links are up. `options` are further arguments of `sapwood broker`, for every broker.
 
-    Raises `InputError` for links that are no tree, and `EnvironmentMissingError` with the end of a
-    broker's log where one does not start.
+    Raises `InputError` for links that are no tree, unless the protocol lets them form circles, and
+    `EnvironmentMissingError` with the end of a broker's log where one does not start.
     """
 
     names: Sequence[str]
@@ -137,18 +139,23 @@ class BrokerProcesses:
     options: Sequence[str] = ()
     #: the processes by name, in the order they were started
     processes: dict[str, BrokerProcess] = field(default_factory=dict, init=False)
-    _parents: dict[str, str | None] = field(default_factory=dict, init=False)
+    #: each broker's neighbors that start before it, which it dials
+    _dialed: dict[str, list[str]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        self._parents = _rooted(self.names, self.edges)
+        self._dialed = _dialed(self.names, self.edges)
+        count, is_tree = len(self.edges), len(self.edges) == len(self.names) - 1
+        if not is_tree and not protocol_named(self.protocol).meshed:
+            raise InputError(f"{count} links do not join {len(self.names)} brokers to one tree")
 
     def __enter__(self) -> Self:
         try:
-            for level in _levels(self._parents):
-                for name in level:
-                    self._launch(name)
-                for name in level:
-                    self._wait_listening(name)
+            for name, dialed in self._dialed.items():
+                for other in dialed:
+                    self._wait_listening(other)
+                self._launch(name)
+            for name in self.names:
+                self._wait_listening(name)
             self.wait_linked()
         except BaseException:
             self.close()
@@ -204,13 +211,12 @@ class BrokerProcesses:
             process.close()
 
     def _launch(self, name: str, listen: str = "127.0.0.1:0") -> None:
-        parent = self._parents[name]
-        peer = () if parent is None else ("--peer", self._process(parent).address)
+        peers = [("--peer", self._process(other).address) for other in self._dialed[name]]
         self.processes[name] = BrokerProcess(
             name,
             (
                 *("--listen", listen, "--protocol", self.protocol, "--engine", self.engine),
-                *peer,
+                *chain.from_iterable(peers),
                 *self.options,
             ),
         )
@@ -228,37 +234,31 @@ class BrokerProcesses:
         return self.processes[name]
 
 
-def _rooted(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[str, str | None]:
-    """Each name's parent, the first name being the root; parents stand before their children."""
+def _dialed(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Each broker's neighbors that stand before it, in an order that begins with the first name.
+
+    Neighbors of the same router follow each other, so that they start at the same time.
+    """
     neighbors: dict[str, list[str]] = {name: [] for name in names}
     if len(neighbors) != len(names) or not names:
         raise InputError("an overlay needs at least one broker, and each needs its own name")
-    links = list(edges)
-    for one, other in links:
+    for one, other in edges:
         for name in (one, other):
             if name not in neighbors:
                 raise UnknownNameError("broker", name, names)
+        if one == other or other in neighbors[one]:
+            raise InputError(f"a link joins two brokers, once: not {one!r} and {other!r}")
         neighbors[one].append(other)
         neighbors[other].append(one)
-    parents: dict[str, str | None] = {names[0]: None}
+    dialed: dict[str, list[str]] = {names[0]: []}
     reached = [names[0]]
     for name in reached:
         for neighbor in neighbors[name]:
-            if neighbor not in parents:
-                parents[neighbor] = name
+            if neighbor not in dialed:
+                dialed[neighbor] = []
                 reached.append(neighbor)
-    if len(parents) != len(names) or len(links) != len(names) - 1:
-        raise InputError(f"{len(links)} links do not join {len(names)} brokers to one tree")
-    return parents
-
-
-def _levels(parents: dict[str, str | None]) -> list[list[str]]:
-    """The names by their distance from the root."""
-    depths: dict[str, int] = {}
-    levels: list[list[str]] = []
-    for name, parent in parents.items():
-        depth = depths[name] = 0 if parent is None else depths[parent] + 1
-        if depth == len(levels):
-            levels.append([])
-        levels[depth].append(name)
-    return levels
+    if len(dialed) != len(names):
+        raise InputError(f"the links do not join all {len(names)} brokers")
+    for place, name in enumerate(reached):
+        dialed[name] = [other for other in reached[:place] if other in neighbors[name]]
+    return dialed

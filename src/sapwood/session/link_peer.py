@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from sapwood.errors import FrameError
 from sapwood.routing import messages as routing
 from sapwood.routing.inputs import Receive
 from sapwood.session.connection import Connection
 from sapwood.session.phases import Phase
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.links import from_link, to_link
-from sapwood.wire.messages import (
-    LinkAdvertise,
-    LinkConfirm,
-    LinkConfirmAdvertisement,
-    LinkConfirmUpdate,
-    LinkCongestion,
-    LinkEstablished,
-    LinkPublish,
-    LinkSubscribe,
-    LinkUnadvertise,
-    LinkUnsubscribe,
-    LinkUpdate,
-    Message,
-)
+from sapwood.wire.links import Arriving, RoutingMessage, to_link
+from sapwood.wire.messages import LinkCongestion, LinkEstablished, Message
 from sapwood.wire.publications import EncodedPublications
-from sapwood.wire.updates import Parts, to_parts
-
-_ROUTING: Final = (
-    LinkPublish,
-    LinkSubscribe,
-    LinkUnsubscribe,
-    LinkConfirm,
-    LinkAdvertise,
-    LinkUnadvertise,
-    LinkConfirmAdvertisement,
-    LinkConfirmUpdate,
-)
 
 
 class LinkPeer:
@@ -48,7 +21,7 @@ class LinkPeer:
     `session` is the neighbor's, and tells one run of it from the next.
     """
 
-    __slots__ = ("_encoded", "_parts", "connection", "name", "session")
+    __slots__ = ("_arriving", "_encoded", "connection", "name", "session")
 
     def __init__(
         self, name: str, session: str, connection: Connection, encoded: EncodedPublications
@@ -57,7 +30,7 @@ class LinkPeer:
         self.session = session
         self.connection = connection
         self._encoded = encoded
-        self._parts = Parts()
+        self._arriving = Arriving(encoded)
 
     def establish(self) -> None:
         """Take a link into use that the neighbor welcomed."""
@@ -77,22 +50,17 @@ class LinkPeer:
             return message
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
-        if isinstance(message, _ROUTING):
-            return Receive(self.name, from_link(message, self._encoded))
-        if isinstance(message, LinkUpdate):
-            update = self._parts.take(message)
-            return None if update is None else Receive(self.name, update)
+        if isinstance(message, RoutingMessage):
+            arrived = self._arriving.take(message)
+            return None if arrived is None else Receive(self.name, arrived)
         if isinstance(message, LinkCongestion):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""
-        if isinstance(message, routing.Update):
-            for part in to_parts(message):
-                self.connection.send(part)
-        else:
-            self.connection.send(to_link(message, self._encoded))
+        for part in to_link(message, self._encoded):
+            self.connection.send(part)
 
     def congested(self, *, congested: bool) -> None:
         """Tell the neighbor whether publications pile up on this side."""

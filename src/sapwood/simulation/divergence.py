@@ -86,14 +86,17 @@ def strays(world: World) -> tuple[str, ...]:
     """Which subscriptions are where no advertisement asks for them, in words.
 
     The world must be at rest, without faults, under a protocol that routes by advertisements. A
-    router that knows a subscription from a neighbor must have, on its own side of that link, a
-    client with an advertisement that intersects it.
+    router that knows a subscription from a neighbor must have, on its own side of that link (on a
+    tree of its own, at the source), a client with an advertisement that intersects it.
     """
     advertisements = world.history.live_advertisements()
     found: list[str] = []
     for name, router in world.routers.items():
-        for neighbor, key, wanted in router.received():
-            side = set(world.topology.behind(neighbor, name))
+        for neighbor, key, wanted, source in router.received():
+            if source is None:
+                side = set(world.topology.tree(name).behind(neighbor, name))
+            else:
+                side = {source}
             if not any(a.home in side and f.intersects(wanted) for a, f in advertisements):
                 found.append(f"{name} knows {key} from {neighbor}: {wanted}")
     return tuple(found)

@@ -11,7 +11,7 @@ from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.simulation.divergence import divergences, leaks, strays
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
-from sapwood.simulation.simulator import Outcome, router_maker, simulate
+from sapwood.simulation.simulator import Outcome, protocol_on, router_maker, simulate
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import MakeRouter, World
 
@@ -24,6 +24,8 @@ PROBES: Final = (
 
 ADVERTISING_EVERY: Final = 4
 """Under protocols that do not route by advertisements, every so many seeds clients advertise."""
+CIRCLES_EVERY: Final = 5
+"""Under protocols that do not ask for it, every so many seeds links form circles."""
 DOCUMENTS_EVERY: Final = 2
 """Every so many seeds, there are documents and XPath subscriptions beside records."""
 
@@ -39,15 +41,22 @@ class Examination:
 
 
 def draw_for(protocol: str, seed: int) -> Scenario:
-    """The scenario of a seed in a swarm under a protocol, which decides whether all advertise."""
-    advertising = protocol_named(protocol).advertised or seed % ADVERTISING_EVERY == 0
-    documents = seed % DOCUMENTS_EVERY == 0
-    return draw_scenario(seed, Mixture(advertisements=advertising, documents=documents))
+    """The scenario of a seed in a swarm under a protocol.
+
+    The protocol decides whether all advertise, and whether links form circles.
+    """
+    chosen = protocol_named(protocol)
+    mixture = Mixture(
+        advertisements=chosen.advertised or seed % ADVERTISING_EVERY == 0,
+        documents=seed % DOCUMENTS_EVERY == 0,
+        circles=chosen.meshed or seed % CIRCLES_EVERY == 0,
+    )
+    return draw_scenario(seed, mixture)
 
 
 def examine(scenario: Scenario, protocol: str) -> Examination:
     """Run a scenario with routers that check themselves at rest, and look for all that is wrong."""
-    make_router = router_maker(protocol)
+    make_router = router_maker(protocol_on(scenario.topology, protocol))
     outcome = simulate(scenario, make_router, validate=False)
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     found = findings(outcome.world, judgment, protocol, make_router)

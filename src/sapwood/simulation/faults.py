@@ -29,7 +29,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.fields import Fields
-from sapwood.overlay.topology import Topology
+from sapwood.overlay.topology import Overlay
 from sapwood.simulation.scenario import Action, CrashRouter, FailLink, ReturnLink, ReturnRouter
 
 T = TypeVar("T")
@@ -85,10 +85,10 @@ class Window:
         return self.start_s + part * self.seconds
 
 
-Recipe: TypeAlias = Callable[[Topology, Window, Random], list[Fault]]
+Recipe: TypeAlias = Callable[[Overlay, Window, Random], list[Fault]]
 
 
-def swizzle(topology: Topology, window: Window, generator: Random) -> list[Fault]:
+def swizzle(topology: Overlay, window: Window, generator: Random) -> list[Fault]:
     """Links go down one by one, and return in another order.
 
     FoundationDB's swizzle-clogging: of all its recipes the one that found most.
@@ -107,7 +107,7 @@ def swizzle(topology: Topology, window: Window, generator: Random) -> list[Fault
     ]
 
 
-def flapping(topology: Topology, window: Window, generator: Random) -> list[Fault]:
+def flapping(topology: Overlay, window: Window, generator: Random) -> list[Fault]:
     """Some links go down and come up again and again."""
     faults: list[Fault] = []
     for link in _share(list(topology.links), window, generator):
@@ -120,7 +120,7 @@ def flapping(topology: Topology, window: Window, generator: Random) -> list[Faul
     return faults
 
 
-def crashes(topology: Topology, window: Window, generator: Random) -> list[Fault]:
+def crashes(topology: Overlay, window: Window, generator: Random) -> list[Fault]:
     """Some routers crash once each and return."""
     faults: list[Fault] = []
     for router in _share(list(topology.routers), window, generator):
@@ -136,7 +136,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
 """Ways to draw faults, by name."""
 
 
-def decode_faults(document: object, topology: Topology, seed: int) -> list[tuple[float, Action]]:
+def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[float, Action]]:
     """What happens when, in the order of time, as a decoded TOML document describes it.
 
     Raises `InputError` (or one of its kinds) naming the entry that is wrong.
@@ -153,7 +153,7 @@ def decode_faults(document: object, topology: Topology, seed: int) -> list[tuple
     return sorted((timed for fault in faults for timed in fault.actions()), key=lambda t: t[0])
 
 
-def _decode_link(place: str, entry: object, topology: Topology) -> LinkFault:
+def _decode_link(place: str, entry: object, topology: Overlay) -> LinkFault:
     fields = Fields(place, entry, ("between", "down", "up"))
     a, b = fields.pair("between")
     try:
@@ -163,13 +163,13 @@ def _decode_link(place: str, entry: object, topology: Topology) -> LinkFault:
     return LinkFault(a, b, fields.number("down"), _up(fields))
 
 
-def _decode_router(place: str, entry: object, topology: Topology) -> RouterFault:
+def _decode_router(place: str, entry: object, topology: Overlay) -> RouterFault:
     fields = Fields(place, entry, ("name", "down", "up"))
     router = topology.known(fields.text("name"))
     return RouterFault(router, fields.number("down"), _up(fields))
 
 
-def _draw(place: str, entry: object, topology: Topology, generator: Random) -> list[Fault]:
+def _draw(place: str, entry: object, topology: Overlay, generator: Random) -> list[Fault]:
     fields = Fields(place, entry, ("name", "start", "seconds", "share"))
     name = fields.text("name")
     if name not in RECIPES:

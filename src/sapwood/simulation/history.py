@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
-from sapwood.overlay.topology import Hop, Topology
+from sapwood.overlay.topology import Hop, Overlay
 
 
 class Moment(NamedTuple):
@@ -118,20 +118,29 @@ class History:
     #: epochs of one subscription follow each other: all but the last have `left` set; and so do
     #: those of one advertisement
     #: outages holds only links that were ever down, by their ends in both orders
+    #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
+    #: change: from the beginning, or a change of a link, until nothing is left that could change a
+    #: table; all but the last are settled
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
 
-    topology: Topology
+    topology: Overlay
+    is_mesh: bool = False
     subscriptions: dict[SubscriptionName, list[Epoch[Interest]]] = field(default_factory=dict)
     advertisements: dict[AdvertisementName, list[Epoch[Promise]]] = field(default_factory=dict)
     publications: dict[str, Published] = field(default_factory=dict)
     deliveries: list[Delivery] = field(default_factory=list)
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
+    unrests: list[Outage] = field(default_factory=list)
     refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
     owed: dict[StatementName | str, None] = field(default_factory=dict)
     _noted: int = 0
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.is_mesh:
+            self._stir(0.0)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:
         """A client asks its home router for a subscription."""
@@ -202,21 +211,28 @@ class History:
         outages = self.outages.setdefault((a, b), [])
         self.outages[b, a] = outages
         outages.append(outage)
-        self._unsettled.append(((a, b), outage))
+        if self.is_mesh:
+            self._stir(now)
+        else:
+            self._unsettled.append(((a, b), outage))
 
     def link_joined(self, now: float, a: str, b: str) -> None:
         """A link carries messages again, and both ends know it."""
         outages = self.outages.get((a, b))
         if outages and outages[-1].joined is None:
             outages[-1].joined = self._moment(now)
+            if self.is_mesh:
+                self._stir(now)
 
     @property
     def settling(self) -> bool:
-        """Whether some outage is not settled."""
-        return bool(self._unsettled)
+        """Whether some outage is not settled, or some unrest."""
+        return bool(self._unsettled) or self._is_stirred
 
     def settle(self, now: float) -> None:
         """Nothing is left in the overlay that could still change a routing table."""
+        if self._is_stirred:
+            self.unrests[-1].settled = self._moment(now)
         waiting: list[tuple[Hop, Outage]] = []
         for hop, outage in self._unsettled:
             if self.outages[hop][-1].joined is None:
@@ -282,6 +298,15 @@ class History:
                 epochs[-1].leaving = epochs[-1].leaving or moment
                 epochs[-1].left = moment
                 self.owed.pop(name, None)
+
+    @property
+    def _is_stirred(self) -> bool:
+        return bool(self.unrests) and self.unrests[-1].settled is None
+
+    def _stir(self, now: float) -> None:
+        """From here on, until the overlay has settled, trees may change."""
+        if not self._is_stirred:
+            self.unrests.append(Outage(self._moment(now)))
 
     def _moment(self, now: float) -> Moment:
         self._noted += 1

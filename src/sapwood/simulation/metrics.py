@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sapwood.overlay.topology import Hop, Topology
-from sapwood.simulation.history import History
+from sapwood.overlay.topology import Hop
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.simulator import Outcome
 from sapwood.simulation.world import World
@@ -71,7 +70,7 @@ class Metrics:
     """All figures of one simulation; `to_json` writes them.
 
     `messages` counts what was put on links by kind, `tables` the entries per router at the end,
-    `hops` the pairs by the number of links between the two homes.
+    `hops` the pairs by the number of links between the two homes, as long as no link fails.
     """
 
     protocol: str
@@ -125,7 +124,7 @@ def measure(
         if published is not None:
             delays.append(round(moment.time - published.asked.time, 9))
             ends = published.publisher.home, subscription.home
-            hops[len(world.topology.path(*ends)) - 1] += 1
+            hops[len(world.topology.tree(published.publisher.home).path(*ends)) - 1] += 1
     return Metrics(
         protocol=protocol,
         engine=engine,
@@ -160,7 +159,7 @@ def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
     checked = needless = 0
     for id_, homes in interested.items():
         crossed = world.tally.crossings.get(id_, ())
-        needed = _needed(world.topology, world.history, id_, homes) if crossed else frozenset()
+        needed = _needed(world, id_, homes, crossed) if crossed else frozenset()
         checked += len(crossed)
         needless += sum(hop not in needed for hop in crossed)
     return LinkUse(sum(map(len, world.tally.crossings.values())), checked, needless)
@@ -179,10 +178,24 @@ def quantiles(delays: list[float]) -> Delays:
 
 
 def _needed(
-    topology: Topology, history: History, publication: str, homes: Iterable[str]
+    world: World, publication: str, homes: Iterable[str], crossed: Iterable[Hop]
 ) -> frozenset[Hop]:
-    origin = history.publications[publication].publisher.home
-    return frozenset(hop for home in homes for hop in topology.hops(origin, home))
+    """The links between a publication's origin and some homes.
+
+    Where there are many trees, it may have been any: what counts is the way that it took.
+    """
+    origin = world.history.publications[publication].publisher.home
+    if not world.history.is_mesh:
+        tree = world.topology.tree(origin)
+        return frozenset(hop for home in homes for hop in tree.hops(origin, home))
+    arrivals = {target: (source, target) for source, target in crossed}
+    needed: set[Hop] = set()
+    for home in homes:
+        at = home
+        while at != origin and at in arrivals and arrivals[at] not in needed:
+            needed.add(arrivals[at])
+            at = arrivals[at][0]
+    return frozenset(needed)
 
 
 def _verdicts(judgment: Judgment) -> Verdicts:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sapwood.errors import InvariantError
-from sapwood.overlay.topology import Hop, Link, Topology
-from sapwood.routing.messages import Message, Publish
+from sapwood.overlay.topology import Hop, Link, Overlay
+from sapwood.routing.messages import Message, Publish, carried
 from sapwood.simulation.clock import Agenda
 
 
@@ -84,7 +84,7 @@ class Network:
 
     def __init__(
         self,
-        topology: Topology,
+        topology: Overlay,
         agenda: Agenda[Occurrence],
         draw: Callable[[], float],
         timing: Timing,
@@ -135,12 +135,12 @@ class Network:
         # A later message never overtakes an earlier one.
         at = max(self._agenda.now + latency, state.floor[source])
         state.floor[source] = at
-        self.control_pending += not isinstance(message, Publish)
+        self.control_pending += not isinstance(carried(message), Publish)
         self._agenda.schedule(at, Arrival(source, target, message, state.session))
 
     def arrive(self, arrival: Arrival) -> bool:
         """Take a message off its link; false if it was lost on the way."""
-        self.control_pending -= not isinstance(arrival.message, Publish)
+        self.control_pending -= not isinstance(carried(arrival.message), Publish)
         if arrival.session != self._state(arrival.source, arrival.target).session:
             self.messages_lost += 1
             return False

@@ -5,8 +5,9 @@ For each pair of a publication and a subscription it says, from the history alon
 * *must*: the filter matches; the subscription was confirmed before the publication was accepted
   and nobody asked to end it before the publication could arrive; and the way between the two homes
   was sound all that time: each link on it was up, and the overlay had settled since it last came
-  up. (A subscription that is confirmed in between may rely on one that was confirmed earlier and
-  has yet to travel over the link again.)
+  up (on many trees: there was a way, and the overlay had settled since any link came up
+  or went down; see `ways`). (A subscription that is confirmed in between may rely on one that was
+  confirmed earlier and has yet to travel over the link again.)
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
 * *must not*: everything else, and whatever its publisher was told is refused. Besides, nothing may
@@ -20,7 +21,6 @@ code with the engines or with the filters' normal forms. Words as in Jepsen's ch
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,6 @@ from sapwood.model.documents.advertisements import Advertisement
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
-from sapwood.overlay.topology import Link
 from sapwood.simulation.admission import judge_admission
 from sapwood.simulation.history import (
     ClientName,
@@ -51,10 +50,8 @@ from sapwood.simulation.history import (
     Published,
     SubscriptionName,
 )
+from sapwood.simulation.ways import LongestDelay, Ways, ways_of
 from sapwood.xml import Document
-
-LongestDelay: TypeAlias = Callable[[Link], float]
-"""The longest, in seconds, that a message may be under way on a link."""
 
 _STEP: Final = re.compile(r"/([^/()|+]+)")
 _ANY: Final = "[^/]+"
@@ -134,15 +131,12 @@ class _Finder:
 
 
 class _Evidence:
-    """What filters really mean, and how long ways really are: each looked up once."""
+    """What filters really mean, each looked up once, and how long ways really are."""
 
-    def __init__(self, history: History, longest: LongestDelay) -> None:
-        self._history = history
-        self._longest = longest
+    def __init__(self, ways: Ways) -> None:
+        self.ways = ways
         #: identity of a filter of the history -> its syntax tree: the history keeps its filters
         self._trees: dict[int, Node | Path] = {}
-        #: (home, home) -> the longest that a message may take, and the outages on the way
-        self._ways: dict[tuple[str, str], tuple[float, tuple[Outage, ...]]] = {}
 
     def accepts(self, wanted: Promise, publication: Publication) -> bool:
         if isinstance(wanted, Advertisement):
@@ -154,16 +148,6 @@ class _Evidence:
             document = publication.read_document()
             return document is not None and path_holds(tree, document)
         return publication.attributes is not None and holds(tree, publication.record)
-
-    def way(self, start: str, end: str) -> tuple[float, tuple[Outage, ...]]:
-        way = self._ways.get((start, end))
-        if way is None:
-            topology = self._history.topology
-            hops = topology.hops(start, end)
-            delay = math.fsum(self._longest(topology.link(a, b)) for a, b in hops)
-            outages = tuple(o for hop in hops for o in self._history.outages.get(hop, ()))
-            way = self._ways[start, end] = (delay, outages)
-        return way
 
 
 def judge(
@@ -183,7 +167,7 @@ def judge(
     drawn with `seed` and only those are checked for losses. `progress` is told the number of
     publications checked after each one.
     """
-    evidence = _Evidence(history, longest)
+    evidence = _Evidence(ways_of(history, longest))
     received: dict[str, set[SubscriptionName]] = {}
     for delivery in history.deliveries:
         received.setdefault(delivery.publication, set()).add(delivery.subscription)
@@ -252,11 +236,12 @@ def _obligations(
     duties: dict[SubscriptionName, Obligation] = {}
     if published.refused is not None:
         return duties
+    sent = published.accepted or published.asked
     for lives in groups.values():
         if not evidence.accepts(lives[0][1].filter, published.publication):
             continue
         for name, epoch in lives:
-            delay, outages = evidence.way(published.publisher.home, name.home)
+            delay, outages = evidence.ways.way(published.publisher.home, name.home, sent)
             far = name.home != published.publisher.home
             obligation = _obligation(published, epoch, delay if far else None, outages)
             if obligation > duties.get(name, Obligation.MUST_NOT):

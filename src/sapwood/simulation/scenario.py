@@ -20,7 +20,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
-from sapwood.overlay.topology import Topology
+from sapwood.overlay.topology import Overlay
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 
@@ -161,7 +161,7 @@ class Scenario:
     """
 
     name: str
-    topology: Topology
+    topology: Overlay
     steps: tuple[Step, ...]
     seed: int = 0
     timing: Timing = NOMINAL
@@ -185,7 +185,7 @@ class Scenario:
 
 def subscribe_then_publish(
     name: str,
-    topology: Topology,
+    topology: Overlay,
     subscriptions: Iterable[Subscription],
     publications: Iterable[tuple[Publication, str | None]],
     *,
@@ -262,7 +262,7 @@ def timed_steps(actions: Iterable[tuple[float, Action]]) -> list[Step]:
 
 
 def _with_homes(
-    items: Iterable[tuple[T, str | None]], topology: Topology, seed: int, stream: str
+    items: Iterable[tuple[T, str | None]], topology: Overlay, seed: int, stream: str
 ) -> Iterator[tuple[T, str]]:
     """Each item with its home, drawn from the routers where there is none.
 
@@ -274,7 +274,7 @@ def _with_homes(
         yield item, topology.routers[drawn] if home is None else home
 
 
-def _check_places(action: Action, topology: Topology) -> None:
+def _check_places(action: Action, topology: Overlay) -> None:
     """Refuse an action at a router or on a link that the topology does not have."""
     match action:
         case SubscribeAction(name) | UnsubscribeAction(name):

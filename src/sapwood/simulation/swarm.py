@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from random import Random
 from typing import Final
 
@@ -19,7 +20,8 @@ from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
-from sapwood.overlay.topology import Link, Topology
+from sapwood.overlay.graph import Graph
+from sapwood.overlay.topology import Link, Overlay, Topology
 from sapwood.simulation.faults import RECIPES, Window
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
@@ -59,7 +61,8 @@ _TRIES: Final = 8
 class Mixture:
     """What a seed may draw from: upper bounds, whether faults happen, whether clients advertise.
 
-    With `documents` there are subscriptions of both languages, and publications with documents.
+    With `documents` there are subscriptions of both languages, and publications with documents;
+    with `circles` there is more than one way between some routers, where there are three or more.
     """
 
     routers_max: int = 8
@@ -68,6 +71,7 @@ class Mixture:
     faults: bool = True
     advertisements: bool = False
     documents: bool = False
+    circles: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -78,7 +82,9 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     """
     limits = mixture or Mixture()
     generator = Random(f"{seed}/swarm")  # noqa: S311 - reproducible on purpose
-    topology = draw_topology(generator, generator.randint(1, limits.routers_max))
+    topology: Overlay = draw_topology(generator, generator.randint(1, limits.routers_max))
+    if limits.circles:
+        topology = close_circles(generator, topology)
     actions = (_AdvertisedActions if limits.advertisements else _Actions)(
         generator, topology, limits
     )
@@ -126,10 +132,25 @@ def draw_topology(generator: Random, routers: int) -> Topology:
     return Topology(names, links)
 
 
+def close_circles(generator: Random, tree: Overlay) -> Overlay:
+    """The same routers with further links between some of them: from one to all there can be."""
+    apart = [(a, b) for a, b in combinations(tree.routers, 2) if b not in set(tree.neighbors(a))]
+    if not apart:
+        return tree
+    few = min(len(apart), 3)
+    count = generator.choice((1, generator.randint(1, few), generator.randint(1, len(apart))))
+    latencies = sorted({link.latency_s for link in tree.links})
+    links = [
+        Link(*generator.choice((ends, ends[::-1])), generator.choice(latencies))
+        for ends in generator.sample(apart, count)
+    ]
+    return Graph(tree.routers, (*tree.links, *links))
+
+
 class _Actions:
     """Draws subscriptions, withdrawals, publications and departures, in changing proportions."""
 
-    def __init__(self, generator: Random, topology: Topology, limits: Mixture) -> None:
+    def __init__(self, generator: Random, topology: Overlay, limits: Mixture) -> None:
         self._generator = generator
         self._topology = topology
         vocabularies: tuple[Callable[[Random], str], ...] = (
@@ -201,7 +222,7 @@ class _Actions:
 class _AdvertisedActions(_Actions):
     """The same for clients that advertise: much, little, at times what they do not publish."""
 
-    def __init__(self, generator: Random, topology: Topology, limits: Mixture) -> None:
+    def __init__(self, generator: Random, topology: Overlay, limits: Mixture) -> None:
         super().__init__(generator, topology, limits)
         self._promises_max = generator.choice((2, 5, 12))
         self._wide_share = generator.choice((0.0, 0.3, 0.8))
@@ -258,7 +279,7 @@ class _AdvertisedActions(_Actions):
 
 
 def _draw_faults(
-    generator: Random, topology: Topology, seconds: float
+    generator: Random, topology: Overlay, seconds: float
 ) -> list[tuple[float, Action]]:
     timed: list[tuple[float, Action]] = []
     for name in generator.sample(sorted(RECIPES), generator.randint(0, len(RECIPES))):

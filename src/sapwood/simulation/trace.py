@@ -36,11 +36,16 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import (
     Advertise,
+    Announce,
     Confirm,
     ConfirmAdvertisement,
     ConfirmUpdate,
+    Join,
     Message,
+    Neighbors,
+    OnTree,
     Publish,
+    Replace,
     Subscribe,
     Unadvertise,
     Unsubscribe,
@@ -133,6 +138,9 @@ class Trace:
         match message:
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
+            case Replace(key, wanted, sending, replaced):
+                left = ", ".join(replaced)
+                return f"subscribe {key} for {left}, sending {sending}: {self._filter(wanted)}"
             case Unsubscribe(key):
                 return f"unsubscribe {key}"
             case Confirm(key, sending):
@@ -150,8 +158,10 @@ class Trace:
                 return f"confirm advertisement {key}, sending {sending}"
             case Publish(origin, hops, publication):
                 return f"publish {publication.id} of {origin} after {hops}"
+            case OnTree(source, life, inner):
+                return f"{self._message(inner)} (tree of {source}, life {life})"
             case _:
-                assert_never(message)
+                return _of_links(message)
 
     def _operation(self, operation: Operation) -> str:
         """Triples as the XNet thesis writes them."""
@@ -165,3 +175,17 @@ class Trace:
         if text is None:
             text = self._filters[wanted] = str(wanted)
         return text
+
+
+def _of_links(message: Neighbors | Announce | Join) -> str:
+    """What routers say of links and trees."""
+    match message:
+        case Neighbors(router, version, neighbors):
+            return f"neighbors {version[0]}.{version[1]} of {router}: {', '.join(neighbors)}"
+        case Announce(tree, version):
+            links = " ".join(f"{a}>{b}" for a, b in tree.links())
+            return f"announce {version[0]}.{version[1]} of {tree.source}: {links}"
+        case Join(source, version, life):
+            return f"join {version[0]}.{version[1]} of {source}, life {life}"
+        case _:
+            assert_never(message)

@@ -17,7 +17,7 @@ from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
-from sapwood.overlay.topology import Hop, Topology
+from sapwood.overlay.topology import Hop, Overlay
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -43,7 +43,9 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.messages import Publish
+from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.messages import Publish, carried
+from sapwood.routing.tables import ReceivedSubscription
 from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import (
     AdvertisementName,
@@ -67,8 +69,8 @@ class Machine(Protocol):
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table."""
 
-    def received(self) -> Iterable[tuple[str, str, Interest]]:
-        """The subscriptions that came over links: neighbor, key, filter."""
+    def received(self) -> Iterable[ReceivedSubscription]:
+        """The subscriptions that came over links."""
 
 
 MakeRouter: TypeAlias = Callable[[str, int], Machine]
@@ -112,7 +114,7 @@ class World:
 
     def __init__(
         self,
-        topology: Topology,
+        topology: Overlay,
         make_router: MakeRouter,
         *,
         seed: int = 0,
@@ -121,7 +123,6 @@ class World:
         inputs_max: int = SIMULATION_INPUTS_MAX,
     ) -> None:
         self.topology = topology
-        self.history = History(topology)
         self.trace = Trace()
         self.tally = Tally()
         self.routers: dict[str, Machine] = {}
@@ -137,9 +138,12 @@ class World:
         self.network = Network(topology, self._agenda, draw, timing)
         for name in topology.routers:
             self.routers[name] = make_router(name, 0)
+        is_mesh = any(isinstance(router, MeshRouter) for router in self.routers.values())
+        self.history = History(topology, is_mesh)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))
+        self._settle()
 
     @property
     def now(self) -> float:
@@ -268,8 +272,7 @@ class World:
                 self._arrive(occurrence)
             case Notice():
                 self._notice(occurrence)
-        if self.history.settling and self.network.control_pending == 0:
-            self.history.settle(self.now)
+        self._settle()
         return True
 
     def run_until(self, time: float) -> None:
@@ -290,6 +293,11 @@ class World:
 
     # What follows from an input ----------------------------------------------------------------
 
+    def _settle(self) -> None:
+        """Write down when nothing is left that could still change a routing table."""
+        if self.history.settling and self.network.control_pending == 0:
+            self.history.settle(self.now)
+
     def _wishes_of(self, client: ClientName) -> Wishes:
         """What a client asked for; one that is new comes to its router, if that runs."""
         own = self._wishes[self.topology.known(client.home)]
@@ -302,8 +310,9 @@ class World:
     def _arrive(self, arrival: Arrival) -> None:
         if not self.network.arrive(arrival):
             return
-        if isinstance(arrival.message, Publish):
-            crossed = self.tally.crossings.setdefault(arrival.message.publication.id, [])
+        said = carried(arrival.message)
+        if isinstance(said, Publish):
+            crossed = self.tally.crossings.setdefault(said.publication.id, [])
             crossed.append((arrival.source, arrival.target))
         self._feed(arrival.target, Receive(arrival.source, arrival.message))
 
@@ -335,7 +344,7 @@ class World:
                 "SIMULATION_INPUTS_MAX", self._inputs_max, None, "the inputs of the simulation"
             )
         is_publication = isinstance(event, ClientPublish) or (
-            isinstance(event, Receive) and isinstance(event.message, Publish)
+            isinstance(event, Receive) and isinstance(carried(event.message), Publish)
         )
         self.tally.content_matches += is_publication
         router = self.routers[name]
@@ -350,7 +359,7 @@ class World:
         history, now = self.history, self.now
         match effect:
             case Send(neighbor, message):
-                self.tally.messages[type(message).__name__.lower()] += 1
+                self.tally.messages[type(carried(message)).__name__.lower()] += 1
                 self.network.send(router, neighbor, message)
             case Deliver(client, subscriptions, publication):
                 for id_ in subscriptions:

@@ -11,6 +11,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Raw, Struct
 
+from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.wire.greetings import Count, Id, Name, Reason
 from sapwood.wire.interests import InterestText, PromiseText
 
@@ -268,10 +269,69 @@ class LinkUpdate(Struct, array_like=True, frozen=True, tag=39, gc=False):
     more: bool = False
 
 
+class LinkReplace(Struct, array_like=True, frozen=True, tag=45, gc=False):
+    """`routing.messages.Replace`."""
+
+    key: str
+    filter: InterestText
+    sending: Count
+    replaced: Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
 class LinkConfirmUpdate(Struct, array_like=True, frozen=True, tag=40, gc=False):
     """`routing.messages.ConfirmUpdate`."""
 
     sending: Count
+
+
+class LinkNeighbors(Struct, array_like=True, frozen=True, tag=41, gc=False):
+    """`routing.messages.Neighbors`."""
+
+    router: Name
+    incarnation: Count
+    number: Count
+    neighbors: Annotated[tuple[Name, ...], Meta(max_length=MESH_ROUTERS_MAX)]
+
+
+class LinkAnnounce(Struct, array_like=True, frozen=True, tag=42, gc=False):
+    """`routing.messages.Announce`; `routers` and `parents` are those of the tree."""
+
+    incarnation: Count
+    number: Count
+    routers: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MESH_ROUTERS_MAX)]
+    parents: Annotated[tuple[Count, ...], Meta(max_length=MESH_ROUTERS_MAX)]
+
+
+class LinkJoin(Struct, array_like=True, frozen=True, tag=43, gc=False):
+    """`routing.messages.Join`."""
+
+    source: Name
+    incarnation: Count
+    number: Count
+    life: Count
+
+
+TreeLinkMessage: TypeAlias = (
+    LinkPublish
+    | LinkSubscribe
+    | LinkReplace
+    | LinkUnsubscribe
+    | LinkConfirm
+    | LinkAdvertise
+    | LinkUnadvertise
+    | LinkConfirmAdvertisement
+    | LinkUpdate
+    | LinkConfirmUpdate
+)
+"""What concerns one tree: the only one, or one of many."""
+
+
+class LinkOnTree(Struct, array_like=True, frozen=True, tag=44, gc=False):
+    """`routing.messages.OnTree`."""
+
+    source: Name
+    life: Count
+    message: TreeLinkMessage
 
 
 ClientMessage: TypeAlias = (
@@ -306,15 +366,11 @@ BrokerMessage: TypeAlias = (
 """What a broker may send to a client it has welcomed."""
 
 LinkMessage: TypeAlias = (
-    LinkPublish
-    | LinkSubscribe
-    | LinkUnsubscribe
-    | LinkConfirm
-    | LinkAdvertise
-    | LinkUnadvertise
-    | LinkConfirmAdvertisement
-    | LinkUpdate
-    | LinkConfirmUpdate
+    TreeLinkMessage
+    | LinkOnTree
+    | LinkNeighbors
+    | LinkAnnounce
+    | LinkJoin
     | LinkCongestion
     | LinkEstablished
     | Ping

@@ -36,7 +36,8 @@ def test_newcomers_are_told_until_a_pass_merges_them() -> None:
     merging, said = filled()
     assert [change.propagate for change in said[:-1]] == [(f"k{n}",) for n in range(COUNT - 1)]
     assert said[-1] == Change((MERGER,), tuple(f"k{n}" for n in range(COUNT - 1)))
-    assert str(merging.propagated[MERGER]) == "a in (0, 1, 2, 3, 4, 5, 6, 7)"
+    values = ", ".join(map(str, range(COUNT)))
+    assert str(merging.propagated[MERGER]) == f"a in ({values})"
     assert {merging.representative(f"k{n}") for n in range(COUNT)} == {MERGER}
     assert merging.mergers == 1
 
@@ -65,7 +66,7 @@ def test_members_are_told_again_when_the_merger_has_lost_one() -> None:
     # They count as newcomers, so that one more brings the next pass.
     said = merging.add("k9", parse_filter("a = 9"))
     assert said == Change(("r1.0.m1.2",), left)
-    assert str(merging.propagated["r1.0.m1.2"]) == "a in (0, 1, 2, 4, 5, 6, 7, 9)"
+    assert all(merging.propagated["r1.0.m1.2"].covers(points(COUNT)[key]) for key in left)
 
 
 def test_a_merger_stays_while_what_is_left_makes_it_up() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sapwood.covering.catalogue import COVERINGS, covering_manager
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
+from sapwood.language.xpath import parse_xpath
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.covering import Covering
@@ -136,6 +137,13 @@ def test_covering_starts_with_the_most_general_whatever_the_order(pair: str) -> 
     link = Covering(covering_manager(pair))
     said = link.start([("n", NARROW), ("m", MIDDLE), ("r", APART), ("w", WIDE)])
     assert said.propagate == ("r", "w")
+
+
+def test_covering_starts_with_the_patterns_that_ask_for_the_fewest_levels() -> None:
+    # By its text, which is longer, the cover would come last.
+    covered, cover = parse_xpath("/a/b[@m='1']"), parse_xpath("//b[@m='1' or @m='2']")
+    assert len(str(cover)) > len(str(covered))
+    assert Covering().start([("n", covered), ("w", cover)]).propagate == ("w",)
 
 
 def test_covering_keeps_narrow_ones_that_were_propagated_before_the_wide_one() -> None:

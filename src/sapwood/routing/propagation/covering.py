@@ -20,6 +20,7 @@ index finds fewer covers, never others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from sapwood.covering.catalogue import DEFAULT_COVERING, covering_manager
@@ -176,4 +177,6 @@ def _extent(interest: Interest) -> tuple[object, ...]:
     """A sort key by which most of what covers an interest comes before it."""
     if isinstance(interest, Filter):
         return (0, *interest.extent)
-    return (1, len(str(interest)))
+    # What covers a pattern asks for no more levels; what has no twigs covers itself only.
+    levels = min((twig.reach for twig in interest.twigs), default=math.inf)
+    return (1, levels, len(str(interest)))

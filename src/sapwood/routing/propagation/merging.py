@@ -1,10 +1,11 @@
 """Merging: what an inner strategy would propagate, with mergers in the place of their members.
 
-XPE dissemination 2.19, per link: towards a neighbor mergers are told and their members withdrawn,
-in this order; when members go, the merger is kept as long as it is within the budget for those that
-are left, else they are told again before it is withdrawn. Mergers are made in passes over all that
-the link knows, one after so many newcomers (the work says periodically; here nothing depends on
-time); a newcomer that a merger covers joins it at once and travels nowhere.
+XPE dissemination 2.19, per link: towards a neighbor a merger takes the place of its members, in one
+message; when members go, the merger is kept as long as it is within the budget for those that are
+left, else they take its place. Mergers are made in passes over all that the link knows, one after
+so many newcomers (the work says periodically; here nothing depends on time, and no subscription
+waits for others). What a pass merges that was not told yet travels nowhere, and neither does a
+newcomer that a merger covers: it joins it at once.
 
 A merger has a key of its own, made from a prefix that nobody else in the overlay uses. To the
 neighbor it is a subscription like any other. Each router knows the members by their own links, so
@@ -150,7 +151,7 @@ class Merging:
 
     def _passing(self, change: Change) -> Change:
         """The change, and that of a pass if one is due."""
-        if self._newcomers < max(MERGING_PASS_MIN, len(self._propagated) // 4):
+        if self._newcomers < max(MERGING_PASS_MIN, len(self._propagated) // 8):
             return change
         return net_change((change, self._pass()))
 

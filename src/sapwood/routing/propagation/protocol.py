@@ -19,7 +19,8 @@ from sapwood.routing.tables import W
 class Change:
     """What is to be said on the link: first all of `propagate`, then all of `withdraw`.
 
-    That order leaves no gap in which a candidate has no representative at the neighbor.
+    That order leaves no gap in which a candidate has no representative at the neighbor; what is
+    withdrawn can go with the last that is propagated (`Replace`).
     """
 
     propagate: tuple[str, ...] = ()

@@ -1,0 +1,111 @@
+"""What a router knows of all links: each router says which it has, and all pass that on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from sapwood.errors import InvariantError
+from sapwood.overlay.spanning import SpanningTree, fewest_links
+from sapwood.routing.messages import Neighbors, Version
+
+
+class LinkMap:
+    """What every router said last of its links, and what follows from it for one router.
+
+    A link counts when both its ends claim it. `around` has all routers that the own one reaches by
+    such links, itself among them, each with the neighbors that it has by such links. `shared` are
+    the own neighbors on a tree that all of these routers agree on. `is_settled`
+    says that none of these routers claims a link that the other end does not: such a claim means
+    that news of the link, or of a router, is still on its way.
+
+    #: _said[n].router == n; around, shared and is_settled follow from _said
+    """
+
+    __slots__ = ("_name", "_said", "around", "is_settled", "shared")
+
+    def __init__(self, name: str, incarnation: int) -> None:
+        self._name = name
+        self._said = {name: Neighbors(name, Version(incarnation, 0), ())}
+        self.around: Mapping[str, tuple[str, ...]] = {}
+        self.is_settled = True
+        self.shared: frozenset[str] = frozenset()
+        self._look()
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+    def __contains__(self, router: object) -> bool:
+        return router in self._said
+
+    def __iter__(self) -> Iterator[Neighbors]:
+        """What all routers said last."""
+        return iter(self._said.values())
+
+    @property
+    def own(self) -> Neighbors:
+        """What the own router said last."""
+        return self._said[self._name]
+
+    def say(self, neighbors: Iterable[str]) -> Neighbors:
+        """The own router has other links; returns what it says of them."""
+        incarnation, number = self.own.version
+        said = Neighbors(self._name, Version(incarnation, number + 1), tuple(sorted(neighbors)))
+        self._said[self._name] = said
+        self._look()
+        return said
+
+    def take(self, message: Neighbors) -> bool:
+        """Take in what another router says; whether it is news."""
+        known = self._said.get(message.router)
+        if known is not None and known.version >= message.version:
+            return False
+        self._said[message.router] = message
+        self._look()
+        return True
+
+    def best_tree(self, current: SpanningTree) -> SpanningTree:
+        """The tree that the own router should announce, where `current` is the last one.
+
+        One that has lost a link is replaced at once. A better one has to wait until the view is
+        settled: while the overlay comes up, or a router, every step would be announced otherwise.
+        """
+        is_whole = all(child in self.around.get(parent, ()) for parent, child in current.links())
+        if is_whole and not self.is_settled:
+            return current
+        return fewest_links(self._name, self.around)
+
+    def validate(self) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        if any(said.router != router for router, said in self._said.items()):
+            raise InvariantError("what a router said of its links is kept for another one")
+        seen = self.around, self.shared, self.is_settled
+        self._look()
+        if seen != (self.around, self.shared, self.is_settled):
+            raise InvariantError("the view of the links is not that of what was said")
+
+    def _look(self) -> None:
+        around: dict[str, tuple[str, ...]] = {self._name: ()}
+        reached = [self._name]
+        self.is_settled = True
+        for router in reached:
+            claimed = self._said[router].neighbors
+            mutual = tuple(other for other in claimed if self._claims(other, router))
+            around[router] = mutual
+            self.is_settled &= len(mutual) == len(claimed)
+            for other in mutual:
+                if other not in around:
+                    around[other] = ()
+                    reached.append(other)
+        self.around = around
+        tree = fewest_links(min(around), around)
+        self.shared = frozenset(
+            other
+            for ends in tree.links()
+            if self._name in ends
+            for other in ends
+            if other != self._name
+        )
+
+    def _claims(self, router: str, neighbor: str) -> bool:
+        said = self._said.get(router)
+        return said is not None and neighbor in said.neighbors

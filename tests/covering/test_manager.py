@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sapwood import parse_filter
-from sapwood.cli.benchmarks.covering import operations
 from sapwood.covering.catalogue import COVERINGS, covering_manager
 from sapwood.covering.graphs.flat import FlatGraph
 from sapwood.covering.graphs.poset import SienaPoset
 from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.manager import NOTHING_TO_SAY, Change, CoveringManager
 from sapwood.errors import InputError, InvariantError
+from sapwood.experiments.covering_time import operations
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Record

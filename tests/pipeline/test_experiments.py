@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ def test_the_simulator_is_an_experiment(tmp_path: Path) -> None:
     simulate = experiment_named(OVERLAYS)
     flooding = simulate({**configuration, "protocol": "flooding"})
     covering = simulate({**configuration, "protocol": "covering"})
+    assert isinstance(flooding, Mapping)
+    assert isinstance(covering, Mapping)
     for figures in (flooding, covering):
         assert (figures["routers"], figures["deliveries"], figures["wrong"]) == (4, 1, 0)
     assert flooding["crossings"] >= covering["crossings"]

@@ -42,6 +42,9 @@ def test_every_size_has_a_row_that_agrees_with_the_patterns(
     assert second["pattern_nodes"] > first["pattern_nodes"]
     (tree,) = report["tree"]
     assert tree["covering_rate"] == 1 - tree["maximal"] / 40
+    assert [(row["kind"], row["verdict"]) for row in report["advertised"]] == [
+        ("non-recursive", "agrees")
+    ]
     assert gc.isenabled()
     print_documents_covering(report)
     shown = capsys.readouterr().out

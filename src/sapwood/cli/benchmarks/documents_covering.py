@@ -8,6 +8,8 @@ all pairs of their elements, as the pairwise search was that the work compares w
 than a hundred times slower than XSearch). Times are processor times without the cycle collector.
 
 The work drew from NITF 2.5, on hardware of 2005 and in C++.
+
+XPEs against the advertisements of the DTD come last: see `documents_advertised`.
 """
 
 from __future__ import annotations
@@ -22,12 +24,13 @@ from statistics import fmean, median
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
+from sapwood.cli.benchmarks.documents_advertised import advertised_rows
 from sapwood.cli.output import print_table
 from sapwood.covering.documents.subscription_tree import SubscriptionTree
 from sapwood.covering.documents.xsearch import XSearchIndex
 from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.documents.twigs import Twig, accepts_names_of
-from sapwood.workload.documents import XNET, XPE, PatternShape, documents
+from sapwood.workload.documents import XNET, XPE, PatternShape, documents, shipped_dtd
 from sapwood.xml.dtd import Dtd
 
 SIZES: Final = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
@@ -49,6 +52,7 @@ _QUERIES: Final = 1_000
 _PAIRWISE_QUERIES: Final = 20
 _TABLE_QUERIES: Final = 3
 _PAIRWISE_MAX: Final = 10_000
+_ADVERTISED_XPES: Final = 100
 
 _PUBLISHED_MS: Final = MappingProxyType(
     {1_000: (0.23, 0.28), 2_000: (0.45, 0.53), 5_000: (1.17, 1.30), 10_000: (2.41, 2.57)}
@@ -92,6 +96,15 @@ _TREE_COLUMNS: Final[tuple[_Column, ...]] = (
     ("search us", "search_us", ",.0f"),
     ("remove us", "remove_us", ",.0f"),
 )
+_ADVERTISED_COLUMNS: Final[tuple[_Column, ...]] = (
+    ("advertisements", "kind", ""),
+    ("of them", "advertisements", ","),
+    ("pairs", "pairs", ","),
+    ("meet", "meet", ".3f"),
+    ("automaton us", "automaton_us", ",.1f"),
+    ("procedures us", "procedure_us", ",.1f"),
+    ("", "verdict", ""),
+)
 
 
 def run_documents_covering(
@@ -100,7 +113,8 @@ def run_documents_covering(
     tree_sizes: Sequence[int] | None = None,
     queries: int = _QUERIES,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Measure searches by size (`search`) and the subscription tree by size (`tree`).
+    """Measure searches by size (`search`), the subscription tree by size (`tree`), and how XPEs
+    are compared with advertisements (`advertised`).
 
     `dtd` is one that comes with Sapwood, by name, or another. Without `tree_sizes` it is
     `TREE_SIZES` up to the largest of `sizes`, or that one alone.
@@ -110,6 +124,12 @@ def run_documents_covering(
     return {
         "search": list(_search_rows(dtd, sorted(sizes), queries)),
         "tree": [_tree_row(dtd, size) for size in sorted(tree_sizes)],
+        "advertised": list(
+            advertised_rows(
+                shipped_dtd(dtd) if isinstance(dtd, str) else dtd,
+                _drawn(dtd, TREE_SHAPE, _ADVERTISED_XPES, _SEED),
+            )
+        ),
     }
 
 
@@ -279,6 +299,7 @@ def print_documents_covering(report: Mapping[str, Any]) -> None:
         _print(report["search"], (size, *columns, verdict))
     _print(report["search"], _NODE_COLUMNS)
     _print(report["tree"], _TREE_COLUMNS)
+    _print(report["advertised"], _ADVERTISED_COLUMNS)
 
 
 def _print(rows: Sequence[Mapping[str, Any]], columns: Sequence[_Column]) -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import settings
 
 from sapwood import parse_filter
-from sapwood.cli.benchmarks.covering import boxes
 from sapwood.covering.indexes.columnar import ColumnarCovering
 from sapwood.covering.indexes.columnar.index import COMPILE_FROM
 from sapwood.covering.indexes.columnar.kernels import compiled, plain
@@ -16,6 +15,7 @@ from sapwood.covering.indexes.columnar.table import Kernels
 from sapwood.covering.indexes.kdtree import KdTreeCovering
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InvariantError
+from sapwood.experiments.covering_time import boxes
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 from sapwood.model.filter import Filter
 from tests.covering.indexes.laws import (

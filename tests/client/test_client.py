@@ -24,6 +24,7 @@ from sapwood.errors import (
 from sapwood.limits import FILTER_TEXT_CHARS_MAX, FRAME_BYTES_FLOOR, UNACKNOWLEDGED_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
+from sapwood.routing.router import Router
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (

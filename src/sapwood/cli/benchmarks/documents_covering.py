@@ -113,8 +113,9 @@ def run_documents_covering(
     tree_sizes: Sequence[int] | None = None,
     queries: int = _QUERIES,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Measure searches by size (`search`), the subscription tree by size (`tree`), and how XPEs
-    are compared with advertisements (`advertised`).
+    """Measure searches, the subscription tree, and XPEs against advertisements.
+
+    They are under `search` and `tree`, by size, and `advertised`, by class.
 
     `dtd` is one that comes with Sapwood, by name, or another. Without `tree_sizes` it is
     `TREE_SIZES` up to the largest of `sizes`, or that one alone.

@@ -34,7 +34,7 @@ def test_strategies_give_the_rows_of_their_table() -> None:
 def test_published_figures_are_in_the_published_order() -> None:
     rows: list[Row] = [
         {"routers": n, "xpes": 9, "strategy": name, "messages": PUBLISHED[n, name][0]}
-        | {"delay_ms": PUBLISHED[n, name][1]}
+        | {"delay_xpes": PUBLISHED[n, name][1]}
         for n in (7, 127)
         for name in STRATEGIES
     ]

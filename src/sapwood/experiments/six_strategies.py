@@ -14,7 +14,7 @@ from sapwood.experiments.strategies import PUBLISHED, STRATEGIES
 DELAYED: Final = ("no-Adv-no-Cov", "no-Adv-with-Cov", "with-Adv-with-CovPM", "with-Adv-with-CovIPM")
 """In the order of their delays; the other two are published within a percent of the first two."""
 
-TIMED: Final = frozenset({"delay_ms", "delay_pct"})
+TIMED: Final = frozenset({"match_ms"})
 
 
 def configurations(choices: Choices) -> list[Configuration]:
@@ -59,7 +59,7 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
         about = f"{routers} routers, {size}"
         by_messages = sorted(STRATEGIES, key=lambda name: -PUBLISHED[routers, name][0])
         messages = {name: _number(found[name]["messages"]) for name in by_messages}
-        delays = {name: _number(found[name]["delay_ms"]) for name in DELAYED}
+        delays = {name: _number(found[name]["delay_xpes"]) for name in DELAYED}
         findings.append(falls(f"{about}: messages in the published order", messages))
         findings.append(falls(f"{about}: delays in the published order", delays))
     return tuple(findings)

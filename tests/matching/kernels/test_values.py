@@ -6,7 +6,7 @@ import math
 from typing import cast
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.batch import encoded
@@ -27,6 +27,7 @@ EXTREMES = (math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, -0.0, 
     constants=st.lists(st.one_of(numbers(), st.sampled_from(EXTREMES)), max_size=9),
     value=st.one_of(numbers(), st.sampled_from(EXTREMES)),
 )
+@example(constants=[2.0**53], value=2**53 + 1)  # above a constant, and of one float with it
 def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
     keys = sorted({number_key(constant) for constant in constants})
     values = np.array([number for number, _ in keys])

@@ -48,12 +48,14 @@ def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
 
     These are `numbers[first:last]`. `remainders` are as many as numbers, or none if all are 0.
     """
-    exact = len(remainders) > 0
+    has_remainders = len(remainders) > 0
     low = _first_not_below(numbers, first, last, number)
-    while exact and low < last and numbers[low] == number and remainders[low] < remainder:
+    while low < last and numbers[low] == number:
+        here = remainders[low] if has_remainders else 0
+        if here >= remainder:
+            return 2 * (low - first) + (here == remainder)
         low += 1
-    is_there = low < last and numbers[low] == number
-    return 2 * (low - first) + (is_there and (remainders[low] if exact else 0) == remainder)
+    return 2 * (low - first)
 
 
 @compiled

@@ -25,7 +25,7 @@ from sapwood.workload.records.draws import distinct, ranks, zipf
 
 SIZES: Final = (100_000, 1_000_000)
 MASTER: Final = "local[2]"
-DRIVER_MEMORY: Final = "4g"
+DRIVER_MEMORY: Final = "7g"
 """The JVM's heap: what does not fit goes to disk."""
 
 _ATTRIBUTES: Final = 50

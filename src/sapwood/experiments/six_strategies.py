@@ -35,13 +35,9 @@ def measure(configuration: Configuration) -> list[Row]:
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
     """Tables 1.2 and 1.3, beside the published ones."""
-    about = strategies.run((), seed=choices.seed, source=choices.source or strategies.WORKLOAD)
-    return replace(
-        about,
-        rows=table(about.columns, rows),
-        findings=_findings(rows),
-        timed=TIMED,
-    )
+    source = choices.source or strategies.WORKLOAD
+    whole = strategies.report_of(table(strategies.COLUMNS, rows), choices.seed, source)
+    return replace(whole, findings=_findings(rows), timed=TIMED)
 
 
 DESIGN: Final = Design(configurations, measure, report)

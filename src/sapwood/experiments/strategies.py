@@ -36,6 +36,7 @@ from typing import Final, NamedTuple
 from sapwood.covering.documents.merging import PathUniverse
 from sapwood.errors import InvariantError
 from sapwood.experiments.particular import is_particular
+from sapwood.experiments.paths import path_publications
 from sapwood.experiments.report import Cell, Report
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
@@ -56,7 +57,6 @@ from sapwood.simulation.scenario import (
 from sapwood.simulation.simulator import simulate
 from sapwood.simulation.world import World
 from sapwood.workload.documents import XPE, DocumentWorkload, documents
-from sapwood.xml import Document
 
 SIZES: Final = (1_000,)
 WORKLOAD: Final = "proteins"
@@ -173,11 +173,16 @@ def run(
                 runs[strategy] = _Run.of(scenario, protocol(name, universe))
                 advance(size)
             rows.extend(_rows(routers, size, runs))
+    return report_of(tuple(rows), seed, source)
+
+
+def report_of(rows: tuple[tuple[Cell, ...], ...], seed: int, source: str) -> Report:
+    """The report of these rows, which have the `COLUMNS`."""
     return Report(
         title="Six strategies on trees of routers (XPE dissemination, tables 1.2 and 1.3)",
         settings={"workload": source, "seed": seed, "documents": DOCUMENTS, "budget": BUDGET},
         columns=COLUMNS,
-        rows=tuple(rows),
+        rows=rows,
         compare=(
             "the order of the strategies in messages and in delay, and that the larger tree gains "
             "more. Advertisements do not change the delay (what was published differs by 0.4 % at "
@@ -202,7 +207,7 @@ def _scenario(made: DocumentWorkload, routers: int, size: int, seed: int) -> Sce
         f"{routers} routers, {size} XPEs",
         _without_latency(topology),
         wanted,
-        [(one, publisher) for one in _paths(made.publications(DOCUMENTS, seed))],
+        [(one, publisher) for one in path_publications(made.publications(DOCUMENTS, seed))],
         advertisements=None,
         seed=seed,
     )
@@ -211,31 +216,6 @@ def _scenario(made: DocumentWorkload, routers: int, size: int, seed: int) -> Sce
 def _without_latency(topology: Overlay) -> Overlay:
     links = tuple(Link(link.a, link.b, 0.0) for link in topology.links)
     return overlay_of(topology.routers, links)
-
-
-def _paths(publications: Iterator[Publication]) -> Iterator[Publication]:
-    """Each distinct root-to-leaf path of each document, as a document of its own."""
-    for publication in publications:
-        contents = publication.read_document()
-        assert contents is not None, "a document workload makes documents"
-        for number, path in enumerate(_root_to_leaf(contents)):
-            opened = "".join(f"<{name}>" for name in path)
-            closed = "".join(f"</{name}>" for name in reversed(path))
-            yield Publication(f"{publication.id}.{number}", document=(opened + closed).encode())
-
-
-def _root_to_leaf(document: Document) -> Sequence[tuple[str, ...]]:
-    inner = set(document.parents)
-    found: dict[tuple[str, ...], None] = {}
-    for leaf in range(len(document)):
-        if leaf not in inner:
-            path: list[str] = []
-            at = leaf
-            while at >= 0:
-                path.append(document.names[at])
-                at = document.parents[at]
-            found[tuple(reversed(path))] = None
-    return tuple(found)
 
 
 def _needless(world: World, interested: Mapping[str, frozenset[str]]) -> float:

@@ -19,7 +19,8 @@ _PROC: Final = Path("/proc")
 _INTERVAL_S: Final = 0.5
 """Between two looks: memory of jobs worth measuring changes over seconds."""
 
-_JVM: Final = "java"
+JVM: Final = "java"
+"""The command of a Java process."""
 
 
 class Process(NamedTuple):
@@ -72,7 +73,7 @@ class Meter:
     def look(self, processes: Mapping[int, Process]) -> None:
         """Take note of these processes, as far as they are the root and its descendants."""
         members = {pid: processes[pid] for pid in family(processes, self.root)}
-        jvm = sum(p.held_bytes for p in members.values() if p.command == _JVM)
+        jvm = sum(p.held_bytes for p in members.values() if p.command == JVM)
         python = sum(p.held_bytes for p in members.values()) - jvm
         seen = zip(self._peaks, (jvm + python, jvm, python), strict=True)
         total, most_jvm, most_python = (max(pair) for pair in seen)

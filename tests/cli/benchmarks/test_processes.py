@@ -3,7 +3,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -36,8 +35,8 @@ def test_used_grows_with_work() -> None:
 
 
 def test_used_is_nothing_where_the_system_does_not_tell(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(processes, "PROCESSES", tmp_path)
+    monkeypatch.setattr(processes, "running", dict)
     assert not can_tell()
     assert used() == Used(0.0, 0.0)

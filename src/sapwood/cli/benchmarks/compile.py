@@ -8,7 +8,6 @@ driver, the JVM and the Python workers from beginning to end.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,8 +18,8 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from sapwood.cli.benchmarks.apart import run_apart
 from sapwood.cli.output import say
-from sapwood.errors import EnvironmentMissingError
 from sapwood.workload.records.draws import distinct, ranks, zipf
 
 SIZES: Final = (100_000, 1_000_000)
@@ -129,13 +128,7 @@ _TEXT: Final = b"c%02d = 'v%d'" + b" and n%02d between 0.%06d and 0.%06d" * _RAN
 
 
 def _in_a_process(source: Path, out: Path) -> dict[str, Any]:
-    done = subprocess.run(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-m", __name__, str(source), str(out)], capture_output=True, check=False
-    )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-        raise EnvironmentMissingError(f"compile could not be measured: {said[-1]}")
-    found: dict[str, Any] = msgspec.json.decode(done.stdout)
+    found: dict[str, Any] = msgspec.json.decode(run_apart(__name__, (source, out), "compile"))
     return found
 
 

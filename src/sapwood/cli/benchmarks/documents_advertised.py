@@ -41,8 +41,10 @@ def advertised_rows(
 
 def _row(asked: Sequence[Advertisement], xpes: Sequence[TreePattern]) -> dict[str, Any]:
     pairs = list(product(asked, xpes))
-    for one, xpe in (*zip(asked, xpes, strict=False), *((asked[0], xpe) for xpe in xpes)):
-        one.intersects(xpe)
+    for one in asked:
+        one.intersects(xpes[0])
+    for xpe in xpes:
+        asked[0].intersects(xpe)
     answers, automaton_us = _timed(lambda pair: pair[0].intersects(pair[1]), pairs)
     try:
         by_procedure, procedure_us = _timed(lambda pair: meets(*pair), pairs)

@@ -8,7 +8,6 @@ a program, so that no JVM is warm from the one before.
 from __future__ import annotations
 
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from sapwood.cli.benchmarks.apart import run_apart
 from sapwood.errors import EnvironmentMissingError
 from sapwood.files import encode_subscription
 from sapwood.workload.flights import flights, interests
@@ -87,15 +87,8 @@ def main(folder: str, master: str, seconds: str) -> None:
 
 
 def _in_a_process(folder: Path, master: str, seconds: float) -> dict[str, Any]:
-    done = subprocess.run(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-m", __name__, str(folder), master, str(seconds)],
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-        raise EnvironmentMissingError(f"Spark at {master} could not be measured: {said[-1]}")
-    found: dict[str, Any] = msgspec.json.decode(done.stdout)
+    printed = run_apart(__name__, (folder, master, seconds), f"Spark at {master}")
+    found: dict[str, Any] = msgspec.json.decode(printed)
     return found
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import operator
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from sapwood.cli.benchmarks.apart import run_apart
 from sapwood.cli.benchmarks.processes import used
 from sapwood.cli.benchmarks.spark_peer import (
     FORMULATIONS,
@@ -36,7 +36,7 @@ from sapwood.cli.benchmarks.spark_peer import (
     wanted,
     wanted_table,
 )
-from sapwood.errors import EnvironmentMissingError, InvalidValueError
+from sapwood.errors import InvalidValueError
 from sapwood.matching.index import Index
 from sapwood.workload.records import workload
 
@@ -343,14 +343,9 @@ def _publications(
 
 
 def _in_a_process(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
-    arguments = [str(folder), name, *map(str, sizes), case.name]
-    done = subprocess.run(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-m", __name__, *arguments], capture_output=True, check=False
-    )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-        raise EnvironmentMissingError(f"Spark at {case.name} could not be measured: {said[-1]}")
-    found: dict[str, Any] = msgspec.json.decode(done.stdout)
+    arguments = (folder, name, *sizes, case.name)
+    printed = run_apart(__name__, arguments, f"Spark at {case.name}")
+    found: dict[str, Any] = msgspec.json.decode(printed)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
+from sapwood.cli.benchmarks.apart import run_apart
 from sapwood.cli.benchmarks.documents.cells import fill, shuffled
 from sapwood.cli.benchmarks.documents.contenders import contender
 from sapwood.cli.benchmarks.documents.sources import sources
 from sapwood.cli.benchmarks.records.filling import Filling
 from sapwood.cli.benchmarks.records.memory import MARK, resident_bytes
-from sapwood.errors import EnvironmentMissingError
 
 WARM_DOCUMENTS: Final = 100
 
@@ -40,14 +39,8 @@ def run_memory(name: str, data: Path | None, engine: str, size: int, fill_second
 
     Raises `EnvironmentMissingError` where the process could not be run.
     """
-    arguments = (name, "" if data is None else str(data), engine, str(size), str(fill_seconds))
-    done = subprocess.run(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-m", __name__, *arguments], capture_output=True, check=False
-    )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-        raise EnvironmentMissingError(f"memory could not be measured: {said[-1]}")
-    return msgspec.json.decode(done.stdout, type=Memory)
+    arguments = (name, "" if data is None else data, engine, size, fill_seconds)
+    return msgspec.json.decode(run_apart(__name__, arguments, "memory"), type=Memory)
 
 
 def measure(name: str, data: Path | None, engine: str, size: int, fill_seconds: float) -> Memory:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import resource
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,10 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
+from sapwood.cli.benchmarks.apart import run_apart
 from sapwood.cli.benchmarks.records.cells import PUBLICATIONS, SEED, warm_up
 from sapwood.cli.benchmarks.records.filling import Filling, fill
 from sapwood.cli.benchmarks.records.sources import source_named
-from sapwood.errors import EnvironmentMissingError
 from sapwood.matching.index import Index
 
 MARK: Final = 5
@@ -48,14 +47,8 @@ def run_memory(
     `data` is the folder of real records, where the workload needs one.
     Raises `EnvironmentMissingError` where the process could not be run.
     """
-    arguments = (name, engine, str(size), str(fill_seconds), *([] if data is None else [str(data)]))
-    done = subprocess.run(  # noqa: S603 - our own interpreter and module
-        [sys.executable, "-m", __name__, *arguments], capture_output=True, check=False
-    )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-        raise EnvironmentMissingError(f"memory could not be measured: {said[-1]}")
-    return msgspec.json.decode(done.stdout, type=Memory)
+    arguments = (name, engine, size, fill_seconds, *([] if data is None else [data]))
+    return msgspec.json.decode(run_apart(__name__, arguments, "memory"), type=Memory)
 
 
 def measure(

@@ -24,7 +24,6 @@ from sapwood.errors import (
 from sapwood.limits import FILTER_TEXT_CHARS_MAX, FRAME_BYTES_FLOOR, UNACKNOWLEDGED_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
-from sapwood.routing.router import Router
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
@@ -280,8 +279,7 @@ async def test_what_cannot_be_published_is_told_at_once(
         with pytest.raises(error):
             await client.publish(attributes)
         await client.publish({"a": 1})
-        assert isinstance(broker.router, Router)
-        assert broker.router.counters.publications == 1
+        assert broker.counters.publications == 1
 
 
 async def test_the_broker_s_bound_is_the_client_s() -> None:
@@ -342,8 +340,7 @@ async def test_publications_before_a_bad_one_are_published() -> None:
         with pytest.raises(InvalidValueError):
             await client.publish_many(source())
         await client.flush()
-        assert isinstance(broker.router, Router)
-        assert broker.router.counters.publications == 1
+        assert broker.counters.publications == 1
 
 
 async def test_what_the_broker_refuses_is_told_by_id(monkeypatch: pytest.MonkeyPatch) -> None:

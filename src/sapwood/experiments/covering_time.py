@@ -25,7 +25,7 @@ from sapwood.covering.catalogue import covering_manager
 from sapwood.covering.manager import CoveringManager
 from sapwood.errors import InputError
 from sapwood.experiments.design import Choices, Configuration, Design
-from sapwood.experiments.report import Chart, Finding, Report, Row, line, table
+from sapwood.experiments.report import Chart, Finding, Report, Row, line, number, table
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
@@ -204,17 +204,17 @@ def _panels(rows: Sequence[Row]) -> list[dict[str, Row]]:
 
 
 def _with_ratios(panel: Mapping[str, Row]) -> Iterator[Row]:
-    base = _number(panel[KDTREE]["seconds"])
+    base = number(panel[KDTREE]["seconds"])
     for name, row in panel.items():
         d, p = row["attributes"], row["removal_share"]
         assert isinstance(d, int)
         assert isinstance(p, float)
         published = PUBLISHED.get((d, p, name))
-        seconds = _number(row["seconds"])
+        seconds = number(row["seconds"])
         yield {
             **row,
             "seconds": round(seconds, 3),
-            "operation_us": round(_number(row["operation_us"]), 1),
+            "operation_us": round(number(row["operation_us"]), 1),
             "kdtrees": round(seconds / base, 2),
             "published_kdtrees": None if published is None else round(published, 1),
         }
@@ -222,7 +222,7 @@ def _with_ratios(panel: Mapping[str, Row]) -> Iterator[Row]:
 
 def _findings(panels: Sequence[Mapping[str, Row]]) -> tuple[Finding, ...]:
     """The order of the structures, over all sequences."""
-    low = [panel for panel in panels if _number(panel[KDTREE]["attributes"]) <= NARROW]
+    low = [panel for panel in panels if number(panel[KDTREE]["attributes"]) <= NARROW]
     high = [panel for panel in panels if panel not in low]
     claims: tuple[tuple[str, str, str, Sequence[Mapping[str, Row]]], ...] = (
         ("Siena's poset is slower than the forest", FOREST, POSET, panels),
@@ -251,17 +251,12 @@ def _order(claim: str, fast: str, slow: str, panels: Sequence[Mapping[str, Row]]
 
 def _pace(row: Row) -> tuple[float, float]:
     """More is faster: more operations within the budget, then less time for all of them."""
-    return _number(row["operations"]), -_number(row["seconds"])
-
-
-def _number(cell: object) -> float:
-    assert isinstance(cell, int | float)
-    return float(cell)
+    return number(row["operations"]), -number(row["seconds"])
 
 
 def _charts(rows: Sequence[Row]) -> Iterable[Chart]:
     """A panel for each number of attributes: those that finished everywhere or somewhere."""
-    for attributes in sorted({_number(row["attributes"]) for row in rows}):
+    for attributes in sorted({number(row["attributes"]) for row in rows}):
         finished = [
             row for row in rows if row["attributes"] == attributes and row["verdict"] == HOLDS
         ]

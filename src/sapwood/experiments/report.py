@@ -82,6 +82,12 @@ def table(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[Cell, ...]
     return tuple(tuple(row.get(column) for column in columns) for row in rows)
 
 
+def number(cell: object) -> float:
+    """A cell that holds a number."""
+    assert isinstance(cell, int | float)
+    return float(cell)
+
+
 def line(rows: Sequence[Row], x: str, y: str) -> list[tuple[float, float]]:
     """The points of a line: two columns of the rows, without those where one is no number."""
     return [

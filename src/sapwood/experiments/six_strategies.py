@@ -8,7 +8,7 @@ from typing import Final
 
 from sapwood.experiments import strategies
 from sapwood.experiments.design import Choices, Configuration, Design
-from sapwood.experiments.report import Finding, Report, Row, falls, table
+from sapwood.experiments.report import Finding, Report, Row, falls, number, table
 from sapwood.experiments.strategies import PUBLISHED, STRATEGIES
 
 DELAYED: Final = ("no-Adv-no-Cov", "no-Adv-with-Cov", "with-Adv-with-CovPM", "with-Adv-with-CovIPM")
@@ -54,13 +54,8 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
     for (routers, size), found in trees.items():
         about = f"{routers} routers, {size}"
         by_messages = sorted(STRATEGIES, key=lambda name: -PUBLISHED[routers, name][0])
-        messages = {name: _number(found[name]["messages"]) for name in by_messages}
-        delays = {name: _number(found[name]["delay_xpes"]) for name in DELAYED}
+        messages = {name: number(found[name]["messages"]) for name in by_messages}
+        delays = {name: number(found[name]["delay_xpes"]) for name in DELAYED}
         findings.append(falls(f"{about}: messages in the published order", messages))
         findings.append(falls(f"{about}: delays in the published order", delays))
     return tuple(findings)
-
-
-def _number(cell: object) -> float:
-    assert isinstance(cell, int | float)
-    return float(cell)

@@ -34,6 +34,7 @@ from sapwood.experiments.report import (
     falls,
     is_within,
     line,
+    number,
     table,
 )
 from sapwood.matching.index import Index
@@ -232,8 +233,8 @@ def _merged(
 def _accepted(held: Sequence[TreePattern], paths: Sequence[Publication]) -> frozenset[str]:
     """The ids of the paths that some XPE accepts."""
     index = Index()
-    for number, pattern in enumerate(held):
-        index.add(str(number), pattern)
+    for at, pattern in enumerate(held):
+        index.add(str(at), pattern)
     return frozenset(one.id for one in paths if index.match_any(one))
 
 
@@ -261,7 +262,7 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
     compared = (ALL, COVERING, PERFECT, f"D = {IMPERFECT:g}")
 
     def values(column: str) -> dict[str, float]:
-        return {name: _number(named[name][column]) for name in compared}
+        return {name: number(named[name][column]) for name in compared}
 
     lost = [name for name, row in named.items() if row["verdict"] != HOLDS]
     return (
@@ -269,7 +270,7 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
         falls(f"{about}: costs of a publication in the published order", values("path_ms")),
         is_within(
             f"{about}: false positives with D = {IMPERFECT:g}, in percent",
-            _number(named[f"D = {IMPERFECT:g}"]["false_positives_pct"]),
+            number(named[f"D = {IMPERFECT:g}"]["false_positives_pct"]),
             FALSE_POSITIVES_MAX_PCT,
         ),
         Finding(
@@ -280,11 +281,6 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
     )
 
 
-def _number(cell: object) -> float:
-    assert isinstance(cell, int | float)
-    return float(cell)
-
-
 def _charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
     sizes: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
@@ -293,7 +289,7 @@ def _charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
     chosen = [name for name in sizes if name.split(",")[0] in (ALL, COVERING, PERFECT, "D = 0.1")]
     by_degree = {
         f"{one[0]['xpes']:,} XPEs, {one[0]['covering_rate']:.0%} covered": [
-            (degree, _number(row["false_positives_pct"]))
+            (degree, number(row["false_positives_pct"]))
             for degree, row in zip(DEGREES, islice(one, 2, None), strict=True)
         ]
         for one in _sets(rows)

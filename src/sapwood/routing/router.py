@@ -31,7 +31,6 @@ read; so a publication that was accepted before is delivered.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from sapwood.errors import InvariantError
@@ -79,14 +78,6 @@ DEFAULT_ENGINES: Final = Engines("counting")
 """Engines that are cheap to change."""
 
 
-@dataclass(slots=True)
-class Counters:
-    """What a router has done since it began; plain counts."""
-
-    publications: int = 0
-    deliveries: int = 0
-
-
 class Router:
     """A router of an overlay that is a tree.
 
@@ -112,7 +103,6 @@ class Router:
     ) -> None:
         self.name = name
         self.protocol = protocol_named(protocol) if isinstance(protocol, str) else protocol
-        self.counters = Counters()
         self.tables = Tables(Index(*engines))
         identity = f"{name}.{incarnation}"
         self.subscriptions = self.protocol.spread(identity)
@@ -356,10 +346,9 @@ class Router:
         self, publication: Publication, origin: str, hops: int, arrival: str | None
     ) -> list[Effect]:
         """Deliver to matching clients, forward over the links that the protocol chooses."""
-        self.counters.publications += 1
-        matched = self._matched_clients(publication)
-        effects: list[Effect] = [Deliver(client, ids, publication) for client, ids in matched]
-        self.counters.deliveries += sum(len(ids) for _, ids in matched)
+        effects: list[Effect] = [
+            Deliver(client, ids, publication) for client, ids in self._matched_clients(publication)
+        ]
         onward = self.protocol.forwarding(publication, arrival, self.tables)
         if onward:
             message = Publish(origin, hops + 1, publication)

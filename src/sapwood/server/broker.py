@@ -60,8 +60,13 @@ _FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, Re
 
 @dataclass(slots=True)
 class Counters:
-    """What has happened to connections since the broker began; plain counts."""
+    """What has happened since the broker began; plain counts.
 
+    `publications` were accepted from clients here, `deliveries` sent to clients here.
+    """
+
+    publications: int = 0
+    deliveries: int = 0
     connections: int = 0
     slow_consumers: int = 0
     faulty_peers: int = 0
@@ -366,6 +371,7 @@ class Broker:
     def _deliver(self, effect: Deliver) -> None:
         peer = self._open_client(effect.client)
         if peer is not None:
+            self.counters.deliveries += 1
             encoded = self._encoded.encoded(effect.publication)
             client_of(peer).deliver(effect.subscriptions, encoded)
 
@@ -376,6 +382,7 @@ class Broker:
             self._touched[peer] = None
 
     def _accepted(self, effect: Accepted) -> None:
+        self.counters.publications += 1
         peer = self.roster.clients.get(effect.client)
         if peer is not None:
             client_of(peer).ledger.settle(effect.publication)

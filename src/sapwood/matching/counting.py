@@ -22,14 +22,13 @@ Values and their exactness are Python's own: integers and floats hash and compar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.errors import InvariantError
 from sapwood.matching.keys import number_order, text_order
-from sapwood.matching.protocol import SlotBatch, batch_of
+from sapwood.matching.onebyone import OneByOne
 from sapwood.matching.stabbing import Span, StabbingIndex
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
@@ -49,7 +48,7 @@ _TOP: Final[_TextEnd] = (1, "")
 _K = TypeVar("_K")
 
 
-class CountingEngine:
+class CountingEngine(OneByOne[Filter, Record]):
     """Counting over conjunctions (see the module)."""
 
     def __init__(self) -> None:
@@ -105,25 +104,6 @@ class CountingEngine:
         Vetoes must be known before a tally can count, so they are collected first.
         """
         return next(self._matched(record), None) is not None
-
-    def match_count(self, record: Record) -> int:
-        """How many filters accept `record`."""
-        return len(self.match(record))
-
-    def match_slots(self, records: Sequence[Record]) -> SlotBatch:
-        """The matches of many records, one after the other."""
-        return batch_of(self.match(record) for record in records)
-
-    def fold(self) -> None:
-        """Nothing is ever put off."""
-
-    def save(self, folder: Path) -> None:
-        """Nothing to write: adding the filters again is all there is to restore."""
-
-    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
-        """Add all filters again."""
-        for slot, stored in filters:
-            self.add(slot, stored)
 
     def validate(self) -> None:
         """Tables of conjunctions agree, and each attribute holds exactly their constraints."""

@@ -22,10 +22,10 @@ from dataclasses import replace
 from itertools import islice
 from statistics import fmean, median
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from sapwood.cli.benchmarks.documents_advertised import advertised_rows
-from sapwood.cli.output import print_table
+from sapwood.cli.benchmarks.figures import Column, print_figures
 from sapwood.covering.documents.subscription_tree import SubscriptionTree
 from sapwood.covering.documents.xsearch import XSearchIndex
 from sapwood.model.documents.pattern import TreePattern
@@ -67,43 +67,42 @@ _PUBLISHED_SHARES: Final = MappingProxyType(
 
 _T = TypeVar("_T")
 
-_Column: TypeAlias = tuple[str, str, str]
 """A heading, the field below it, and how to write that."""
 
-_SEARCH_COLUMNS: Final[tuple[_Column, ...]] = (
-    ("ms", "ms", ".3f"),
-    ("median", "median_ms", ".3f"),
-    ("published", "published_ms", ".2f"),
-    ("found", "found", ",.0f"),
-    ("pairwise ms", "pairwise_ms", ",.1f"),
-    ("x", "pairwise_times", ",.0f"),
-    ("linear ms", "linear_ms", ",.0f"),
-    ("x", "linear_times", ",.0f"),
+_SEARCH_COLUMNS: Final = (
+    Column("ms", "ms", ".3f"),
+    Column("median", "median_ms", ".3f"),
+    Column("published", "published_ms", ".2f"),
+    Column("found", "found", ",.0f"),
+    Column("pairwise ms", "pairwise_ms", ",.1f"),
+    Column("x", "pairwise_times", ",.0f"),
+    Column("linear ms", "linear_ms", ",.0f"),
+    Column("x", "linear_times", ",.0f"),
 )
-_NODE_COLUMNS: Final[tuple[_Column, ...]] = (
-    ("patterns", "patterns", ","),
-    ("nodes", "pattern_nodes", ","),
-    ("in the tree", "tree_nodes", ","),
-    ("share", "share", ".3f"),
-    ("published", "published_share", ".3f"),
-    ("add us", "add_us", ",.0f"),
+_NODE_COLUMNS: Final = (
+    Column("patterns", "patterns", ","),
+    Column("nodes", "pattern_nodes", ","),
+    Column("in the tree", "tree_nodes", ","),
+    Column("share", "share", ".3f"),
+    Column("published", "published_share", ".3f"),
+    Column("add us", "add_us", ",.0f"),
 )
-_TREE_COLUMNS: Final[tuple[_Column, ...]] = (
-    ("XPEs", "xpes", ","),
-    ("not covered", "maximal", ","),
-    ("covering rate", "covering_rate", ".3f"),
-    ("add us", "add_us", ",.0f"),
-    ("search us", "search_us", ",.0f"),
-    ("remove us", "remove_us", ",.0f"),
+_TREE_COLUMNS: Final = (
+    Column("XPEs", "xpes", ","),
+    Column("not covered", "maximal", ","),
+    Column("covering rate", "covering_rate", ".3f"),
+    Column("add us", "add_us", ",.0f"),
+    Column("search us", "search_us", ",.0f"),
+    Column("remove us", "remove_us", ",.0f"),
 )
-_ADVERTISED_COLUMNS: Final[tuple[_Column, ...]] = (
-    ("advertisements", "kind", ""),
-    ("of them", "advertisements", ","),
-    ("pairs", "pairs", ","),
-    ("meet", "meet", ".3f"),
-    ("automaton us", "automaton_us", ",.1f"),
-    ("procedures us", "procedure_us", ",.1f"),
-    ("", "verdict", ""),
+_ADVERTISED_COLUMNS: Final = (
+    Column("advertisements", "kind"),
+    Column("of them", "advertisements", ","),
+    Column("pairs", "pairs", ","),
+    Column("meet", "meet", ".3f"),
+    Column("automaton us", "automaton_us", ",.1f"),
+    Column("procedures us", "procedure_us", ",.1f"),
+    Column("", "verdict"),
 )
 
 
@@ -295,18 +294,9 @@ def _undisturbed() -> Iterator[None]:
 def print_documents_covering(report: Mapping[str, Any]) -> None:
     """Print what `run_documents_covering` returned, beside the published figures."""
     for direction in ("contained", "containing"):
-        columns = [(title, f"{direction}_{field}", form) for title, field, form in _SEARCH_COLUMNS]
-        size, verdict = (direction, "patterns", ","), ("search", "verdict", "")
-        _print(report["search"], (size, *columns, verdict))
-    _print(report["search"], _NODE_COLUMNS)
-    _print(report["tree"], _TREE_COLUMNS)
-    _print(report["advertised"], _ADVERTISED_COLUMNS)
-
-
-def _print(rows: Sequence[Mapping[str, Any]], columns: Sequence[_Column]) -> None:
-    cells = [tuple(_text(row[field], form) for _, field, form in columns) for row in rows]
-    print_table(tuple(heading for heading, _, _ in columns), cells)
-
-
-def _text(value: Any, form: str) -> str:
-    return "-" if value is None else format(value, form)
+        columns = [one._replace(field=f"{direction}_{one.field}") for one in _SEARCH_COLUMNS]
+        size, verdict = Column(direction, "patterns", ","), Column("search", "verdict")
+        print_figures(report["search"], (size, *columns, verdict))
+    print_figures(report["search"], _NODE_COLUMNS)
+    print_figures(report["tree"], _TREE_COLUMNS)
+    print_figures(report["advertised"], _ADVERTISED_COLUMNS)

@@ -6,9 +6,10 @@ The tables are those of the experiment `xpe-tables` (XPE dissemination: figures 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from sapwood.cli.benchmarks.figures import Column, print_figures
 from sapwood.cli.output import print_table
 from sapwood.experiments.xpe_processing import advertised
 from sapwood.experiments.xpe_tables import RATES, measure_tables, with_published
@@ -32,24 +33,23 @@ def run_documents_tables(
     return {"tables": with_published(rows), "advertisements": advertised(known)}
 
 
-_COLUMNS: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
-    ("XPEs", "xpes", "{:,}".format),
-    ("covered", "covering_rate", "{:.0%}".format),
-    ("table", "table", str),
-    ("size", "size", "{:,}".format),
-    ("share", "share", "{:.1%}".format),
-    ("published", "published_share", lambda share: "-" if share is None else f"{share:.1%}"),
-    ("ms a path", "path_ms", "{:.2f}".format),
-    ("published", "published_ms", lambda spent: "-" if spent is None else f"{spent:.2f}"),
-    ("false positives", "false_positives_pct", "{:.1f}%".format),
-    ("verdict", "verdict", str),
+_COLUMNS: Final = (
+    Column("XPEs", "xpes", ","),
+    Column("covered", "covering_rate", ".0%"),
+    Column("table", "table"),
+    Column("size", "size", ","),
+    Column("share", "share", ".1%"),
+    Column("published", "published_share", ".1%"),
+    Column("ms a path", "path_ms", ".2f"),
+    Column("published", "published_ms", ".2f"),
+    Column("% false positives", "false_positives_pct", ".1f"),
+    Column("verdict", "verdict"),
 )
 
 
 def print_documents_tables(report: Mapping[str, Any]) -> None:
     """Print what `run_documents_tables` returned, beside the published figures."""
-    cells = [tuple(show(row[field]) for _, field, show in _COLUMNS) for row in report["tables"]]
-    print_table(tuple(heading for heading, _, _ in _COLUMNS), cells)
+    print_figures(report["tables"], _COLUMNS)
     figures = report["advertisements"].items()
     print_table(
         ("advertised", "value"),

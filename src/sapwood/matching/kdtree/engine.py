@@ -14,15 +14,14 @@ degrades to a scan where nearly every filter has a set of attributes of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from sapwood.errors import InvariantError
 from sapwood.matching.counting import CountingEngine
 from sapwood.matching.kdtree.boxes import box_of, point_of
 from sapwood.matching.kdtree.tree import DominanceTree
-from sapwood.matching.protocol import SlotBatch, batch_of
+from sapwood.matching.onebyone import OneByOne
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
@@ -31,7 +30,7 @@ _Key: TypeAlias = tuple[int, int]
 """A slot, and the place of one of its conjunctions in the filter."""
 
 
-class KdTreeEngine:
+class KdTreeEngine(OneByOne[Filter, Record]):
     """K-d trees for boxes, counting for the rest (see the module)."""
 
     def __init__(self) -> None:
@@ -89,25 +88,6 @@ class KdTreeEngine:
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first."""
         return next(self._in_trees(record), None) is not None or self._beside.match_any(record)
-
-    def match_count(self, record: Record) -> int:
-        """How many filters accept `record`."""
-        return len(self.match(record))
-
-    def match_slots(self, records: Sequence[Record]) -> SlotBatch:
-        """The matches of many records, one after the other."""
-        return batch_of(self.match(record) for record in records)
-
-    def fold(self) -> None:
-        """Nothing is ever put off."""
-
-    def save(self, folder: Path) -> None:
-        """Nothing to write: adding the filters again is all there is to restore."""
-
-    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
-        """Add all filters again."""
-        for slot, stored in filters:
-            self.add(slot, stored)
 
     def validate(self) -> None:
         """The trees hold exactly the boxes, and the counting engine all other conjunctions."""

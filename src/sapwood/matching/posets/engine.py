@@ -12,13 +12,12 @@ what made the works look for something else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Protocol
 
 from sapwood.errors import InvariantError
-from sapwood.matching.protocol import SlotBatch, batch_of
+from sapwood.matching.onebyone import OneByOne
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
@@ -56,7 +55,7 @@ class Poset(Protocol):
         """Raise `InvariantError` unless the structure is consistent."""
 
 
-class PosetEngine:
+class PosetEngine(OneByOne[Filter, Record]):
     """Matching over a poset (see the module)."""
 
     def __init__(self, poset: Poset) -> None:
@@ -100,25 +99,6 @@ class PosetEngine:
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first."""
         return next(self._poset.accepting(record), None) is not None
-
-    def match_count(self, record: Record) -> int:
-        """How many filters accept `record`."""
-        return len(self.match(record))
-
-    def match_slots(self, records: Sequence[Record]) -> SlotBatch:
-        """The matches of many records, one after the other."""
-        return batch_of(self.match(record) for record in records)
-
-    def fold(self) -> None:
-        """Nothing is ever put off."""
-
-    def save(self, folder: Path) -> None:
-        """Nothing to write: adding the filters again is all there is to restore."""
-
-    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
-        """Add all filters again."""
-        for slot, stored in filters:
-            self.add(slot, stored)
 
     def validate(self) -> None:
         """Slots, nodes and filters agree, and the poset is consistent."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from threading import Lock
 from typing import Final, TypeAlias
 
@@ -25,7 +23,7 @@ from sapwood.matching.documents.xtrie.alternatives import (
 from sapwood.matching.documents.xtrie.decomposition import Row, RowKind, decompose
 from sapwood.matching.documents.xtrie.events import Characters, End, Start, events
 from sapwood.matching.documents.xtrie.trie import RunTrie, TrieNode
-from sapwood.matching.protocol import SlotBatch, batch_of
+from sapwood.matching.onebyone import OneByOne
 from sapwood.model.documents.conditions import Below, NameTest
 from sapwood.model.documents.pattern import TreePattern
 from sapwood.xml import Document, DocumentBounds, read_document
@@ -67,7 +65,7 @@ class _Occurrence:
         return True
 
 
-class XTrieEngine:
+class XTrieEngine(OneByOne[TreePattern, Readable]):
     """XTrie over tree patterns (see `sapwood.matching.documents.xtrie`).
 
     Patterns that compare local names, and those that compare expanded ones, have a table each,
@@ -138,31 +136,11 @@ class XTrieEngine:
                 found |= _Run(table, tree, expanded=bool(expanded)).found()
         return sorted(found)
 
-    def match_any(self, document: Readable) -> bool:
-        """Whether any pattern accepts `document`."""
-        return bool(self.match(document))
-
-    def match_count(self, document: Readable) -> int:
-        """How many patterns accept `document`."""
-        return len(self.match(document))
-
-    def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
-        """The matches of many documents, one after the other."""
-        return batch_of([self.match(document) for document in documents])
-
     def fold(self) -> None:
         """Link the tries, so that no document waits for that."""
         with self._lock:
             for table in self._tables:
                 table.runs.link()
-
-    def save(self, folder: Path) -> None:
-        """Nothing to write: the patterns say it all."""
-
-    def load(self, folder: Path, patterns: Iterable[tuple[int, TreePattern]]) -> None:  # noqa: ARG002
-        """Add all patterns again."""
-        for slot, stored in patterns:
-            self.add(slot, stored)
 
     def validate(self) -> None:
         """Every alternative of every taken slot is in its table, and nothing else is."""

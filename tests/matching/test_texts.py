@@ -58,3 +58,15 @@ def test_column_replaces_a_stored_text() -> None:
     column[0] = ""
     assert list(column) == ["", "b"]
     assert column.empty_places() == [0]
+
+
+def test_many_texts_of_a_large_column_are_taken_like_few() -> None:
+    texts = [f"s{number}" for number in range(1 << 16)]
+    column = TextColumn(*packed(text.encode() for text in texts))
+    random = np.random.default_rng(1)
+    places = random.integers(len(texts), size=5000)
+    for _ in range(2):
+        for wanted in (places, places.astype(np.int32), places[:5]):
+            assert column.take(wanted) == [texts[place] for place in wanted]
+    with pytest.raises(IndexError):
+        column.take(np.full(100, 1 << 16))

@@ -19,7 +19,7 @@ def spark() -> Iterator[Any]:
     """A session on this machine, or a skip where there is no Java."""
     options = {"spark.driver.extraJavaOptions": QUICK_JVM}
     try:
-        session = local_session("sapwood tests", options=options)
+        session = local_session("sapwood tests", driver_memory="2g", options=options)
     except EnvironmentMissingError as missing:
         pytest.skip(str(missing))
     yield session

@@ -34,7 +34,7 @@ def main() -> None:
         if batch.batch == arguments.stop_in_batch:
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
-    spark = local_session(options={"spark.driver.extraJavaOptions": QUICK_JVM})
+    spark = local_session(driver_memory="1g", options={"spark.driver.extraJavaOptions": QUICK_JVM})
     job = StreamJob(
         source=str(folder / "in"),
         out=str(folder / "out"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.output import (
+    LARGE_ROWS,
     check_rejected,
     check_table,
     exists,
@@ -127,3 +129,14 @@ def test_a_disk_that_fills_is_an_error_and_leaves_nothing_that_looks_whole(
     assert "File too large" in done.stderr
     assert not (out / "_SUCCESS").exists()
     assert not list(out.glob("*.parquet"))
+
+
+def test_large_rows_are_written_a_few_at_a_time(spark: Any, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = [random.Random(number).randbytes(4 << 20) for number in range(9)]
+    table = spark.createDataFrame(pa.table({"bytes": rows})).coalesce(1)
+    assert write_table(table, str(tmp_path / "out"), LARGE_ROWS) == 9
+    (file,) = (tmp_path / "out").glob("*.parquet")
+    assert parquet.read_metadata(file).num_row_groups > 1

@@ -98,3 +98,18 @@ def test_a_master_of_all_cores_counts_them() -> None:
 def test_a_master_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match=r"write local\[2\]"):
         local_session(master="local[many]")
+
+
+def test_the_jvm_has_the_memory_that_was_asked_for(spark: Any) -> None:
+    assert spark.conf.get("spark.driver.memory") == "2g"
+
+
+def test_the_jvm_has_memory_by_the_size_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: dict[str, str] = {}
+    monkeypatch.setattr(session, "_active_session", lambda: None)
+    monkeypatch.setattr(session, "machine_bytes", lambda: 12 << 30)
+    monkeypatch.setattr(session, "_build", lambda _name, _master, options: chosen.update(options))
+    for name in ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    local_session()
+    assert chosen["spark.driver.memory"] == "3072m"

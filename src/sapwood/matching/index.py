@@ -210,8 +210,20 @@ class Index:
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
             return [ids for piece in pieces for ids in self._matched(piece)]
-        with ThreadPoolExecutor(threads) as pool:
-            return [ids for piece in pool.map(self._matched, pieces) for ids in piece]
+        matched: list[list[list[str]]] = [[]] * len(pieces)
+        numbers = iter(range(len(pieces)))
+
+        def work() -> None:
+            for number in numbers:  # each number goes to one thread
+                matched[number] = self._matched(pieces[number])
+
+        # This thread works as well: if it waited for pieces, it would take the lock from others.
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(work) for _ in range(threads - 1)]
+            work()
+            for other in others:
+                other.result()
+        return [ids for piece in matched for ids in piece]
 
     def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""

@@ -19,6 +19,15 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 _ROOM: Final = 64
 """Texts that a column has room for at first."""
 
+_LARGE: Final = 1 << 16
+"""Texts that are no longer in the processor's caches as a rule."""
+
+_MANY: Final = 64
+"""Of so many at once it pays to ask for their memory beforehand."""
+
+_TOGETHER: Final = 1 << 11
+"""Texts whose memory is asked for at once: few enough to be still there when they are taken."""
+
 
 def packed(texts: Iterable[bytes]) -> tuple[Offsets, Bytes]:
     """Where each text begins (and the last one ends), and all texts joined."""
@@ -86,11 +95,15 @@ class TextColumn(Sequence[str]):
 
     def take(self, places: npt.NDArray[np.integer[Any]]) -> list[str]:
         """The texts at many places."""
-        if len(self._waiting):
-            inside = places[places < len(self._waiting)]
-            for at in inside[self._waiting[inside]].tolist():
-                self._taken(at)
-        texts: list[str] = self._texts.take(places).tolist()
+        if len(places) < _MANY or self._size < _LARGE:
+            return self._read(places)
+        texts: list[str] = []
+        for first in range(0, len(places), _TOGETHER):
+            some = places[first : first + _TOGETHER]
+            if _fetch(self._texts, some):
+                texts += self._read(some)
+            else:
+                texts += self._texts.take(some).tolist()
         return texts
 
     def empty_places(self) -> list[int]:
@@ -142,6 +155,15 @@ class TextColumn(Sequence[str]):
             return self._joined[self._offsets[at] : self._offsets[at + 1]].tobytes()
         return text.encode("utf-8", "surrogatepass")
 
+    def _read(self, places: npt.NDArray[np.integer[Any]]) -> list[str]:
+        """The texts at some places, taken out of the arrays where they are still there."""
+        if len(self._waiting):
+            inside = places[places < len(self._waiting)]
+            for at in inside[self._waiting[inside]].tolist():
+                self._taken(at)
+        texts: list[str] = self._texts.take(places).tolist()
+        return texts
+
     def _taken(self, at: int) -> str:
         text = self._texts[at] = self._encoded(at).decode("utf-8", "surrogatepass")
         self._waiting[at] = False
@@ -150,3 +172,12 @@ class TextColumn(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         """All texts in order."""
         return iter(self[:])
+
+
+def _fetch(objects: npt.NDArray[np.object_], places: npt.NDArray[np.integer[Any]]) -> bool:
+    """Ask for the memory of the objects at many places; whether one of them is `None`."""
+    # Imported late: it brings the compiler.
+    from sapwood.matching.kernels.fetching import fetch_objects
+
+    wanted = places.astype(np.int64, copy=False)
+    return fetch_objects(objects.ctypes.data, len(objects), wanted, id(None))

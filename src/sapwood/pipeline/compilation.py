@@ -26,6 +26,7 @@ from sapwood.pipeline.compiling import (
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.ingest import count_lines, rejected
 from sapwood.pipeline.output import (
+    LARGE_ROWS,
     check_rejected,
     exists,
     local_path,
@@ -197,7 +198,7 @@ class CompileJob:
             followed = write_table(members(wanted, covered), f"{folder}/members")
             agree("members", report.good, followed)
             packed = segments(kept.select("home", "key", "form"), engine=self.engine)
-            write_table(packed, f"{folder}/segments")
+            write_table(packed, f"{folder}/segments", LARGE_ROWS)
             attributes = read_attributes(kept.select(F.col("form").alias("attributes")))
         stored = spark.read.parquet(f"{folder}/segments")
         whole = stored.where("chunk = 0").agg({"filters": "sum", "chunk": "count"}).first()

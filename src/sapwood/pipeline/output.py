@@ -7,8 +7,9 @@ rows lie beside it, as JSON Lines, in a folder that is there if, and only if, th
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sapwood.pipeline.subscriptions import Rejected
+
+_NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+
+LARGE_ROWS: Final = MappingProxyType(
+    {
+        "parquet.block.size": "16777216",
+        "parquet.block.size.row.check.min": "1",
+        "parquet.page.size.row.check.min": "1",
+    }
+)
+"""Settings of Parquet for rows of megabytes: it would hold a hundred before it looks what they
+take."""
 
 REJECTED_SUFFIX: Final = ".rejected"
 REJECTED_ROWS_PER_FILE: Final = 1_000_000
@@ -75,9 +88,9 @@ def check_rejected(spark: SparkSession, path: str) -> None:
         )
 
 
-def write_table(table: DataFrame, path: str) -> int:
+def write_table(table: DataFrame, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> int:
     """Write a table as Parquet in place of an earlier one; the number of rows in the files."""
-    table.write.mode("overwrite").parquet(path)
+    table.write.mode("overwrite").options(**options).parquet(path)
     written: int = table.sparkSession.read.schema(table.schema).parquet(path).count()
     return written
 

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import EnvironmentMissingError, InputError
+from sapwood.pipeline.heaps import heap_bytes, machine_bytes
 from sapwood.pipeline.java import find_java, user_cache
 
 if TYPE_CHECKING:
@@ -59,14 +60,15 @@ def local_session(
     app_name: str = "sapwood",
     *,
     master: str = DEFAULT_MASTER,
-    driver_memory: str = "2g",
+    driver_memory: str | None = None,
     options: Mapping[str, str] = _NO_OPTIONS,
 ) -> SparkSession:
     """A session in this process's own Spark, or the active session, as it is, if there is one.
 
     `master` is `local`, `local[N]`, `local[*]` or `local-cluster[...]`; `options` are Spark
-    settings that go before the ones chosen here. Environment variables that Spark reads while it
-    starts (JAVA_HOME, PYSPARK_PYTHON and some more) are set for this process.
+    settings that go before the ones chosen here. `driver_memory` is the JVM's heap, such as `2g`:
+    left out, a quarter of what this machine has, from 2 to 8 GiB. Environment variables that Spark
+    reads while it starts (JAVA_HOME, PYSPARK_PYTHON and some more) are set for this process.
 
     Raises `EnvironmentMissingError` where there is no Java or no PySpark.
     """
@@ -88,7 +90,7 @@ def local_session(
         **_ANYWHERE,
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": driver_memory,
+        "spark.driver.memory": driver_memory or f"{heap_bytes(machine_bytes()) >> 20}m",
         # Pieces that take Python a second or so, not a minute: they balance, and progress shows.
         "spark.sql.files.maxPartitionBytes": "16m",
         "spark.sql.shuffle.partitions": str(cores),

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from sapwood.cli.benchmarks.figures import Column, print_figures
@@ -6,7 +8,7 @@ COLUMNS = (Column("engine", "engine"), Column("us", "match_us", ",.1f"))
 
 
 def test_figures_stand_below_their_headings(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"engine": "counting", "match_us": 1234.56, "other": 1},
         {"engine": "columnar", "match_us": None},
     ]

@@ -89,6 +89,13 @@ def all_bytes(data: bytes) -> U8:
 
 
 @compiled
+def words_at(address: np.uint64, size: int) -> U64:
+    """So many words from an address on."""
+    view: U64 = carray(_pointer(address), (size,), np.uint64)
+    return view
+
+
+@compiled
 def last_bytes(words: U64, first: int) -> U8:
     """The bytes of all words but the `first` ones."""
     address = words.ctypes.data + np.uint64(8 * first)

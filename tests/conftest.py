@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HEAVY: Final = ("spark", "network")
-"""Markers of tests that start processes. All of them run in one worker, one after the other."""
+"""Markers of tests that start processes: those of each run in one worker, one after the other."""
 
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.register_profile(
@@ -38,5 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
     for item in items:
-        if any(item.get_closest_marker(marker) for marker in HEAVY):
-            item.add_marker(pytest.mark.xdist_group("heavy"))
+        for marker in HEAVY:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.xdist_group(marker))
+                break

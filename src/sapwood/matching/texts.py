@@ -95,9 +95,13 @@ class TextColumn(Sequence[str]):
 
     def take(self, places: npt.NDArray[np.integer[Any]]) -> list[str]:
         """The texts at many places."""
-        if len(places) < _MANY or self._size < _LARGE:
+        texts: list[str]
+        if len(places) < _MANY:
+            texts = self._texts.take(places).tolist()
+            return self._read(places) if None in texts else texts
+        if self._size < _LARGE:
             return self._read(places)
-        texts: list[str] = []
+        texts = []
         for first in range(0, len(places), _TOGETHER):
             some = places[first : first + _TOGETHER]
             if _fetch(self._texts, some):

@@ -24,7 +24,7 @@ from sapwood.pipeline.compiling import (
     with_mergers,
 )
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.ingest import count_lines, rejected
+from sapwood.pipeline.ingest import LineCounts, count_lines, rejected
 from sapwood.pipeline.output import (
     LARGE_ROWS,
     check_rejected,
@@ -34,6 +34,7 @@ from sapwood.pipeline.output import (
     write_rejected,
     write_table,
 )
+from sapwood.pipeline.pieces import cut_for
 from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.segments import WRITTEN, segments, unpack_segments, write_texts
 from sapwood.pipeline.sharding import read_attributes
@@ -115,47 +116,47 @@ class CompileJob:
             bad = rejected(rows)
             if self.strict:
                 refuse_first(bad, counts.rejected)
-            wanted = keyed(
-                rows.where("id IS NOT NULL").select("id", "attributes", "home"),
-                homes=self.homes,
-                seed=self.seed,
-            )
-            filters = distinct(wanted).persist()
-            try:
-                with covers(filters, group_max=self.group_max) as covered:
-                    report = _report(wanted, filters, covered, before)
-                    agree("subscriptions", counts.good, report.good)
-                    report = _with_rejections(report, bad, counts.rejected)
-                    if self.merge is not None:
-                        digest = f"{report.digest}-{self.merge}"
-                        report = replace(report, digest=digest, budget=self.merge)
-                    is_new = before is None or report.digest != before.digest
-                    if before is not None and not is_new:
-                        report = replace(
-                            report,
-                            version=before.version,
-                            entries=before.entries,
-                            segments=before.segments,
-                            attributes=before.attributes,
-                            merged=before.merged,
-                            mergers=before.mergers,
-                            degree=before.degree,
-                        )
-                    else:
-                        report = self._write(spark, report, wanted, filters, covered)
-            finally:
-                filters.unpersist()
+            with cut_for(spark, counts.good):
+                report, is_new = self._compiled(spark, rows, bad, counts, before)
             written = write_rejected(bad, aside, expected=counts.rejected)
             agree("rejected rows", counts.rejected, written)
         if is_new:
             write_report(spark, self.out, report)
         return CompileSummary(report, is_new, version_path(self.out, report.version), aside)
 
+    def _compiled(
+        self,
+        spark: SparkSession,
+        rows: DataFrame,
+        bad: DataFrame,
+        counts: LineCounts,
+        before: CompileReport | None,
+    ) -> tuple[CompileReport, bool]:
+        """The report on these rows, and whether it is of a version that was written just now."""
+        wanted = self._keyed(rows)
+        filters = distinct(wanted).persist()
+        try:
+            with covers(filters, group_max=self.group_max) as covered:
+                report = _report(wanted, filters, covered, before)
+                agree("subscriptions", counts.good, report.good)
+                report = _with_rejections(report, bad, counts.rejected)
+                if self.merge is not None:
+                    digest = f"{report.digest}-{self.merge}"
+                    report = replace(report, digest=digest, budget=self.merge)
+                if before is not None and report.digest == before.digest:
+                    return _as_written(report, before), False
+                return self._write(spark, report, wanted, filters, covered), True
+        finally:
+            filters.unpersist()
+
+    def _keyed(self, rows: DataFrame) -> DataFrame:
+        good = rows.where("id IS NOT NULL").select("id", "attributes", "home")
+        return keyed(good, homes=self.homes, seed=self.seed)
+
     def explain(self, spark: SparkSession) -> str:
         """The physical plan as far as the distinct filters, for what follows depends on them."""
         with spark_faults(), candidate_rows(spark, self.subscriptions) as rows:
-            good = rows.where("id IS NOT NULL").select("id", "attributes", "home")
-            return plan_of(distinct(keyed(good, homes=self.homes, seed=self.seed)))
+            return plan_of(distinct(self._keyed(rows)))
 
     def _before(self, spark: SparkSession) -> CompileReport | None:
         """The report on the newest version; refuses an output that is something else."""
@@ -247,6 +248,20 @@ def _report(
         segments=0,
         patterns=found["patterns"] - gone_patterns,
         covered_patterns=gone_patterns,
+    )
+
+
+def _as_written(report: CompileReport, before: CompileReport) -> CompileReport:
+    """The report on a set that is the version `before` already."""
+    return replace(
+        report,
+        version=before.version,
+        entries=before.entries,
+        segments=before.segments,
+        attributes=before.attributes,
+        merged=before.merged,
+        mergers=before.mergers,
+        degree=before.degree,
     )
 
 

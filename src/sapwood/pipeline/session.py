@@ -39,9 +39,6 @@ _ANYWHERE: Final = MappingProxyType(
 )
 """What the results and the transport into Python rely on, whatever the master."""
 
-_PIECES_A_CORE: Final = 16
-"""Into how many pieces a core a shuffle on this machine is cut; each is held in memory at once."""
-
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
@@ -94,9 +91,6 @@ def local_session(
         # Pieces that take Python a second or so, not a minute: they balance, and progress shows.
         "spark.sql.files.maxPartitionBytes": "16m",
         "spark.sql.shuffle.partitions": str(cores),
-        # What is a lot is cut finer than that, so that pieces do not grow with it; Spark joins
-        # small ones.
-        "spark.sql.adaptive.coalescePartitions.initialPartitionNum": str(_PIECES_A_CORE * cores),
         **options,
     }
     if "SPARK_CONF_DIR" not in os.environ:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,36 +18,71 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 
 class Step(NamedTuple):
-    """One tool: what it looks at, and the module and arguments that look."""
+    """One tool: what it looks at, and the module and arguments that look.
+
+    One that runs `beside` the others says what it found when these have ended.
+    """
 
     name: str
     arguments: tuple[str, ...]
+    beside: bool = False
+
+
+class Outcome(NamedTuple):
+    """How a step ended, how long it took, and what it said if that was kept back."""
+
+    status: int
+    seconds: float
+    said: str
 
 
 STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
-    Step("types", ("mypy", "--no-error-summary", "src", "tests", "scripts")),
-    Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup")),
+    Step("types", ("mypy", "--no-error-summary", "src", "tests", "scripts"), beside=True),
+    # Half of the tests wait for processes half of the time.
+    Step("tests", ("pytest", "-q", "-n", "3", "--dist", "loadgroup")),
 )
 
 
 def main() -> int:
     """Run all steps and return the exit status."""
-    failed: list[str] = []
-    for step in STEPS:
-        started = time.monotonic()
-        print(f"gate: {step.name} ...", flush=True)
-        done = subprocess.run([sys.executable, "-m", *step.arguments], check=False, cwd=ROOT)
-        seconds = time.monotonic() - started
-        print(f"gate: {step.name} {verdict(done.returncode)} ({seconds:.0f} s)", flush=True)
-        if done.returncode != 0:
-            failed.append(step.name)
+    outcomes: dict[str, Outcome] = {}
+    with ThreadPoolExecutor() as pool:
+        beside = {step.name: pool.submit(run, step) for step in STEPS if step.beside}
+        for step in STEPS:
+            if not step.beside:
+                print(f"gate: {step.name} ...", flush=True)
+                outcomes[step.name] = told(step.name, run(step))
+        for name, running in beside.items():
+            outcomes[name] = told(name, running.result())
+    failed = [step.name for step in STEPS if outcomes[step.name].status != 0]
     if failed:
         print(f"\ngate: FAILED: {', '.join(failed)}")
         return 1
     print(f"\ngate: passed ({', '.join(step.name for step in STEPS)})")
     return 0
+
+
+def run(step: Step) -> Outcome:
+    """Run one step; of one that runs beside others, what it says is kept back."""
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", *step.arguments],
+        check=False,
+        cwd=ROOT,
+        stdout=subprocess.PIPE if step.beside else None,
+        stderr=subprocess.STDOUT if step.beside else None,
+        text=True,
+    )
+    return Outcome(done.returncode, time.monotonic() - started, done.stdout or "")
+
+
+def told(name: str, outcome: Outcome) -> Outcome:
+    """Print how a step ended."""
+    print(outcome.said, end="")
+    print(f"gate: {name} {verdict(outcome.status)} ({outcome.seconds:.0f} s)", flush=True)
+    return outcome
 
 
 def verdict(status: int) -> str:

@@ -29,11 +29,14 @@ def test_gate_runs_all_steps_and_says_which_failed(
     gate = load("gate")
     ran: list[str] = []
 
-    def run(command: Sequence[str], **_: Any) -> CompletedProcess[str]:
+    def run(command: Sequence[str], *, stdout: int | None, **_: Any) -> CompletedProcess[str]:
         ran.append(command[2])
-        return CompletedProcess(command, int(command[2] in failing))
+        said = None if stdout is None else f"{command[2]} says\n"
+        return CompletedProcess(command, int(command[2] in failing), said)
 
     monkeypatch.setattr(gate.subprocess, "run", run)
     assert gate.main() == status
-    assert ran == ["ruff", "ruff", "mypy", "pytest"]
-    assert capsys.readouterr().out.splitlines()[-1] == last
+    assert sorted(ran) == ["mypy", "pytest", "ruff", "ruff"]
+    printed = capsys.readouterr().out.splitlines()
+    assert printed.index("mypy says") == printed.index("gate: tests ...") + 2
+    assert printed[-1] == last

@@ -79,11 +79,11 @@ class Searcher:
             scratch = self._scratch.pop()
         except IndexError:
             scratch = _new_scratch(names)
-        if len(scratch) < 2 * int(names[0]):
+        if len(scratch) < 2 * self._names[0]:
             scratch = _new_scratch(names)
         told = self.kernels.match_batch(segment.image, segment.marks, names, batch, scratch, limit)
         self._scratch.append(scratch)
-        if told[0] & UNREADABLE:
+        if told.item(0) & UNREADABLE:
             raise refusal(records)
         return told
 

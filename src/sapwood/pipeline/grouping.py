@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sapwood.pipeline.blocking import Grid, Way, ways_of
 from sapwood.pipeline.boxes import hull_of
-from sapwood.pipeline.collecting import uncollected
+from sapwood.pipeline.collecting import rows_of, uncollected
 from sapwood.pipeline.covers import covered, place
 from sapwood.pipeline.groups import ALONE, EVERYTHING, Member
 from sapwood.pipeline.normalforms import decode_pattern, is_pattern_form
@@ -107,8 +107,7 @@ class FindCovers:
         """Find the covers in all groups of one task."""
         import pyarrow as pa
 
-        rows = (row for batch in batches for row in _rows(batch))
-        for (home, slot), group in groupby(rows, key=itemgetter(0, 1)):
+        for (home, slot), group in groupby(rows_of(batches), key=itemgetter(0, 1)):
             with uncollected():
                 members = [Member(key, role, form) for _, _, role, key, form in group]
                 members.sort()  # by key, so that equal sets give equal covers
@@ -123,7 +122,3 @@ class FindCovers:
                 pa.array(last, pa.bool_()),
             ]
             yield pa.RecordBatch.from_arrays(columns, names=["home", "key", "cover", "is_last"])
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -28,7 +28,7 @@ from sapwood.limits import (
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
-from sapwood.pipeline.collecting import uncollected
+from sapwood.pipeline.collecting import rows_of, uncollected
 from sapwood.pipeline.normalforms import decode_form, encode_form, is_pattern_form, read_form
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ class MergeFilters:
         """Merge all filters of one task."""
         import pyarrow as pa
 
-        rows = (row for batch in batches for row in _rows(batch))
-        for home, group in _groups(rows):
+        for home, group in _groups(rows_of(batches)):
             with uncollected():
                 told = {key: decode_form(form) for key, form in group}
                 found = merged(told, self.budget)
@@ -212,7 +211,3 @@ def _groups(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[str, list[tuple[s
     for (home, _), alike in groupby(rows, key=itemgetter(0, 1)):
         while group := [row[2:] for row in islice(alike, MERGE_GROUP_FILTERS_MAX)]:
             yield home, group
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

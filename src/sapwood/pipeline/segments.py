@@ -12,14 +12,14 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
-from sapwood.pipeline.collecting import uncollected
+from sapwood.pipeline.collecting import rows_of, uncollected
 from sapwood.pipeline.normalforms import decode_interest
 from sapwood.pipeline.plainforms import written_form
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, pack
@@ -77,9 +77,7 @@ class BuildSegments:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Build all segments of one task."""
-        columns = (batch.to_pydict().values() for batch in batches)
-        rows = chain.from_iterable(zip(*column, strict=True) for column in columns)
-        for segment, members in groupby(rows, key=itemgetter(0)):
+        for segment, members in groupby(rows_of(batches), key=itemgetter(0)):
             index = Index(records=self.engine)
             with uncollected():
                 for _, home, key, form in members:

@@ -25,3 +25,11 @@ def test_a_control_group_bounds_the_machine(tmp_path: Path) -> None:
     assert machine_bytes(limit) == physical
     limit.write_text(f"{1 << 62}\n")
     assert machine_bytes(limit) == physical
+
+
+def test_a_system_that_does_not_tell_has_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_name: str) -> int:
+        raise ValueError
+
+    monkeypatch.setattr("os.sysconf", unknown)
+    assert heap_bytes(machine_bytes(Path("/nowhere"))) == LEAST_BYTES

@@ -26,8 +26,14 @@ def heap_bytes(machine: int) -> int:
 
 
 def machine_bytes(limit: Path = _CONTROL_GROUP) -> int:
-    """The memory that this process can have: the machine's, or what `limit` leaves of it."""
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """The memory that this process can have: the machine's, or what `limit` leaves of it.
+
+    As much as for the least heap where the system does not tell.
+    """
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):  # This system has no such thing.
+        physical = _SHARE * LEAST_BYTES
     try:
         written = limit.read_text().strip()
     except OSError:  # There are no control groups, or this is the outermost one.

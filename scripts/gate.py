@@ -40,8 +40,8 @@ STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
     Step("types", ("mypy", "--no-error-summary", "src", "tests", "scripts"), beside=True),
-    # Half of the tests wait for processes half of the time.
-    Step("tests", ("pytest", "-q", "-n", "3", "--dist", "loadgroup")),
+    # One worker for what runs on Spark, one after the other, and one for all the rest.
+    Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup")),
 )
 
 

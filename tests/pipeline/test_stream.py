@@ -236,6 +236,7 @@ def start(folder: Path, *options: str) -> tuple[int, list[list[int]]]:
     return process.returncode, [[int(n) for n in line.split()] for line in out.splitlines()]
 
 
+@pytest.mark.long
 def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: Any, folder: Path) -> None:
     for place, ids in enumerate(parts(3)):
         drop(folder, f"{place}.jsonl", ids)

@@ -35,6 +35,7 @@ def test_attributes_and_values_follow_zipfs_law() -> None:
     assert names[b"c00"] > 1.5 * names[b"c01"] > 2 * names[b"c05"]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_growth_is_that_of_processor_time_for_each_subscription(

@@ -27,7 +27,7 @@ from tests.covering.documents.patterns import patterns
 def test_every_size_has_a_row_that_agrees_with_the_patterns(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    report = run_documents_covering("proteins", (150, 60), (40,), queries=30)
+    report = run_documents_covering("proteins", (150, 60), (40,), queries=10)
     first, second = report["search"]
     assert [row["patterns"] for row in (first, second)] == [60, 150]
     for row in (first, second):

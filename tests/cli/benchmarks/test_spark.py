@@ -16,6 +16,7 @@ from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by it
 ROWS = 300
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_the_figures_are_those_of_what_was_matched(

@@ -346,7 +346,7 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
     if by == "fold":
         engine.fold()
     else:
-        engine._matched = 16_383
+        engine._matched = 15_871
         engine.match({"c": 1})
     (second,) = engine._state.parts
     assert second is not first
@@ -361,7 +361,7 @@ def test_large_segments_that_drifted_wait_for_fold() -> None:
     engine.fold()
     parts = engine._state.parts
     engine._sample.extend([{"a": 1}] * 64)
-    engine._matched = 16_383
+    engine._matched = 15_871
     engine.match({"a": 1})
     assert engine._state.parts == parts
     engine.fold()  # nothing was known of records when it was built
@@ -398,3 +398,13 @@ def test_touched_bytes_are_those_of_what_records_lead_to() -> None:
     # A look into the directory, and a block of five words: slot, two for the cells, attribute.
     assert engine.touched_bytes([{"a": 1}, {"b": 1}]) == (8 + 4 * 4) / 2
     assert engine.touched_bytes([]) == 0.0
+
+
+def test_the_sample_is_of_many_records_where_the_same_come_again_and_again() -> None:
+    engine = ColumnarEngine()
+    engine.add(0, parse_filter("n >= 0"))
+    coming: list[Record] = [{"n": number} for number in range(256)]
+    for _ in range(40):
+        for at in range(0, len(coming), 64):
+            engine.match_slots(coming[at : at + 64])
+    assert len({record["n"] for record in engine._sample}) == len(coming)

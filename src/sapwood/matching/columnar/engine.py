@@ -67,8 +67,9 @@ _ALL: Final = 1 << 62
 _SAMPLED_MAX: Final = 256
 """Records that are kept to tell which constraints are selective; the latest ones."""
 
-_SAMPLED_EVERY: Final = 32
-"""One match in so many keeps its record."""
+_SAMPLED_EVERY: Final = 31
+"""One match in so many keeps its record. A prime: where the same records come again and again, a
+number that divides theirs would find the same few each time, and clusters would follow these."""
 
 _SAMPLED_MIN: Final = 64
 """Records in the sample that say something about all."""
@@ -77,7 +78,7 @@ _DRIFT: Final = 2.0
 _DRIFT_ENTRIES: Final = 64.0
 """A segment has drifted when records lead to `_DRIFT` times as many entries, and so many more."""
 
-_DRIFT_RECORDS: Final = 16_384
+_DRIFT_RECORDS: Final = 2 * _SAMPLED_EVERY * _SAMPLED_MAX
 """Matched records until drift is asked about again: twice what the sample reaches back."""
 
 

@@ -2,7 +2,7 @@
 
 To put an object into a list is to count a reference to it, and so to wait for its memory: a tenth
 of a microsecond for one of a million that lie anywhere. Asked for together they are waited for
-together, and without the interpreter lock. Nothing else happens here, so there is no plain twin.
+together, and without the interpreter lock. There is no plain twin, as Python cannot ask for memory.
 """
 
 from __future__ import annotations

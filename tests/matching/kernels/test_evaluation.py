@@ -30,9 +30,11 @@ def test_evaluate_keeps_what_holds(filters: list[str], record: Record) -> None:
     found = [
         entry for pair in plain.find_stretches(segment.columns, cells) for entry in range(*pair)
     ]
-    candidates, none = np.array(found, np.uint32), np.empty(0, np.int32)
-    told, count, doubts, doubt_count = evaluate(
-        segment.image, segment.marks, cells, candidates, 1000, np.zeros(1, np.int32), 1, none, 0
+    size = len(found)
+    candidates, doubts = np.array([*found, 0], np.uint32), np.empty(size, np.int32)
+    told = np.zeros(1 + size, np.int32)
+    count, doubt_count = evaluate(
+        segment.image, segment.marks, cells, candidates, size, 1000, told, 1, doubts, 0
     )
     twin = whole.found(plain, segment, [record])
     assert sorted(told[1:count].tolist()) == sorted(twin.slots.tolist())

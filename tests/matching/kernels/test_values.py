@@ -36,9 +36,10 @@ def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
         remainders = remainders[:0]
     for first in (0, len(keys) // 2):
         bounds = (first, len(keys), *number_key(value))
-        found = number_cell(values, remainders, *bounds)
+        found = number_cell(values, remainders, *bounds, len(remainders))
         assert found == plain.number_cell(values, remainders, *bounds)
-    found = number_cell(values, remainders, 0, len(keys), *number_key(value))
+    bounds = (0, len(keys), *number_key(value))
+    found = number_cell(values, remainders, *bounds, len(remainders))
     assert found % 2 == (value in constants)
 
 
@@ -50,7 +51,7 @@ def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
 def test_number_cell_finds_its_way_from_any_guess(constants: list[float], value: float) -> None:
     numbers = np.array(sorted({float(constant) for constant in constants}))
     none, bounds = np.zeros(0, np.int16), (0, len(numbers), float(value), 0)
-    assert number_cell(numbers, none, *bounds) == plain.number_cell(numbers, none, *bounds)
+    assert number_cell(numbers, none, *bounds, 0) == plain.number_cell(numbers, none, *bounds)
 
 
 @settings(deadline=None)

@@ -10,25 +10,55 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar.columns import U64, Columns
 from sapwood.matching.kernels import views
+from sapwood.matching.kernels.views import compiled, keep, lent
 from tests.matching.columnar.made import made
+
+Array = npt.NDArray[Any]
+
+
+def copier(read: Callable[[U64, int], Array]) -> Callable[[U64, int, Array], None]:
+    """Compiled code that copies a column, which has no length where it is read."""
+
+    def copy(image: U64, place: int, into: Array) -> None:
+        column = read(lent(image), place)
+        for at in range(len(into)):
+            into[at] = column[at]
+
+    return compiled(copy)
 
 
 def test_views_are_the_columns() -> None:
     segment = made(["a in (1, 2.5) and b > 0.1", f"a <> {2**53 + 1} or b like 'x%'"]).segment()
-
-    def whole_words(image: U64, place: int) -> npt.NDArray[Any]:
-        return views.u64(image, place)
-
-    readers: dict[np.dtype[Any], Callable[[U64, int], npt.NDArray[Any]]] = {
-        np.dtype(np.uint8): views.u8,
-        np.dtype(np.int16): views.i16,
-        np.dtype(np.uint32): views.u32,
-        np.dtype(np.float32): views.f32,
-        np.dtype(np.float64): views.f64,
-        np.dtype(np.int64): views.i64,
+    readers = {
+        np.dtype(kind): copier(read)
+        for kind, read in (
+            (np.uint8, views.u8),
+            (np.int16, views.i16),
+            (np.uint32, views.u32),
+            (np.float32, views.f32),
+            (np.float64, views.f64),
+            (np.int64, views.i64),
+            (np.uint64, views.u64),
+        )
     }
     for place, name in enumerate(Columns._fields):
         column = getattr(segment.columns, name)
         assert views.length(segment.image, place) == len(column)
-        read = readers.get(column.dtype, whole_words)
-        assert read(segment.image, place).tolist() == column.tolist(), name
+        found = np.zeros_like(column)
+        readers[column.dtype](segment.image, place, found)
+        assert found.tolist() == column.tolist(), name
+
+
+def test_what_an_array_has_lent_is_there_until_the_array_has_been_kept() -> None:
+    @compiled
+    def squares(size: int) -> Array:
+        owner, copied = np.empty(size, np.int64), np.empty(size, np.int64)
+        pointer = lent(owner)
+        for at in range(size):
+            pointer[at] = at * at
+        for at in range(size):
+            copied[at] = pointer[at]
+        keep(owner)
+        return copied
+
+    assert squares(1000).tolist() == [at * at for at in range(1000)]

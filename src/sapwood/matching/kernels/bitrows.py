@@ -11,9 +11,9 @@ import numpy as np
 
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.build import FillTask
-from sapwood.matching.columnar.columns import BLOCK_WORDS, I64, ROWS_MIN, U32, U64
+from sapwood.matching.columnar.columns import BLOCK_WORDS, ROWS_MIN, U32, U64
 from sapwood.matching.kernels.lookups import first_beyond
-from sapwood.matching.kernels.views import compiled, fetch, i64, signed, u8, u32, u64
+from sapwood.matching.kernels.views import compiled, fetch, i64, length, signed, u8, u32, u64
 
 _WORD: Final = 64
 _ALL_ONES: Final = 0xFFFF_FFFF_FFFF_FFFF
@@ -28,9 +28,10 @@ _BIT_OF: Final = tuple(
 def plan_of(image: U64, entry: int, last: int) -> int:
     """The plan of the bit rows to read for a stretch, or -1."""
     region_first = u32(image, at_column.REGION_FIRST)
-    if last - entry < ROWS_MIN or not len(region_first):
+    regions = length(image, at_column.REGION_FIRST)
+    if last - entry < ROWS_MIN or not regions:
         return -1
-    plan = first_beyond(region_first, 0, len(region_first), entry) - 1
+    plan = first_beyond(region_first, 0, regions, entry) - 1
     if plan >= 0 and entry < u32(image, at_column.REGION_LAST)[plan]:
         return plan
     return -1
@@ -43,7 +44,7 @@ def word_of(image: U64, plan: int, entry: int) -> int:
 
 
 @compiled
-def fetch_rows(image: U64, entry: int, last: int, plan: int, aims: I64) -> None:
+def fetch_rows(image: U64, entry: int, last: int, plan: int, aims: U32) -> None:
     """Ask for the bit rows that `find_candidates` will want."""
     plan_start = u32(image, at_column.PLAN_START)
     attributes = signed(plan_start[plan + 1]) - signed(plan_start[plan])
@@ -59,7 +60,7 @@ def fetch_rows(image: U64, entry: int, last: int, plan: int, aims: I64) -> None:
 
 
 @compiled
-def aim(image: U64, cells: U32, plan: int, aims: I64) -> None:
+def aim(image: U64, cells: U32, plan: int, aims: U32) -> None:
     """For each attribute of a plan write which of all rows of a block the record's cell needs."""
     plan_start = u32(image, at_column.PLAN_START)
     attributes = u32(image, at_column.PLAN_ATTRIBUTE)
@@ -74,7 +75,7 @@ def aim(image: U64, cells: U32, plan: int, aims: I64) -> None:
 
 @compiled
 def find_candidates(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, entry: int, last: int, plan: int, candidates: U32, count: int, aims: I64
+    image: U64, entry: int, last: int, plan: int, candidates: U32, count: int, aims: U32
 ) -> tuple[int, int]:
     """Write the entries from `entry` on, before `last`, that the bit rows of a block leave.
 

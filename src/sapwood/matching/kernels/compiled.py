@@ -15,35 +15,29 @@ from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.batch import UNREADABLE
 from sapwood.matching.columnar.columns import (
     ATTRIBUTES_MAX,
-    BLOCK_WORDS,
-    I64,
-    ROWS_MIN,
     U8,
     U32,
     U64,
 )
 from sapwood.matching.kernels.bitrows import (
     aim,
-    fetch_rows,
     fill_rows,
     find_candidates,
     plan_of,
     word_of,
 )
 from sapwood.matching.kernels.evaluation import block_bytes, evaluate, grown
+from sapwood.matching.kernels.gathering import CANDIDATES, STATE, gather
 from sapwood.matching.kernels.lookups import find_stretches
 from sapwood.matching.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.kernels.values import fill_cells
-from sapwood.matching.kernels.views import all_bytes, compiled, half, signed, u32
+from sapwood.matching.kernels.views import all_bytes, compiled, half, keep, lent, signed, u32
 
 __all__ = ["fill_rows", "looked_up", "match_batch", "touched"]
 
-_WORD: Final = 64
-_CHUNK: Final = 1024
-"""Candidates that are gathered before they are evaluated."""
+_WORD_BYTES: Final = 8
 _DIRECTORY_BYTES: Final = 8
 """What a lookup reads to find a stretch, at the least."""
-_FEW: Final = 8
 _ROOM: Final = 64
 """Elements that an array has room for at first."""
 
@@ -59,32 +53,58 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     it is left so. Stops looking for a record's matches after `limit` sure ones. Of records that
     cannot be read nothing is told but `UNREADABLE`.
     """
+    columns, words = lent(image), lent(names)
     letters, cells, present = all_bytes(records), half(scratch, 0), half(scratch, 1)
     batch, at = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
-    told, count = np.empty(2 * batch + _ROOM, np.int32), 2 * batch + 1
+    told, count = np.empty(2 * batch + CANDIDATES, np.int32), 2 * batch + 1
+    doubts, doubt_count = np.empty(CANDIDATES, np.int32), 0
+    stretches, state = np.empty(2 * _ROOM, np.int64), np.empty(STATE, np.int64)
+    candidates, aims = np.empty(CANDIDATES, np.uint32), np.empty(ATTRIBUTES_MAX, np.uint32)
     told[0] = 0
-    doubts, doubt_count = np.empty(_ROOM, np.int32), 0
-    stretches = np.empty((_ROOM, 2), np.int64)
-    candidates, aims = np.empty(_CHUNK, np.uint32), np.empty(ATTRIBUTES_MAX, np.int64)
     for record in range(batch):
-        at, size = fill_cells(image, names, letters, at, cells, present)
-        end, doubt_end = count, doubt_count
-        if at >= 0:
-            stretches, found = find_stretches(image, cells, present, size, stretches)
-            told, end, doubts, doubt_end = _try_stretches(
-                image, marks, cells, stretches, found, candidates, aims,
-                limit, told, count, doubts, doubt_count,
-            )  # fmt: skip
-        for each in range(size):
-            cells[present[each]] = 0
+        at, size = fill_cells(columns, words, letters, at, cells, present)
         if at < 0:
             told[0] = UNREADABLE
-            return told[:1]
-        told[1 + record], told[1 + batch + record] = end - count, doubt_end - doubt_count
-        count, doubt_count = end, doubt_end
+            _clear(cells, present, size)
+            break
+        found = find_stretches(columns, cells, present, size, lent(stretches), len(stretches) // 2)
+        while found < 0:
+            stretches = np.empty(-4 * found, np.int64)
+            found = find_stretches(
+                columns, cells, present, size, lent(stretches), len(stretches) // 2
+            )
+        before, doubted_before = count, doubt_count
+        state[:] = 0
+        while count - before < limit:
+            gathered = gather(
+                columns, cells, lent(stretches), found, lent(candidates), lent(aims), lent(state)
+            )
+            if gathered == 0:
+                break
+            if count + gathered > len(told):
+                told = grown(told, count + gathered)
+            if doubt_count + gathered > len(doubts):
+                doubts = grown(doubts, doubt_count + gathered)
+            count, doubt_count = evaluate(
+                columns, lent(marks), cells, lent(candidates), gathered,
+                before + limit, lent(told), count, lent(doubts), doubt_count,
+            )  # fmt: skip
+        told[1 + record], told[1 + batch + record] = count - before, doubt_count - doubted_before
+        _clear(cells, present, size)
+    keep(candidates)
+    keep(aims)
+    if told[0] == UNREADABLE:
+        return told[:1]
     told = grown(told, count + doubt_count)
     told[count : count + doubt_count] = doubts[:doubt_count]
     return told[: count + doubt_count]
+
+
+@compiled
+def _clear(cells: U32, present: U32, size: int) -> None:
+    """Forget the first `size` attributes that are present."""
+    for each in range(size):
+        cells[present[each]] = 0
 
 
 @compiled
@@ -102,99 +122,50 @@ def touched(image: U64, names: U64, records: bytes, scratch: U32) -> int:
 @compiled
 def _measure(image: U64, names: U64, records: bytes, scratch: U32) -> tuple[int, int]:
     """Entries that a batch, which can be read, leads to, and bytes that are read of them."""
+    columns, words = lent(image), lent(names)
     letters, cells, present = all_bytes(records), half(scratch, 0), half(scratch, 1)
     batch, at_record = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
-    stretches = np.empty((_ROOM, 2), np.int64)
-    candidates, aims = np.empty(_CHUNK, np.uint32), np.empty(ATTRIBUTES_MAX, np.int64)
-    plan_start = u32(image, at_column.PLAN_START)
+    stretches = np.empty(2 * _ROOM, np.int64)
+    candidates, aims = np.empty(CANDIDATES, np.uint32), np.empty(ATTRIBUTES_MAX, np.uint32)
     entries = read = 0
     for _ in range(batch):
-        cells[:] = 0
-        at_record, size = fill_cells(image, names, letters, at_record, cells, present)
-        stretches, found = find_stretches(image, cells, present, size, stretches)
+        scratch[: len(scratch) // 2] = 0
+        at_record, size = fill_cells(columns, words, letters, at_record, cells, present)
+        found = find_stretches(columns, cells, present, size, lent(stretches), len(stretches) // 2)
+        while found < 0:
+            stretches = np.empty(-4 * found, np.int64)
+            found = find_stretches(
+                columns, cells, present, size, lent(stretches), len(stretches) // 2
+            )
         for which in range(found):
-            entry, last = stretches[which, 0], stretches[which, 1]
-            entries += last - entry
+            first, last = stretches[2 * which], stretches[2 * which + 1]
+            entries += last - first
             read += _DIRECTORY_BYTES
-            plan = plan_of(image, entry, last)
-            if plan < 0:
-                for at in range(entry, last):
-                    read += block_bytes(image, at)
-                continue
-            aim(image, cells, plan, aims)
-            attributes = signed(plan_start[plan + 1]) - signed(plan_start[plan])
-            while entry < last:
-                before = entry
-                entry, count = find_candidates(image, entry, last, plan, candidates, 0, aims)
-                words_read = word_of(image, plan, entry - 1) - word_of(image, plan, before) + 1
-                read += 8 * attributes * words_read
-                for at in range(count):
-                    read += block_bytes(image, signed(candidates[at]))
-    cells[:] = 0
+            read += _bytes_read(columns, cells, first, last, lent(candidates), lent(aims))
+    scratch[: len(scratch) // 2] = 0
+    keep(candidates)
+    keep(aims)
     return entries, read
 
 
 @compiled
-def _try_stretches(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64,
-    marks: U8,
-    cells: U32,
-    stretches: I64,
-    found: int,
-    candidates: U32,
-    aims: I64,
-    limit: int,
-    told: npt.NDArray[np.int32],
-    count: int,
-    doubts: npt.NDArray[np.int32],
-    doubt_count: int,
-) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.int32], int]:
-    """Evaluate the entries of all stretches; `limit` sure matches are enough.
-
-    Candidates are gathered from many stretches before they are evaluated, so that much is fetched
-    at a time. Returns `told` and `doubts`, which may have grown, and how much of each is filled.
-    """
-    region_last = u32(image, at_column.REGION_LAST)
-    enough = count + limit
-    size = which = 0
-    while which < found:
-        entry, last = stretches[which, 0], stretches[which, 1]
-        beyond, plan = which + 1, plan_of(image, entry, last)
-        if plan >= 0:
-            end = signed(region_last[plan])
-            while (
-                beyond < found
-                and entry < stretches[beyond, 0] < end
-                and stretches[beyond, 1] - stretches[beyond, 0] >= ROWS_MIN
-            ):
-                beyond += 1
-            aim(image, cells, plan, aims)
-            for at in range(which, beyond):
-                fetch_rows(image, stretches[at, 0], stretches[at, 1], plan, aims)
-        for at in range(which, beyond):
-            entry, last = stretches[at, 0], stretches[at, 1]
-            while entry < last:
-                if size + BLOCK_WORDS * _WORD > _CHUNK:
-                    told, count, doubts, doubt_count = evaluate(
-                        image, marks, cells, candidates[:size],
-                        enough, told, count, doubts, doubt_count,
-                    )  # fmt: skip
-                    if count >= enough:
-                        return told, count, doubts, doubt_count
-                    size = 0
-                if plan >= 0:
-                    entry, size = find_candidates(image, entry, last, plan, candidates, size, aims)
-                    continue
-                # Most stretches are short: some too many are written at once, and not counted.
-                for number in range(_FEW):
-                    candidates[size + number] = entry + number
-                more = min(_CHUNK - size, last - entry)
-                for number in range(_FEW, more):
-                    candidates[size + number] = entry + number
-                size += more
-                entry += more
-        which = beyond
-    told, count, doubts, doubt_count = evaluate(
-        image, marks, cells, candidates[:size], enough, told, count, doubts, doubt_count
-    )
-    return told, count, doubts, doubt_count
+def _bytes_read(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, cells: U32, entry: int, last: int, candidates: U32, aims: U32
+) -> int:
+    """Bytes of bit rows, hints and blocks that are read of a stretch."""
+    read, plan = 0, plan_of(image, entry, last)
+    if plan < 0:
+        for at in range(entry, last):
+            read += block_bytes(image, at)
+        return read
+    aim(image, cells, plan, aims)
+    plan_start = u32(image, at_column.PLAN_START)
+    attributes = signed(plan_start[plan + 1]) - signed(plan_start[plan])
+    while entry < last:
+        before = entry
+        entry, count = find_candidates(image, entry, last, plan, candidates, 0, aims)
+        words = word_of(image, plan, entry - 1) - word_of(image, plan, before) + 1
+        read += _WORD_BYTES * attributes * words
+        for at in range(count):
+            read += block_bytes(image, signed(candidates[at]))
+    return read

@@ -23,7 +23,7 @@ from sapwood.matching.columnar.columns import (
     U32,
     U64,
 )
-from sapwood.matching.kernels.views import ask, compiled, fetch, place, signed, u8, u32
+from sapwood.matching.kernels.views import ask, compiled, fetch, length, place, signed, u8, u32
 
 _AHEAD: Final = 16
 """Candidates whose blocks are asked for before they are looked at."""
@@ -42,13 +42,18 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
     marks: U8,
     cells: U32,
     candidates: U32,
+    size: int,
     enough: int,
     told: npt.NDArray[np.int32],
     count: int,
     doubts: npt.NDArray[np.int32],
     doubt_count: int,
-) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.int32], int]:
-    """Tell of the entries whose conjunctions hold; `candidates` is overwritten."""
+) -> tuple[int, int]:
+    """Tell of the entries whose conjunctions hold.
+
+    These are the first `size` of `candidates`, which are overwritten. Returns how much of `told`
+    and of `doubts` is filled; each has room for all candidates.
+    """
     block_start, blocks = u32(image, at_column.BLOCK_START), u32(image, at_column.BLOCKS)
     several_start, several = (
         u32(image, at_column.SEVERAL_START),
@@ -57,18 +62,17 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
     stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
     bits = signed(u8(image, at_column.ATTRIBUTE_BITS)[0])
     mask, share = (1 << bits) - 1, _SHARE / (_CELL_BITS + bits)
-    if stride and not len(u32(image, at_column.ENTRY_CONJUNCTION)):
-        left = _keep_likely_alike(image, cells, candidates, bits, stride)
+    if stride and not length(image, at_column.ENTRY_CONJUNCTION):
+        left = _keep_likely_alike(image, cells, candidates, size, bits, stride)
     else:
-        left = _keep_likely(image, cells, candidates, bits)
-    told = grown(told, count + left)
+        left = _keep_likely(image, cells, candidates, size, bits)
     for at in range(left):
         conjunction = signed(candidates[at])
-        block, size = conjunction * stride + 1, stride - 1
+        block, words = conjunction * stride + 1, stride - 1
         if not stride:
             block = signed(block_start[conjunction]) + 1
-            size = signed(block_start[conjunction + 1]) - block
-        constraints = np.int64(size * share + _BIT)
+            words = signed(block_start[conjunction + 1]) - block
+        constraints = np.int64(words * share + _BIT)
         attributes, head = block + 2 * constraints, signed(blocks[block - 1])
         holds = True
         for number in range(constraints - (head >> IMPLIED_BIT)):
@@ -86,7 +90,6 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
             continue
         told[0] |= REPEATS * ((mark & SHARED) != 0)
         if mark & CHECKED:
-            doubts = grown(doubts, doubt_count + 1)
             doubts[doubt_count] = conjunction
             doubt_count += 1
             continue
@@ -94,11 +97,11 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
         count += 1
         if count >= enough:
             break
-    return told, count, doubts, doubt_count
+    return count, doubt_count
 
 
 @compiled
-def _keep_likely(image: U64, cells: U32, candidates: U32, bits: int) -> int:
+def _keep_likely(image: U64, cells: U32, candidates: U32, count: int, bits: int) -> int:
     """Turn entries into their conjunctions, if these have no constraint or the first one holds.
 
     Returns how many are left; they come first. There is no branch, and blocks are asked for ahead,
@@ -107,9 +110,8 @@ def _keep_likely(image: U64, cells: U32, candidates: U32, bits: int) -> int:
     entry_conjunction = u32(image, at_column.ENTRY_CONJUNCTION)
     block_start, blocks = u32(image, at_column.BLOCK_START), u32(image, at_column.BLOCKS)
     stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
-    is_plain = len(entry_conjunction) == 0
+    is_plain = length(image, at_column.ENTRY_CONJUNCTION) == 0
     mask, share = (1 << bits) - 1, _SHARE / (_CELL_BITS + bits)
-    count = len(candidates)
     left = 0
     for ahead in range(count + _AHEAD):
         if ahead < count:
@@ -138,10 +140,11 @@ def _keep_likely(image: U64, cells: U32, candidates: U32, bits: int) -> int:
 
 
 @compiled
-def _keep_likely_alike(image: U64, cells: U32, candidates: U32, bits: int, stride: int) -> int:
+def _keep_likely_alike(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, cells: U32, candidates: U32, count: int, bits: int, stride: int
+) -> int:
     """`_keep_likely` where entries are conjunctions and all blocks have `stride` words."""
     constraints = np.int64((stride - 1) * _SHARE / (_CELL_BITS + bits) + _BIT)
-    count = len(candidates)
     if constraints == 0:
         return count
     blocks, begin = u32(image, at_column.BLOCKS), place(image, at_column.BLOCKS)
@@ -188,7 +191,8 @@ def block_bytes(image: U64, entry: int) -> int:
     if stride:
         return 4 * stride
     entry_conjunction = u32(image, at_column.ENTRY_CONJUNCTION)
-    conjunction = signed(entry_conjunction[entry]) if len(entry_conjunction) else entry
+    is_plain = length(image, at_column.ENTRY_CONJUNCTION) == 0
+    conjunction = entry if is_plain else signed(entry_conjunction[entry])
     start = u32(image, at_column.BLOCK_START)
     return 4 * (signed(start[conjunction + 1]) - signed(start[conjunction]))
 

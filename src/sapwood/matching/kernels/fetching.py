@@ -19,7 +19,7 @@ def fetch_objects(address: int, size: int, places: I64, nothing: int) -> bool:
 
     Returns whether one of them is the object at the address `nothing`, or is not there.
     """
-    objects = words_at(np.uint64(address), size)
+    objects = words_at(np.uint64(address))
     found = False
     for place in places:
         if not 0 <= place < size:

@@ -5,21 +5,19 @@ The plain twins are in `kernels.plain`.
 
 from __future__ import annotations
 
-import numpy as np
-
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import I64, KEY_MAX, U32, U64
-from sapwood.matching.kernels.views import compiled, i64, signed, u8, u32
+from sapwood.matching.kernels.views import compiled, i64, length, signed, u8, u32
 
 
 @compiled
-def find_stretches(
-    image: U64, cells: U32, present: U32, size: int, stretches: I64
-) -> tuple[I64, int]:
+def find_stretches(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, cells: U32, present: U32, size: int, stretches: I64, room: int
+) -> int:
     """Write first entry and end of every stretch that the cells of a record lead to.
 
-    The attributes that it has are the first `size` of `present`. Returns `stretches`, which may
-    have grown, and how many there are.
+    The attributes that it has are the first `size` of `present`. Returns how many there are, or, if
+    there is not `room` for all, a negative number: less that much is room enough for some more.
     """
     points, ordered_start = i64(image, at_column.POINTS), u32(image, at_column.ORDERED_START)
     is_up_to = u8(image, at_column.ORDERED_IS_UP_TO)
@@ -28,35 +26,41 @@ def find_stretches(
     reach, keys = u32(image, at_column.ORDERED_REACH), u32(image, at_column.ENTRY_KEY)
     start = u32(image, at_column.CLUSTER_START)
     grid_start = u32(image, at_column.GRID_START)
+    attributes = length(image, at_column.POINTS)
     # After all attributes the scan, the last cluster.
-    stretches[0, 0], stretches[0, 1] = start[-2], start[-1]
-    count = 1 if start[-2] < start[-1] else 0
+    last_cluster = length(image, at_column.CLUSTER_START) - 2
+    begin, end = signed(start[last_cluster]), signed(start[last_cluster + 1])
+    stretches[0], stretches[1] = begin, end
+    count = 1 if begin < end else 0
     for at in range(size):
         attribute = signed(present[at])
-        if attribute >= len(points):
+        if attribute >= attributes:
             continue
         cell = signed(cells[attribute])
         needed = count + 1 + signed(ordered_start[attribute + 1] - ordered_start[attribute])
-        if needed > len(stretches):
-            stretches = _lengthened(stretches, needed)
+        if needed > room:
+            return -needed
         if cell & 1 and points[attribute] >= 0:
             cluster = points[attribute] + (cell >> 1)
-            stretches[count, 0], stretches[count, 1] = start[cluster], start[cluster + 1]
-            count += stretches[count, 0] < stretches[count, 1]
+            begin, end = signed(start[cluster]), signed(start[cluster + 1])
+            stretches[2 * count], stretches[2 * count + 1] = begin, end
+            count += begin < end
         for which in range(ordered_start[attribute], ordered_start[attribute + 1]):
             if zone_low[which] <= cell <= zone_high[which]:
                 key = KEY_MAX - cell if is_up_to[which] else cell
                 first, last = signed(start[which]), signed(start[which + 1])
                 end = first_beyond(keys, first, last, key)
                 begin = first_beyond(keys, first, end, key - signed(reach[which]) - 1)
-                stretches[count, 0], stretches[count, 1] = begin, end
+                stretches[2 * count], stretches[2 * count + 1] = begin, end
                 count += begin < end
         first_grid, last_grid = signed(grid_start[attribute]), signed(grid_start[attribute + 1])
         if first_grid < last_grid:
-            stretches, count = _look_into_grids(
-                image, cells, cell, first_grid, last_grid, stretches, count
+            count = _look_into_grids(
+                image, cells, cell, first_grid, last_grid, stretches, count, room
             )
-    return stretches, count
+            if count < 0:
+                return count
+    return count
 
 
 @compiled
@@ -68,8 +72,12 @@ def _look_into_grids(  # noqa: PLR0917 - compiled code takes arrays apart
     last_grid: int,
     stretches: I64,
     count: int,
-) -> tuple[I64, int]:
-    """Write the stretches of the grids of one first attribute, whose value has the cell."""
+    room: int,
+) -> int:
+    """Write the stretches of the grids of one first attribute, whose value has the cell.
+
+    Returns how many there are with the `count` that were there before, or as `find_stretches`.
+    """
     start = u32(image, at_column.CLUSTER_START)
     second = u32(image, at_column.GRID_SECOND)
     first_scale = i64(image, at_column.GRID_FIRST_SCALE)
@@ -88,22 +96,15 @@ def _look_into_grids(  # noqa: PLR0917 - compiled code takes arrays apart
         last_row = (cell * first_scale[grid]) >> 32
         first_column = (max(other - other_reach, 0) * second_scale[grid]) >> 32
         last_column = (other * second_scale[grid]) >> 32
-        if count + last_row - first_row >= len(stretches):
-            stretches = _lengthened(stretches, count + last_row - first_row + 1)
+        if count + last_row - first_row >= room:
+            return -(count + signed(last_row - first_row) + 1)
         for row in range(first_row, last_row + 1):
             bucket = signed(cluster[grid]) + row * signed(columns[grid])
-            begin, end = start[bucket + first_column], start[bucket + last_column + 1]
-            stretches[count, 0], stretches[count, 1] = begin, end
+            begin = signed(start[bucket + first_column])
+            end = signed(start[bucket + last_column + 1])
+            stretches[2 * count], stretches[2 * count + 1] = begin, end
             count += begin < end
-    return stretches, count
-
-
-@compiled
-def _lengthened(stretches: I64, needed: int) -> I64:
-    """The stretches, with room for as many as are needed and more."""
-    longer = np.empty((2 * needed, 2), np.int64)
-    longer[: len(stretches)] = stretches
-    return longer
+    return count
 
 
 @compiled

@@ -11,7 +11,7 @@ import numpy as np
 
 from sapwood.matching.columnar.columns import U8, U64
 from sapwood.matching.columnar.naming import NAME_HEAD, PLACE_BITS
-from sapwood.matching.kernels.views import as_float, compiled, last_bytes, signed
+from sapwood.matching.kernels.views import as_float, bytes_from, compiled, signed
 
 UNKNOWN: Final = -1
 BOOLEAN: Final = 0
@@ -96,7 +96,7 @@ def find_name(names: U64, letters: U8, first: int, last: int, guess: int) -> int
     """
     count = signed(names[0])
     starts, places = NAME_HEAD + count, NAME_HEAD + 2 * count + 1
-    known = last_bytes(names, places + count)
+    known = bytes_from(names, places + count)
     if guess < count:
         place = signed(names[places + guess])
         if _compare(names, known, starts + place, letters, first, last) == 0:

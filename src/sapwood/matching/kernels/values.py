@@ -25,7 +25,18 @@ from sapwood.matching.kernels.reading import (
     read_value,
     text_order,
 )
-from sapwood.matching.kernels.views import compiled, f32, f64, i16, i64, signed, u8, u32, u64
+from sapwood.matching.kernels.views import (
+    compiled,
+    f32,
+    f64,
+    i16,
+    i64,
+    length,
+    signed,
+    u8,
+    u32,
+    u64,
+)
 
 _PREFIX_BYTES: Final = 8
 _STRIDE: Final = 8
@@ -43,15 +54,15 @@ def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
     last: int,
     number: float,
     remainder: int,
+    given: int,
 ) -> int:
     """Twice the rank of a number among sorted ones, and one more if it is one of them.
 
-    These are `numbers[first:last]`. `remainders` are as many as numbers, or none if all are 0.
+    These are `numbers[first:last]`. If no remainders are `given`, all are 0.
     """
-    has_remainders = len(remainders) > 0
     low = _first_not_below(numbers, first, last, number)
     while low < last and numbers[low] == number:
-        here = remainders[low] if has_remainders else 0
+        here = remainders[low] if given else 0
         if here >= remainder:
             return 2 * (low - first) + (here == remainder)
         low += 1
@@ -138,14 +149,15 @@ def fill_cells(  # noqa: PLR0917 - compiled code takes arrays apart
     written to `present`; what is there before is taken for a guess. Returns where the record ends,
     or -1 if it cannot be read, and how many attributes were found.
     """
-    attributes = len(u32(image, at_column.NUMBER_START)) - 1
+    attributes = length(image, at_column.NUMBER_START) - 1
+    known = signed(names[0])
     count, at = read_size(letters, at, MAP, MAP_OF_MANY)
     found = 0
     for _ in range(count):
         kind, first, _, last = read_value(letters, at)
         if kind != TEXT:
             return -1, found
-        guess = signed(present[found]) if found < len(present) else 0
+        guess = signed(present[found]) if found < known else 0
         attribute = find_name(names, letters, first, last, guess)
         kind, whole, number, at = read_value(letters, last)
         if kind == UNKNOWN:
@@ -183,13 +195,14 @@ def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
         remainder = _remainder(whole, number)
     remainders = i16(image, at_column.REMAINDERS)
     if first_single < last_single:
-        singles = f32(image, at_column.SINGLES)
         return NUMBERS_CELL + number_cell(
-            singles, remainders[:0], first_single, last_single, number, remainder
-        )
+            f32(image, at_column.SINGLES), remainders,
+            first_single, last_single, number, remainder, 0,
+        )  # fmt: skip
     return NUMBERS_CELL + number_cell(
-        f64(image, at_column.NUMBERS), remainders, first_number, last_number, number, remainder
-    )
+        f64(image, at_column.NUMBERS), remainders,
+        first_number, last_number, number, remainder, length(image, at_column.REMAINDERS),
+    )  # fmt: skip
 
 
 @compiled

@@ -1,8 +1,10 @@
 """The columns of an image for compiled code, one by one: see `columnar.columns.columns_of`.
 
-A slice of an array is an array that somebody counts the references to, and counting, which several
-threads may do at a time, costs more than most of what happens in a loop here. So these are arrays
-made of an address: they own nothing, and whoever calls a kernel holds the image meanwhile.
+A compiled function counts the references to every array that it is handed or makes, and counting,
+which several threads may do at a time, costs more than most of what happens here. So these are
+pointers, called arrays as far as types go: they own nothing, have no length and no place before the
+first, and cannot be cut. Whoever calls a kernel holds the image meanwhile, and so does a kernel
+with what it allocates and lends (`keep`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -25,6 +27,7 @@ _TO_KEEP: Final = 3
 _AS_DATA: Final = 1
 
 F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K", bound=np.generic)
 
 
 def compiled(function: F) -> F:
@@ -38,14 +41,46 @@ def compiled(function: F) -> F:
         return cast("F", njit(nogil=True)(function))
 
 
+def _pointer_to(kind: Any) -> Callable[[Any], Any]:
+    """What turns an address into a pointer to values of a kind."""
+
+    @_generated
+    def cast_address(_context: Any, address: Any) -> tuple[Any, Any]:
+        wanted = types.CPointer(kind)
+
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(wanted))
+
+        return wanted(address), generate
+
+    return cast_address
+
+
+_to_u8, _to_i16, _to_u32 = map(_pointer_to, (types.uint8, types.int16, types.uint32))
+_to_i64, _to_u64 = map(_pointer_to, (types.int64, types.uint64))
+_to_f32, _to_f64 = map(_pointer_to, (types.float32, types.float64))
+
+
 @_generated
-def _pointer(_context: Any, address: Any) -> tuple[Any, Any]:
-    """An address as a pointer to anything."""
+def _lent(_context: Any, array: Any) -> tuple[Any, Any]:
+    """A pointer to the first element of an array; a pointer stays what it is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if isinstance(signature.args[0], types.Array):
+            return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return arguments[0]
+
+    return types.CPointer(array.dtype)(array), generate
+
+
+@_generated
+def _address(_context: Any, pointer: Any) -> tuple[Any, Any]:
+    """The address that a pointer is."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+        return builder.ptrtoint(arguments[0], cgutils.ir.IntType(64))
 
-    return types.voidptr(address), generate
+    return types.uint64(pointer), generate
 
 
 @_generated
@@ -80,36 +115,51 @@ def as_float(bits: np.uint64) -> float:
     return value
 
 
+@_generated
+def keep(_context: Any, array: Any) -> tuple[Any, Any]:
+    """Do nothing with an array, which therefore exists up to here: it has lent its memory."""
+
+    def generate(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.void(array), generate
+
+
+@compiled
+def lent(array: npt.NDArray[K]) -> npt.NDArray[K]:
+    """An array without its owner and its length, who must both be looked after elsewhere."""
+    pointer: npt.NDArray[K] = _lent(array)
+    return pointer
+
+
 @compiled
 def all_bytes(data: bytes) -> U8:
-    """The bytes as an array."""
+    """The bytes."""
     buffer = np.frombuffer(data, np.uint8)
-    view: U8 = carray(_pointer(buffer.ctypes.data), (len(buffer),), np.uint8)
-    return view
+    pointer: U8 = _to_u8(buffer.ctypes.data)
+    return pointer
 
 
 @compiled
-def words_at(address: np.uint64, size: int) -> U64:
-    """So many words from an address on."""
-    view: U64 = carray(_pointer(address), (size,), np.uint64)
-    return view
+def words_at(address: np.uint64) -> U64:
+    """The words from an address on."""
+    pointer: U64 = _to_u64(address)
+    return pointer
 
 
 @compiled
-def last_bytes(words: U64, first: int) -> U8:
+def bytes_from(words: U64, first: int) -> U8:
     """The bytes of all words but the `first` ones."""
-    address = words.ctypes.data + np.uint64(8 * first)
-    view: U8 = carray(_pointer(address), (8 * (len(words) - first),), np.uint8)
-    return view
+    pointer: U8 = _to_u8(_address(_lent(words)) + np.uint64(8 * first))
+    return pointer
 
 
 @compiled
 def half(scratch: U32, which: int) -> U32:
     """The first or the second half of an array."""
     size = len(scratch) // 2
-    address = scratch.ctypes.data + np.uint64(4 * size * which)
-    view: U32 = carray(_pointer(address), (size,), np.uint32)
-    return view
+    pointer: U32 = _to_u32(scratch.ctypes.data + np.uint64(4 * size * which))
+    return pointer
 
 
 @compiled
@@ -127,62 +177,56 @@ def fetch(image: U64, column: int, offset: int) -> None:
 @compiled
 def u8(image: U64, column: int) -> U8:
     """A column of unsigned 8-bit integers."""
-    view: U8 = carray(_pointer(place(image, column)), (length(image, column),), np.uint8)
-    return view
+    pointer: U8 = _to_u8(place(image, column))
+    return pointer
 
 
 @compiled
 def i16(image: U64, column: int) -> npt.NDArray[np.int16]:
     """A column of signed 16-bit integers."""
-    view: npt.NDArray[np.int16] = carray(
-        _pointer(place(image, column)), (length(image, column),), np.int16
-    )
-    return view
+    pointer: npt.NDArray[np.int16] = _to_i16(place(image, column))
+    return pointer
 
 
 @compiled
 def u32(image: U64, column: int) -> U32:
     """A column of unsigned 32-bit integers."""
-    view: U32 = carray(_pointer(place(image, column)), (length(image, column),), np.uint32)
-    return view
+    pointer: U32 = _to_u32(place(image, column))
+    return pointer
 
 
 @compiled
 def f32(image: U64, column: int) -> npt.NDArray[np.float32]:
     """A column of 32-bit floats."""
-    view: npt.NDArray[np.float32] = carray(
-        _pointer(place(image, column)), (length(image, column),), np.float32
-    )
-    return view
+    pointer: npt.NDArray[np.float32] = _to_f32(place(image, column))
+    return pointer
 
 
 @compiled
 def f64(image: U64, column: int) -> npt.NDArray[np.float64]:
     """A column of 64-bit floats."""
-    view: npt.NDArray[np.float64] = carray(
-        _pointer(place(image, column)), (length(image, column),), np.float64
-    )
-    return view
+    pointer: npt.NDArray[np.float64] = _to_f64(place(image, column))
+    return pointer
 
 
 @compiled
 def i64(image: U64, column: int) -> I64:
     """A column of signed 64-bit integers."""
-    view: I64 = carray(_pointer(place(image, column)), (length(image, column),), np.int64)
-    return view
+    pointer: I64 = _to_i64(place(image, column))
+    return pointer
 
 
 @compiled
 def u64(image: U64, column: int) -> U64:
     """A column of unsigned 64-bit integers."""
-    view: U64 = carray(_pointer(place(image, column)), (length(image, column),), np.uint64)
-    return view
+    pointer: U64 = _to_u64(place(image, column))
+    return pointer
 
 
 @compiled
 def place(image: U64, column: int) -> int:
     """The address of a column's first element."""
-    address: int = image.ctypes.data + np.uint64(8) * image[2 * column]
+    address: int = _address(_lent(image)) + np.uint64(8) * image[2 * column]
     return address
 
 

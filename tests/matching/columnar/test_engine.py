@@ -142,6 +142,7 @@ class Interrupting:
         self.happens: Callable[[], None] | None = happens
         self.match_batch = plain.match_batch
         self.looked_up, self.touched = plain.looked_up, plain.touched
+        self.mark_removed = plain.mark_removed
         self.engine = engine
         engine._searcher.kernels = self
 

@@ -90,7 +90,7 @@ def test_lookup_in_grids_overlooks_nothing(
         segment = whole.segment()
     segment.validate()
     for slot in removed:
-        segment.remove(slot)
+        segment.remove(slot, plain)
     found, twin = (whole.found(kernels, segment, asked) for kernels in (compiled, plain))
     assert told(found, segment) == told(twin, segment)
 

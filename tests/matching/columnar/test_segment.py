@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sapwood.errors import FileFormatError, InvariantError
 from sapwood.matching.columnar.columns import CHECKED, DEAD, SHARED, columns_of
 from sapwood.matching.columnar.segment import Annex, Segment
+from sapwood.matching.kernels import plain
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from tests.matching.columnar.made import made, shown
@@ -28,8 +29,8 @@ def test_rows_come_back_without_what_was_removed(wanted: list[Filter], removed: 
     segment.validate()
     for slot in removed:
         had = int(np.count_nonzero(whole.rows.slot == slot))
-        assert segment.remove(slot) == had
-        assert segment.remove(slot) == 0
+        assert segment.remove(slot, plain) == had
+        assert segment.remove(slot, plain) == 0
     segment.validate()
     left = [entry for entry in shown(whole.rows) if entry[0] not in removed]
     assert shown(segment.rows()) == left
@@ -44,7 +45,7 @@ def test_marks_tell_checked_and_shared_conjunctions() -> None:
     for slot, mark in zip(slots, segment.marks.tolist(), strict=True):
         marks[slot] |= mark
     assert marks == {0: 0, 1: SHARED, 2: CHECKED}
-    segment.remove(1)
+    segment.remove(1, plain)
     assert sorted(segment.marks.tolist()) == [0, CHECKED, SHARED | DEAD, SHARED | DEAD]
 
 
@@ -56,7 +57,7 @@ def test_segment_is_read_only_but_for_its_marks() -> None:
 
 def test_segment_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
     segment = made(TEXTS).segment()
-    segment.remove(0)
+    segment.remove(0, plain)
     segment.save(Folder(tmp_path))
     again = Segment.load(Folder(tmp_path))
     again.validate()
@@ -65,7 +66,7 @@ def test_segment_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
         for name, array in one._asdict().items():
             assert array.dtype == getattr(other, name).dtype, name
             assert np.array_equal(array, getattr(other, name)), name
-    again.remove(3)
+    again.remove(3, plain)
     assert Segment.load(Folder(tmp_path)).dead == 1
 
 

@@ -45,7 +45,7 @@ def test_bit_rows_leave_exactly_what_the_twin_finds(
     twin = whole.segment()
     assert segment.image.tolist() == twin.image.tolist()
     for slot in random.sample(range(size), size // 5):
-        segment.remove(slot)
+        segment.remove(slot, plain)
     met: list[Record] = [
         {"a": random.randrange(spread), "b": random.randrange(spread)} for _ in range(3)
     ]

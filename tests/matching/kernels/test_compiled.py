@@ -34,7 +34,7 @@ def test_match_batch_is_its_twins(
     whole = made(wanted)
     segment = whole.segment()
     for slot in removed:
-        segment.remove(slot)
+        segment.remove(slot, plain)
     found = whole.found(compiled, segment, asked)
     twin = whole.found(plain, segment, asked)
     assert told(found, segment) == told(twin, segment)

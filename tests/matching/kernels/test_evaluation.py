@@ -23,7 +23,7 @@ DIFFERENT = [*ALIKE, "a = 1", "a = 1 or b = 2", "a = 3 and b like '%x%'", "true"
 def test_evaluate_keeps_what_holds(filters: list[str], record: Record) -> None:
     whole = made(filters)
     segment = whole.segment()
-    segment.remove(0)
+    segment.remove(0, plain)
     cells = np.zeros(max(1, len(whole.attributes)), np.uint32)
     plain.fill_cells(segment.columns, whole.names(), cast("plain.Readable", record), cells)
     # What the lookup implies is not evaluated: only what is found by it may be asked about.

@@ -40,7 +40,7 @@ def test_fill_cells_writes_one_cell_for_each_value() -> None:
 def test_match_batch_finds_slots_doubts_and_repeats() -> None:
     whole = made(["a = 1", "a > 0 or b > 0", "a like '%x%'", "a = 2"])
     segment = whole.segment()
-    segment.remove(3)
+    segment.remove(3, plain)
     asked: list[Record] = [{"a": 1}, {"a": "x"}, {"a": 2}, {}]
     found = whole.found(plain, segment, asked, 9)
     assert found.offsets.tolist() == [0, 2, 2, 3, 3]

@@ -145,7 +145,7 @@ class ColumnarEngine:
                 del tail[slot]
             elif home != NOWHERE:
                 at = next(at for at, part in enumerate(parts) if part.serial == home)
-                parts[at].segment.remove(slot)
+                parts[at].segment.remove(slot, self._searcher.kernels)
                 self._rebuild_if_sparse(at)
 
     def filter(self, slot: int) -> Filter:

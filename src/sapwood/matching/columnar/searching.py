@@ -15,7 +15,7 @@ from sapwood.matching.columnar.batch import UNREADABLE, encoded, refusal
 from sapwood.matching.columnar.build import RowKernels
 from sapwood.matching.columnar.columns import U8, U32, U64
 from sapwood.matching.columnar.naming import names_image
-from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.columnar.segment import RemovalKernels, Segment
 from sapwood.model.publication import Record
 
 KernelsName: TypeAlias = Literal["compiled", "plain"]
@@ -28,7 +28,7 @@ _KERNELS: Final = MappingProxyType(
 )
 
 
-class Kernels(RowKernels, Protocol):
+class Kernels(RowKernels, RemovalKernels, Protocol):
     """The module that does the matching proper."""
 
     def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart

@@ -7,10 +7,10 @@ the marks that say which of its conjunctions have been removed.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -47,10 +47,14 @@ class Annex(NamedTuple):
     check_forbidden: npt.NDArray[np.bool_]
 
 
-_NEAR: Final = 4
-"""Places around a good guess that are searched first."""
-
 _ANNEX_TYPES: Final = (np.uint32, np.uint32, np.uint32, np.bool_)
+
+
+class RemovalKernels(Protocol):
+    """The module that marks what was removed."""
+
+    def mark_removed(self, image: U64, marks: U8, by_slot: U32, slot: int) -> int:
+        """See `sapwood.matching.kernels.plain.mark_removed`."""
 
 
 @dataclass(slots=True)
@@ -91,35 +95,22 @@ class Segment:
     def found(self, slot: int) -> U32:
         """The conjunctions of a slot that were not removed."""
         by_slot = self.annex.by_slot
-        columns, stride = self.columns, int(self.columns.block_stride[0])
-        marks, count = self.marks, len(by_slot)
 
         def slot_at(place: int) -> int:
-            conjunction = int(by_slot[place])
-            start = conjunction * stride if stride else columns.block_start[conjunction]
-            return int(columns.blocks[start]) & SLOT_MASK
+            return int(self.slots_of(by_slot[place : place + 1])[0])
 
-        if not count:
-            return by_slot
-        # Slots are dense as a rule, so the place is near where it would be if they were evenly so.
-        lowest, highest = slot_at(0), slot_at(count - 1)
-        guess = (slot - lowest) * (count - 1) // max(1, highest - lowest)
-        low, high = max(0, guess - _NEAR), min(count, guess + _NEAR)
-        if low >= high or (low and slot_at(low) >= slot) or slot_at(high - 1) < slot:
-            low, high = 0, count
-        first = last = bisect_left(range(count), slot, low, high, key=slot_at)
-        while last < count and slot_at(last) == slot:
-            last += 1
+        places = range(len(by_slot))
+        first = bisect_left(places, slot, key=slot_at)
+        last = bisect_right(places, slot, first, key=slot_at)
         found: U32 = by_slot[first:last]
-        live: U32 = found[(marks[found] & DEAD) == 0]
+        live: U32 = found[(self.marks[found] & DEAD) == 0]
         return live
 
-    def remove(self, slot: int) -> int:
+    def remove(self, slot: int, kernels: RemovalKernels) -> int:
         """Mark all conjunctions of a slot as removed; returns how many there were."""
-        found = self.found(slot)
-        self.marks[found] |= DEAD
-        self.dead += len(found)
-        return len(found)
+        removed = kernels.mark_removed(self.image, self.marks, self.annex.by_slot, slot)
+        self.dead += removed
+        return removed
 
     def rows(self) -> Rows:
         """The conjunctions that were not removed, as values again."""

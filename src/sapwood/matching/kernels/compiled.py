@@ -30,10 +30,11 @@ from sapwood.matching.kernels.evaluation import block_bytes, evaluate, grown
 from sapwood.matching.kernels.gathering import CANDIDATES, STATE, gather
 from sapwood.matching.kernels.lookups import find_stretches
 from sapwood.matching.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
+from sapwood.matching.kernels.removal import mark_removed
 from sapwood.matching.kernels.values import fill_cells
 from sapwood.matching.kernels.views import all_bytes, compiled, half, keep, lent, signed, u32
 
-__all__ = ["fill_rows", "looked_up", "match_batch", "touched"]
+__all__ = ["fill_rows", "looked_up", "mark_removed", "match_batch", "touched"]
 
 _WORD_BYTES: Final = 8
 _DIRECTORY_BYTES: Final = 8

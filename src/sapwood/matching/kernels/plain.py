@@ -123,6 +123,19 @@ def match_batch(  # noqa: PLR0917 - as its twin
     return np.array(told, np.int32)
 
 
+def mark_removed(image: U64, marks: U8, by_slot: U32, slot: int) -> int:
+    """Mark the conjunctions of a slot as removed; returns how many were not so before.
+
+    `by_slot` are all conjunctions, sorted by slot.
+    """
+    columns = columns_of(image)
+    heads = columns.blocks[block_start_of(columns, by_slot)]
+    found = by_slot[(heads & SLOT_MASK) == slot]
+    removed = int(np.count_nonzero((marks[found] & DEAD) == 0))
+    marks[found] |= DEAD
+    return removed
+
+
 def looked_up(image: U64, names: U64, records: bytes, scratch: U32) -> int:
     """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
     columns, total = columns_of(image), 0

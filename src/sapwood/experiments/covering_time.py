@@ -73,7 +73,10 @@ COLUMNS: Final = (
     *("operations", "operation_us", "live", "propagated", "verdict"),
 )
 
-_WARMING: Final = 600
+_WARMING: Final = 900
+_WARMED: Final = 0.2
+"""Operations before the clock starts, and the share of removals among them."""
+
 _STRIDE: Final = 64
 
 
@@ -146,8 +149,9 @@ def measured(
     subscriptions that were checked.
     """
     warm = covering_manager(name)
-    for _, wanted in operations(min(_WARMING, len(sequence)), attributes, 0.0, SEED):
-        warm.subscribe(wanted)  # compiles and loads what is late
+    for is_new, wanted in operations(min(_WARMING, len(sequence)), attributes, _WARMED, SEED):
+        # Compiles and loads what is late.
+        (warm.subscribe if is_new else warm.unsubscribe)(wanted)
     manager = covering_manager(name)
     n, done, begin, spent = len(sequence), 0, time.process_time(), 0.0
     while done < n and spent < budget_s:

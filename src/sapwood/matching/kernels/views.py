@@ -148,6 +148,20 @@ def words_at(address: np.uint64) -> U64:
 
 
 @compiled
+def floats_at(address: np.uint64) -> npt.NDArray[np.float64]:
+    """The 64-bit floats from an address on."""
+    pointer: npt.NDArray[np.float64] = _to_f64(address)
+    return pointer
+
+
+@compiled
+def places_at(address: np.uint64) -> I64:
+    """The signed words from an address on."""
+    pointer: I64 = _to_i64(address)
+    return pointer
+
+
+@compiled
 def bytes_from(words: U64, first: int) -> U8:
     """The bytes of all words but the `first` ones."""
     pointer: U8 = _to_u8(_address(_lent(words)) + np.uint64(8 * first))

@@ -35,7 +35,7 @@ def table_of(count: int) -> HullTable:
 def above(table: HullTable, wanted: Hull) -> set[int]:
     found = np.empty(len(table) + 1, np.int64)
     question = table.above(wanted)
-    count, _ = plain.find_above(*table.upward, *question, table.blocks, 0, len(found), found)
+    count, _ = plain.find_above(table.upward, *question, table.blocks, 0, len(found), found)
     return set(found[:count].tolist())
 
 

@@ -103,7 +103,7 @@ class ColumnarCovering:
         row, end, at_a_time = 0, blocks * BLOCK, min(limit, _CANDIDATES)
         while row < end:
             count, row = self._kernels.find_above(
-                *table.upward, *question, blocks, row, at_a_time, self._rows
+                table.upward, *question, blocks, row, at_a_time, self._rows
             )
             if not count:
                 break
@@ -124,7 +124,7 @@ class ColumnarCovering:
         row, end = 0, table.blocks * BLOCK
         while row < end:
             count, row = self._kernels.find_below(
-                *table.downward, *question, table.blocks, row, _CANDIDATES, self._rows
+                table.downward, *question, table.blocks, row, _CANDIDATES, self._rows
             )
             found += (
                 key
@@ -149,7 +149,8 @@ class ColumnarCovering:
         from sapwood.covering.indexes.columnar.kernels import compiled
 
         self._compile_at = 0
-        self._kernels = self._table.kernels = compiled
+        self._kernels = compiled
+        self._table.use(compiled)
 
     def _hull(self, filter: Filter) -> Hull:  # noqa: A002
         """The hull of a filter; asking and then adding the same one finds it once."""

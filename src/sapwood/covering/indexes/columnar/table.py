@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,8 @@ class View(NamedTuple):
     cuts: Floats
 
 
-class Question(NamedTuple):
-    """What a search compares rows with: words of fields, and ends in some columns.
+class Sides(NamedTuple):
+    """What a search compares rows with, but for the ends: words of fields, and columns of ends.
 
     `fields` are those that a row must leave free (upwards) or constrain (downwards).
     """
@@ -91,6 +91,26 @@ class Question(NamedTuple):
     words: Words  # [w]
     fields: Places  # [g]
     columns: Places  # [q]
+
+
+class RowSides(NamedTuple):
+    """What a row holds, but for the ends of its hull.
+
+    These are its words, the fields that it constrains, the ends in all columns where the hull has
+    none, and the columns of those that it has.
+    """
+
+    offers: Words  # [w]
+    needs: Words  # [w]
+    bound: Places
+    rest: Floats  # [c]
+    columns: Places  # [q]
+
+
+class Question(NamedTuple):
+    """What kernels are asked: sides in their form, and ends."""
+
+    sides: Any
     ends: Floats  # [q]
 
 
@@ -98,8 +118,12 @@ class Kernels(Protocol):
     """The loops over a table: the module `kernels.compiled` or its plain twin, which says more."""
 
     @property
+    def held(self) -> Callable[..., Any]:
+        """`Columns`, a `View`, `Sides` or `RowSides` in the form in which these kernels take it."""
+
+    @property
     def find_above(self) -> Callable[..., tuple[int, int]]:
-        """Rows that hold what is asked; takes a `View`, a `Question`, and how far to go."""
+        """Rows that hold what is asked; takes a view, a `Question`, and how far to go."""
 
     @property
     def find_below(self) -> Callable[..., tuple[int, int]]:
@@ -107,7 +131,7 @@ class Kernels(Protocol):
 
     @property
     def write_row(self) -> Callable[..., None]:
-        """Put a hull into a row; takes the `Columns`, the row, and what it shall hold."""
+        """Put a hull into a row; takes the columns, what the row holds, the row, and its ends."""
 
     @property
     def level_rows(self) -> Callable[..., None]:
@@ -121,21 +145,16 @@ class Kernels(Protocol):
 class _Layout(NamedTuple):
     """Where the sides of hulls of one shape are in the table.
 
-    `above` and `below` are the words of questions, `columns` the places of the hull's ends and
-    `kept` which of its ends have a place, if not all have. `unsaid` are the fields that the hull
-    does not mention, `bound` those that it constrains. `offers` and `rest` are a row's words and
-    its ends but for the hull's; its needs are what a question for what is above asks.
-    `lacks_place` tells that something of the hull has no place.
+    `above`, `below` and `row` are the sides of questions and of a row, as the kernels of the table
+    take them: `arrays` are what these speak of. `kept` are the ends of the hull that have a place,
+    if not all have. `lacks_place` tells that something of the hull has none.
     """
 
-    above: Words
-    below: Words
-    unsaid: Places
-    bound: Places
-    columns: Places
+    above: Any
+    below: Any
+    row: Any
+    arrays: tuple[Sides, Sides, RowSides]
     kept: list[int] | None
-    offers: Words
-    rest: Floats
     lacks_place: bool
 
     def ends(self, hull: Hull) -> Floats:
@@ -160,6 +179,7 @@ class HullTable:
         "_last",
         "_layouts",
         "_top",
+        "_whole",
         "columns",
         "downward",
         "kernels",
@@ -167,7 +187,7 @@ class HullTable:
     )
 
     def __init__(self, kernels: Kernels) -> None:
-        #: compiled or plain; may be exchanged at any time
+        #: compiled or plain; see `use`
         self.kernels = kernels
         #: attribute -> the place of its field
         self._fields: dict[str, int] = {}
@@ -200,16 +220,7 @@ class HullTable:
         rows = BLOCK * len(self.columns.live)
         if key >= rows:
             self._reserve(rows=-(-max(key + 1, 2 * rows) // BLOCK) * BLOCK)
-        self.kernels.write_row(
-            *self.columns,
-            key,
-            layout.offers,
-            question.words,
-            layout.bound,
-            layout.rest,
-            question.columns,
-            question.ends,
-        )
+        self.kernels.write_row(self._whole, layout.row, key, question.ends)
         self._count += 1
         if key >= self._top:
             self._top = key + 1
@@ -233,8 +244,14 @@ class HullTable:
         Also whether that is all: attributes without a place cannot be asked about.
         """
         layout = self._layout(hull)
-        question = Question(layout.below, layout.bound, layout.columns, layout.ends(hull))
-        return question, not layout.lacks_place
+        return Question(layout.below, layout.ends(hull)), not layout.lacks_place
+
+    def use(self, kernels: Kernels) -> None:
+        """Exchange the kernels; questions that were asked before are of no use then."""
+        self.kernels = kernels
+        self._layouts.clear()
+        self._last = None
+        self._hold(self.columns)
 
     def validate(self) -> None:
         """Raise `InvariantError` unless the bitmaps are those of the rows."""
@@ -261,9 +278,11 @@ class HullTable:
     def _hold(self, columns: Columns) -> None:
         self.columns = columns
         ends, offers, needs, live, free, reach, cuts = columns
-        #: what searches read of the columns
-        self.upward = View(ends, offers, live, free, reach, cuts)
-        self.downward = View(ends, needs, live, free, reach, cuts)
+        held = self.kernels.held
+        #: the columns, and what searches read of them, as the kernels take them
+        self._whole = held(columns)
+        self.upward = held(View(ends, offers, live, free, reach, cuts))
+        self.downward = held(View(ends, needs, live, free, reach, cuts))
 
     def _asked(self, hull: Hull) -> tuple[_Layout, Question]:
         """Layout of a hull and question for what is above it: asking, then adding finds it once."""
@@ -271,7 +290,7 @@ class HullTable:
         if last is not None and last[0] is hull:
             return last[1], last[2]
         layout = self._layout(hull)
-        question = Question(layout.above, layout.unsaid, layout.columns, layout.ends(hull))
+        question = Question(layout.above, layout.ends(hull))
         self._last = hull, layout, question
         return layout, question
 
@@ -316,17 +335,15 @@ class HullTable:
                         kept += (end, end + 1)
                     end += 2
         row_offers = np.array(offers, np.uint64)
-        return _Layout(
-            above=np.array(needs, np.uint64),
-            below=~row_offers,
-            unsaid=np.array(unsaid, np.int64),
-            bound=np.array(bound, np.int64),
-            columns=np.array(places, np.int64),
-            kept=None if len(kept) == end else kept,
-            offers=row_offers,
-            rest=np.array(ends, np.float64),
-            lacks_place=lacks_place,
+        row_needs, constrained = np.array(needs, np.uint64), np.array(bound, np.int64)
+        at = np.array(places, np.int64)
+        arrays = (
+            Sides(row_needs, np.array(unsaid, np.int64), at),
+            Sides(~row_offers, constrained, at),
+            RowSides(row_offers, row_needs, constrained, np.array(ends, np.float64), at),
         )
+        above, below, row = map(self.kernels.held, arrays)
+        return _Layout(above, below, row, arrays, None if len(kept) == end else kept, lacks_place)
 
     def _provide(self, hull: Hull) -> bool:
         """Give the hull's attributes places, as far as there is room; whether any is new."""

@@ -51,16 +51,17 @@ def test_rows_are_written_alike() -> None:
 @pytest.mark.parametrize("room", [1, 5, 1000])
 @pytest.mark.parametrize("first", [0, 1, 70, 500])
 def test_searches_find_the_same_rows(room: int, first: int) -> None:
-    table = filled(compiled)
+    tables = [filled(kernels) for kernels in (plain, compiled)]
     sizes = set()
     for hull in some_hulls(60, 8):
-        for upwards, question in ((True, table.above(hull)), (False, table.below(hull)[0])):
+        for upwards in (True, False):
             results = []
-            view = table.upward if upwards else table.downward
-            for kernels in (plain, compiled):
+            for table in tables:
+                view = table.upward if upwards else table.downward
+                question = table.above(hull) if upwards else table.below(hull)[0]
                 found = np.empty(room, np.int64)
-                find = kernels.find_above if upwards else kernels.find_below
-                count, after = find(*view, *question, table.blocks, first, room, found)
+                find = table.kernels.find_above if upwards else table.kernels.find_below
+                count, after = find(view, *question, table.blocks, first, room, found)
                 results.append((found[:count].tolist(), after))
             assert results[0] == results[1]
             sizes.add(len(results[0][0]))
@@ -72,7 +73,7 @@ def test_a_search_goes_on_where_it_stopped(kernels: Kernels) -> None:
     table = filled(kernels)
     question = table.above(hull_of(parse_filter("a = 3 and b = true and c = 'k9'")))
     everything = np.empty(1000, np.int64)
-    asked = (*table.upward, *question, table.blocks)
+    asked = (table.upward, *question, table.blocks)
     total, _ = kernels.find_above(*asked, 0, 1000, everything)
     assert total > 20
     pieces: list[int] = []
@@ -100,3 +101,17 @@ def test_levels_are_written_alike() -> None:
         reaches.append(reach)
     np.testing.assert_array_equal(reaches[0], reaches[1])
     assert reaches[0].any()
+
+
+def test_kernels_may_be_exchanged() -> None:
+    table = filled(plain)
+    hull = hull_of(parse_filter("a = 3 and b = true"))
+    found = np.empty(1000, np.int64)
+    expected = plain.find_above(table.upward, *table.above(hull), table.blocks, 0, 1000, found)
+    seen = found[: expected[0]].tolist()
+    table.use(compiled)
+    again = compiled.find_above(table.upward, *table.above(hull), table.blocks, 0, 1000, found)
+    assert again == expected
+    assert found[: again[0]].tolist() == seen
+    table.add(1000, hull)
+    table.validate()

@@ -23,9 +23,9 @@ def test_find_above_finds_live_rows_that_hold_the_question() -> None:
     table = small()
     question = table.above(hull_of(parse_filter(TEXTS[3])))
     found = np.empty(4, np.int64)
-    assert plain.find_above(*table.upward, *question, 1, 0, 4, found) == (4, 4)
+    assert plain.find_above(table.upward, *question, 1, 0, 4, found) == (4, 4)
     table.remove(1)
-    assert plain.find_above(*table.upward, *question, 1, 0, 4, found) == (3, BLOCK)
+    assert plain.find_above(table.upward, *question, 1, 0, 4, found) == (3, BLOCK)
     assert found[:3].tolist() == [0, 2, 3]
 
 
@@ -34,7 +34,7 @@ def test_find_below_finds_live_rows_that_the_question_holds() -> None:
     question, complete = table.below(hull_of(parse_filter(TEXTS[1])))
     found = np.empty(4, np.int64)
     assert complete
-    assert plain.find_below(*table.downward, *question, 1, 0, 4, found) == (2, BLOCK)
+    assert plain.find_below(table.downward, *question, 1, 0, 4, found) == (2, BLOCK)
     assert found[:2].tolist() == [1, 3]
 
 

@@ -1,210 +1,105 @@
 """Kernels of the columnar covering index, compiled by numba and cached on disk.
 
-Free functions on arrays; the plain twins in `kernels.plain` say what they do. Arrays are passed one
-by one: handing over a tuple of eight costs three times as much, half a microsecond a call.
+Free functions on arrays; the plain twins in `kernels.plain` say what they do. An array that is
+handed over takes some 70 nanoseconds, and a table has seven: they go as one array of addresses and
+sizes (`held`), and whoever calls has them meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-F = TypeVar("F", bound=Callable[..., Any])
+from sapwood.matching.kernels.views import (
+    compiled,
+    floats_at,
+    keep,
+    lent,
+    places_at,
+    signed,
+    words_at,
+)
+
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
+_LENGTH, _WIDTH, _OF_AN_ARRAY = 1, 2, 3
+"""Behind the address of an array: its length, and that of a row of it."""
+
+_ENDS, _KINDS, _SEEN, _UNSAID, _REACH, _CUTS = range(0, 6 * _OF_AN_ARRAY, _OF_AN_ARRAY)
+"""Where the arrays of a `table.View` are told of."""
+
+_WORDS, _FIELDS, _COLUMNS = range(0, 3 * _OF_AN_ARRAY, _OF_AN_ARRAY)
+"""And those that a question is made of."""
+
+_OFFERS, _NEEDS, _LIVE, _FREE, _WHOLE_REACH, _WHOLE_CUTS = range(
+    _OF_AN_ARRAY, 7 * _OF_AN_ARRAY, _OF_AN_ARRAY
+)
+"""And those of `table.Columns`, which begin with the ends, too."""
+
+_OFFERED, _NEEDED, _BOUND, _REST, _PLACES = range(0, 5 * _OF_AN_ARRAY, _OF_AN_ARRAY)
+"""And those of what a row shall hold."""
+
 _WORD: Final = 64
 _ONE: Final = np.uint64(1)
+_ALL_ONES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _CHUNK: Final = 512
 """Blocks whose bitmaps are intersected at a time: an early hit costs little, and the intersection
 stays in the cache."""
 
 
-def compiled(function: F) -> F:
-    """`numba.njit` with a type: the compiled function is called like the plain one."""
-    return cast("F", njit(cache=True, nogil=True)(function))
+def held(arrays: Sequence[npt.NDArray[Any]]) -> Words:
+    """Address, length and length of a row of each array, for as long as the arrays exist."""
+    told = [(array.ctypes.data, len(array), array.shape[-1]) for array in arrays]
+    return np.array(told, np.uint64).reshape(-1)
 
 
 @compiled
-def _keep(may: Words, bits: Words) -> None:
-    for block in range(len(bits)):
-        may[block] &= bits[block]
-
-
-@compiled
-def _drop(may: Words, bits: Words) -> None:
-    for block in range(len(bits)):
-        may[block] &= ~bits[block]
-
-
-@compiled
-def _cuts_up_to(cuts: Floats, end: float) -> int:
-    """How many of the cuts are at most `end`."""
-    count = 0
-    for level in range(len(cuts)):
-        count += cuts[level] <= end
-    return count
-
-
-@compiled
-def _is_above(  # noqa: PLR0917 - numba takes positional arguments
-    ends: Floats, offers: Words, words: Words, columns: Places, asked: Floats, row: int
-) -> bool:
-    for place in range(len(asked)):
-        if ends[columns[place], row] < asked[place]:
-            return False
-    for word in range(len(words)):  # noqa: SIM110 - numba compiles no generators
-        if words[word] & ~offers[word, row]:
-            return False
-    return True
-
-
-@compiled
-def _is_below(  # noqa: PLR0917
-    ends: Floats, needs: Words, words: Words, columns: Places, asked: Floats, row: int
-) -> bool:
-    for place in range(len(asked)):
-        if ends[columns[place], row] > asked[place]:
-            return False
-    for word in range(len(words)):  # noqa: SIM110
-        if words[word] & needs[word, row]:
-            return False
-    return True
-
-
-@compiled
-def find_above(  # noqa: PLR0917
-    ends: Floats,
-    offers: Words,
-    live: Words,
-    free: Words,
-    reach: Words,
-    cuts: Floats,
-    words: Words,
-    fields: Places,
-    columns: Places,
-    asked: Floats,
-    blocks: int,
-    first: int,
-    limit: int,
-    found: Places,
+def find_above(  # noqa: PLR0917 - numba takes positional arguments
+    view: Words, question: Words, asked: Floats, blocks: int, first: int, limit: int, found: Places
 ) -> tuple[int, int]:
     """See `plain.find_above`."""
-    count, levels = 0, cuts.shape[1]
-    may = np.empty(_CHUNK, np.uint64)
-    for start in range(first // _WORD, blocks, _CHUNK):
-        stop = min(blocks, start + _CHUNK)
-        may[: stop - start] = live[start:stop]
-        for field in fields:
-            _keep(may, free[field, start:stop])
-        for place in range(len(asked)):
-            level = _cuts_up_to(cuts[columns[place]], asked[place]) - 1
-            if level >= 0:
-                _keep(may, reach[columns[place] * levels + level, start:stop])
-        for block in range(start, stop):
-            bits = may[block - start]
-            if bits == 0:
-                continue
-            base = block * _WORD
-            for row in range(max(first, base), base + _WORD):
-                if (bits >> np.uint64(row - base)) & _ONE and _is_above(
-                    ends, offers, words, columns, asked, row
-                ):
-                    found[count] = row
-                    count += 1
-                    if count == limit:
-                        return count, row + 1
-    return count, blocks * _WORD
+    return _find(view, question, asked, blocks, first, limit, found, np.uint64(0))
 
 
 @compiled
-def find_below(  # noqa: PLR0917
-    ends: Floats,
-    needs: Words,
-    live: Words,
-    free: Words,
-    reach: Words,
-    cuts: Floats,
-    words: Words,
-    fields: Places,
-    columns: Places,
-    asked: Floats,
-    blocks: int,
-    first: int,
-    limit: int,
-    found: Places,
+def find_below(  # noqa: PLR0917 - likewise
+    view: Words, question: Words, asked: Floats, blocks: int, first: int, limit: int, found: Places
 ) -> tuple[int, int]:
     """See `plain.find_below`."""
-    count, levels = 0, cuts.shape[1]
-    may = np.empty(_CHUNK, np.uint64)
-    for start in range(first // _WORD, blocks, _CHUNK):
-        stop = min(blocks, start + _CHUNK)
-        may[: stop - start] = live[start:stop]
-        for field in fields:
-            _drop(may, free[field, start:stop])
-        for place in range(len(asked)):
-            level = _cuts_up_to(cuts[columns[place]], asked[place])
-            if level < levels:
-                _drop(may, reach[columns[place] * levels + level, start:stop])
-        for block in range(start, stop):
-            bits = may[block - start]
-            if bits == 0:
-                continue
-            base = block * _WORD
-            for row in range(max(first, base), base + _WORD):
-                if (bits >> np.uint64(row - base)) & _ONE and _is_below(
-                    ends, needs, words, columns, asked, row
-                ):
-                    found[count] = row
-                    count += 1
-                    if count == limit:
-                        return count, row + 1
-    return count, blocks * _WORD
+    return _find(view, question, asked, blocks, first, limit, found, _ALL_ONES)
 
 
 @compiled
-def write_row(  # noqa: PLR0917
-    ends: Floats,
-    offers: Words,
-    needs: Words,
-    live: Words,
-    free: Words,
-    reach: Words,
-    cuts: Floats,
-    row: int,
-    offered: Words,
-    needed: Words,
-    bound: Places,
-    rest: Floats,
-    columns: Places,
-    reached: Floats,
-) -> None:
+def write_row(columns: Words, layout: Words, row: int, reached: Floats) -> None:
     """See `plain.write_row`."""
-    block, levels = row // _WORD, cuts.shape[1]
-    bit = _ONE << np.uint64(row % _WORD)
+    table, sides, given = lent(columns), lent(layout), lent(reached)
+    ends, rows = floats_at(table[_ENDS]), signed(table[_ENDS + _WIDTH])
+    offers, needs = words_at(table[_OFFERS]), words_at(table[_NEEDS])
+    live, free = words_at(table[_LIVE]), words_at(table[_FREE])
+    room = signed(table[_FREE + _WIDTH])
+    offered, needed = words_at(sides[_OFFERED]), words_at(sides[_NEEDED])
+    block, bit = row // _WORD, _ONE << np.uint64(row % _WORD)
     live[block] |= bit
-    for word in range(len(offered)):
-        offers[word, row] = offered[word]
-        needs[word, row] = needed[word]
-    for field in range(len(free)):
-        free[field, block] |= bit
-    for field in bound:
-        free[field, block] &= ~bit
-    for column in range(len(rest)):
-        ends[column, row] = rest[column]
-    for place in range(len(reached)):
-        ends[columns[place], row] = reached[place]
-    for column in range(len(rest)):
-        end = ends[column, row]
-        for level in range(levels):
-            place = column * levels + level
-            word = reach[place, block] & ~bit
-            reach[place, block] = word | (bit if end >= cuts[column, level] else np.uint64(0))
+    for word in range(signed(sides[_OFFERED + _LENGTH])):
+        offers[word * rows + row] = offered[word]
+        needs[word * rows + row] = needed[word]
+    for field in range(signed(table[_FREE + _LENGTH])):
+        free[field * room + block] |= bit
+    bound = places_at(sides[_BOUND])
+    for at in range(signed(sides[_BOUND + _LENGTH])):
+        free[bound[at] * room + block] &= ~bit
+    rest, places = floats_at(sides[_REST]), places_at(sides[_PLACES])
+    for column in range(signed(sides[_REST + _LENGTH])):
+        ends[column * rows + row] = rest[column]
+    for at in range(len(reached)):
+        ends[places[at] * rows + row] = given[at]
+    for column in range(signed(sides[_REST + _LENGTH])):
+        _level_row(table, column, row)
 
 
 @compiled
@@ -214,7 +109,7 @@ def clear_row(live: Words, row: int) -> None:
 
 
 @compiled
-def level_rows(  # noqa: PLR0917
+def level_rows(  # noqa: PLR0917 - likewise
     ends: Floats, reach: Words, cuts: Floats, first: int, last: int, blocks: int
 ) -> None:
     """See `plain.level_rows`."""
@@ -228,3 +123,107 @@ def level_rows(  # noqa: PLR0917
                     reaches = np.uint64(ends[column, block * _WORD + place] >= cut)
                     word |= reaches << np.uint64(place)
                 reach[column * levels + level, block] = word
+
+
+@compiled
+def _find(  # noqa: PLR0917 - likewise
+    view: Words,
+    question: Words,
+    asked: Floats,
+    blocks: int,
+    first: int,
+    limit: int,
+    found: Places,
+    flip: np.uint64,
+) -> tuple[int, int]:
+    """Search upwards if `flip` is 0, and downwards if it has all bits."""
+    table, sides, ends, rows = lent(view), lent(question), lent(asked), lent(found)
+    may, count = np.empty(_CHUNK, np.uint64), 0
+    for start in range(first // _WORD, blocks, _CHUNK):
+        stop = min(blocks, start + _CHUNK)
+        _intersect(table, sides, ends, len(asked), lent(may), start, stop, flip)
+        for block in range(start, stop):
+            bits, row = may[block - start], block * _WORD
+            if row < first:
+                bits &= _ALL_ONES << np.uint64(first - row)
+            while bits:
+                if bits & _ONE and _holds(table, sides, ends, len(asked), row, flip):
+                    rows[count] = row
+                    count += 1
+                    if count == limit:
+                        keep(may)
+                        return count, row + 1
+                bits >>= _ONE
+                row += 1
+    keep(may)
+    return count, blocks * _WORD
+
+
+@compiled
+def _intersect(  # noqa: PLR0917 - likewise
+    table: Words,
+    sides: Words,
+    asked: Floats,
+    size: int,
+    may: Words,
+    start: int,
+    stop: int,
+    flip: np.uint64,
+) -> None:
+    """Which rows of some blocks the bitmaps leave, as bits."""
+    live, free = words_at(table[_SEEN]), words_at(table[_UNSAID])
+    reach, cuts = words_at(table[_REACH]), floats_at(table[_CUTS])
+    room, levels = signed(table[_REACH + _WIDTH]), signed(table[_CUTS + _WIDTH])
+    for block in range(start, stop):
+        may[block - start] = live[block]
+    fields, places = places_at(sides[_FIELDS]), places_at(sides[_COLUMNS])
+    for at in range(signed(sides[_FIELDS + _LENGTH])):
+        _keep(may, free, fields[at] * room, start, stop, flip)
+    for at in range(size):
+        reached = 0
+        for level in range(levels):
+            reached += cuts[places[at] * levels + level] <= asked[at]
+        # Upwards the last cut that is not beyond what is asked, downwards the next one.
+        level = reached if flip else reached - 1
+        if 0 <= level < levels:
+            _keep(may, reach, (places[at] * levels + level) * room, start, stop, flip)
+
+
+@compiled
+def _keep(  # noqa: PLR0917 - likewise
+    may: Words, bitmaps: Words, first: int, start: int, stop: int, flip: np.uint64
+) -> None:
+    """Keep the rows of some blocks that the bitmap from `first` on has, or has not."""
+    for block in range(start, stop):
+        may[block - start] &= bitmaps[first + block] ^ flip
+
+
+@compiled
+def _holds(  # noqa: PLR0917 - likewise
+    table: Words, sides: Words, asked: Floats, size: int, row: int, flip: np.uint64
+) -> bool:
+    """Whether a row holds what is asked, or what is asked holds the row."""
+    ends, kinds, rows = floats_at(table[_ENDS]), words_at(table[_KINDS]), table[_ENDS + _WIDTH]
+    places, words = places_at(sides[_COLUMNS]), words_at(sides[_WORDS])
+    for at in range(size):
+        end = ends[places[at] * signed(rows) + row]
+        if (end > asked[at]) if flip else (end < asked[at]):
+            return False
+    for word in range(signed(sides[_WORDS + _LENGTH])):
+        if words[word] & ~(kinds[word * signed(rows) + row] ^ flip):
+            return False
+    return True
+
+
+@compiled
+def _level_row(table: Words, column: int, row: int) -> None:
+    """Write the bits of a row in the bitmaps of a column."""
+    ends, cuts = floats_at(table[_ENDS]), floats_at(table[_WHOLE_CUTS])
+    reach, room = words_at(table[_WHOLE_REACH]), signed(table[_WHOLE_REACH + _WIDTH])
+    levels = signed(table[_WHOLE_CUTS + _WIDTH])
+    end = ends[column * signed(table[_ENDS + _WIDTH]) + row]
+    block, shift = row // _WORD, np.uint64(row % _WORD)
+    for level in range(levels):
+        place = (column * levels + level) * room + block
+        reaches = np.uint64(end >= cuts[column * levels + level])
+        reach[place] = reach[place] & ~(_ONE << shift) | reaches << shift

@@ -2,98 +2,72 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.covering.indexes.columnar.table import BLOCK, packed, unpacked
+from sapwood.covering.indexes.columnar.table import (
+    BLOCK,
+    Columns,
+    RowSides,
+    Sides,
+    View,
+    packed,
+    unpacked,
+)
+
+T = TypeVar("T")
 
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
-def find_above(  # noqa: PLR0917 - the signature of the compiled twin
-    ends: Floats,
-    offers: Words,
-    live: Words,
-    free: Words,  # noqa: ARG001
-    reach: Words,  # noqa: ARG001
-    cuts: Floats,  # noqa: ARG001
-    words: Words,
-    fields: Places,  # noqa: ARG001
-    columns: Places,
-    asked: Floats,
-    blocks: int,
-    first: int,
-    limit: int,
-    found: Places,
-) -> tuple[int, int]:
-    """The live rows from `first` on that offer what is asked and reach every asked end.
+def held(arrays: T) -> T:
+    """Arrays in the form in which kernels take them."""
+    return arrays
 
-    The first six arguments are a `table.View`, the next four a `table.Question`. Writes at most
-    `limit` rows, ascending; returns how many, and the row from which to go on (`blocks * BLOCK` if
-    all rows were seen).
+
+def find_above(  # noqa: PLR0917 - the signature of the compiled twin
+    view: View, question: Sides, asked: Floats, blocks: int, first: int, limit: int, found: Places
+) -> tuple[int, int]:
+    """The live rows from `first` on that offer what is asked and reach every end that is `asked`.
+
+    Writes at most `limit` rows, ascending; returns how many, and the row from which to go on
+    (`blocks * BLOCK` if all rows were seen).
     """
+    ends, offers, live, _, _, _ = view
     used = slice(blocks * BLOCK)
     hit = unpacked(live[:blocks])
-    hit &= ~(words[:, None] & ~offers[:, used]).any(axis=0)
-    hit &= (ends[columns, used] >= asked[:, None]).all(axis=0)
+    hit &= ~(question.words[:, None] & ~offers[:, used]).any(axis=0)
+    hit &= (ends[question.columns, used] >= asked[:, None]).all(axis=0)
     return _written(hit, first, limit, found)
 
 
 def find_below(  # noqa: PLR0917
-    ends: Floats,
-    needs: Words,
-    live: Words,
-    free: Words,  # noqa: ARG001
-    reach: Words,  # noqa: ARG001
-    cuts: Floats,  # noqa: ARG001
-    words: Words,
-    fields: Places,  # noqa: ARG001
-    columns: Places,
-    asked: Floats,
-    blocks: int,
-    first: int,
-    limit: int,
-    found: Places,
+    view: View, question: Sides, asked: Floats, blocks: int, first: int, limit: int, found: Places
 ) -> tuple[int, int]:
     """The live rows that need nothing of what is asked and pass no asked end; as `find_above`."""
+    ends, needs, live, _, _, _ = view
     used = slice(blocks * BLOCK)
     hit = unpacked(live[:blocks])
-    hit &= ~(words[:, None] & needs[:, used]).any(axis=0)
-    hit &= (ends[columns, used] <= asked[:, None]).all(axis=0)
+    hit &= ~(question.words[:, None] & needs[:, used]).any(axis=0)
+    hit &= (ends[question.columns, used] <= asked[:, None]).all(axis=0)
     return _written(hit, first, limit, found)
 
 
-def write_row(  # noqa: PLR0917
-    ends: Floats,
-    offers: Words,
-    needs: Words,
-    live: Words,
-    free: Words,
-    reach: Words,
-    cuts: Floats,
-    row: int,
-    offered: Words,
-    needed: Words,
-    bound: Places,
-    rest: Floats,
-    columns: Places,
-    reached: Floats,
-) -> None:
-    """Put a hull into a row that is not live.
-
-    The first seven arguments are a `table.Columns`. `offered` and `needed` are the row's words,
-    `bound` the fields it constrains, `reached` its ends in `columns`, `rest` those in the others.
-    """
+def write_row(table: Columns, wanted: RowSides, row: int, reached: Floats) -> None:
+    """Put a hull into a row that is not live; `reached` are its ends."""
+    ends, offers, needs, live, free, reach, cuts = table
     block = row // BLOCK
     bit = np.uint64(1 << row % BLOCK)
     live[block] |= bit
-    offers[:, row], needs[:, row] = offered, needed
+    offers[:, row], needs[:, row] = wanted.offers, wanted.needs
     free[:, block] |= bit
-    free[bound, block] &= ~bit
-    ends[:, row] = rest
-    ends[columns, row] = reached
+    free[wanted.bound, block] &= ~bit
+    ends[:, row] = wanted.rest
+    ends[wanted.columns, row] = reached
     reaches = (ends[:, row, None] >= cuts).reshape(-1)
     reach[:, block] = np.where(reaches, reach[:, block] | bit, reach[:, block] & ~bit)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.index import Index
 from sapwood.matching.reference import holds
 from sapwood.model.publication import Record
+from tests.matching.tabled import Tabled, tables
 from tests.matching.variants import VARIANTS
 from tests.strategies import filter_texts, filters, records
 
@@ -42,6 +44,33 @@ def test_engine_matches_what_the_reference_matches(
     assert offsets.tolist() == expected_offsets.tolist()
     assert slots.tolist() == expected_slots.tolist()
     assert (offsets.dtype, slots.dtype) == (expected_offsets.dtype, expected_slots.dtype)
+
+
+@pytest.mark.parametrize("info", EXACT, ids=lambda info: info.name)
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(filter_texts(), max_size=8),
+    removed=st.sets(st.integers(0, 7), max_size=2),
+    tabled=tables(),
+)
+def test_engine_matches_in_columns_what_the_reference_matches_in_records(
+    info: EngineInfo, texts: list[str], removed: set[int], tabled: Tabled
+) -> None:
+    index, reference = Index(info), Index("reference")
+    for slot, text in enumerate(texts):
+        index.add(f"s{slot}", text)
+        reference.add(f"s{slot}", text)
+        index.match_slots(tabled.table)  # may fold, so that there are several segments
+    for slot in removed & set(range(len(texts))):
+        index.remove(f"s{slot}")
+        reference.remove(f"s{slot}")
+    expected = reference.match_slots(tabled.records)
+    found = index.match_slots(tabled.table)
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert found.slots.tolist() == expected.slots.tolist()
+    in_any_order = index.match_slots(tabled.table, in_order=False)
+    for first, last in pairwise(expected.offsets.tolist()):
+        assert sorted(in_any_order.slots[first:last]) == expected.slots[first:last].tolist()
 
 
 @pytest.mark.parametrize("info", EXACT, ids=lambda info: info.name)

@@ -28,6 +28,7 @@ from sapwood.matching.protocol import Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.storage import Folder, PathName, opened, replaced
+from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -252,17 +253,27 @@ class Index:
         self,
         records: Sequence[Record | None],
         documents: Sequence[Readable | None] | None = None,
+        *,
+        in_order: bool = True,
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
         Publication `i`, which has `records[i]` and `documents[i]` (`None` for what it does not
         have), matches the slots `slots[offsets[i]:offsets[i + 1]]` (int64, int32), ascending; `ids`
-        decodes them. Records are taken as they are: use `model.publication.flatten` where they may
-        be nested or hold what no record may. Raises `DocumentError` or `LimitError` for a document
-        that is none.
+        decodes them. Without `in_order` the slots of a publication may come in any order, which is
+        faster. Records are taken as they are: use `model.publication.flatten` where they may be
+        nested or hold what no record may. Records in columns are best handed in as a
+        `matching.tables.RecordTable`. Raises `DocumentError` or `LimitError` for a document that is
+        none.
         """
         flat, trees = self._records.engine, self._documents.engine
-        found = _match_present(records, _no_match if flat is None else flat.match_slots)
+        unsorted = self._records.unsorted
+        match = _no_match if flat is None else flat.match_slots
+        if unsorted is not None and not in_order:
+            match = unsorted.found_many
+        found = (
+            match(records) if isinstance(records, RecordTable) else _match_present(records, match)
+        )
         if documents is None or trees is None:
             return found
         return _united(found, _match_present(documents, trees.match_slots))

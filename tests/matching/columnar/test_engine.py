@@ -17,10 +17,12 @@ from sapwood.matching.columnar.columns import U64
 from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.kernels import plain
+from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.tabled import column_of
 from tests.matching.variants import EAGER
 from tests.strategies import filters, records
 
@@ -140,7 +142,7 @@ class Interrupting:
 
     def __init__(self, engine: ColumnarEngine, happens: Callable[[], None]) -> None:
         self.happens: Callable[[], None] | None = happens
-        self.match_batch = plain.match_batch
+        self.match_batch, self.match_table = plain.match_batch, plain.match_table
         self.looked_up, self.touched = plain.looked_up, plain.touched
         self.mark_removed = plain.mark_removed
         self.engine = engine
@@ -409,3 +411,17 @@ def test_the_sample_is_of_many_records_where_the_same_come_again_and_again() -> 
         for at in range(0, len(coming), 64):
             engine.match_slots(coming[at : at + 64])
     assert len({record["n"] for record in engine._sample}) == len(coming)
+
+
+def test_the_sample_of_a_table_is_made_of_few_rows_once_there_is_one() -> None:
+    engine = ColumnarEngine()
+    engine.add(0, parse_filter("n >= 0"))
+    table = RecordTable.of({"n": column_of(Kind.INTEGER, range(20_000))}, 20_000)
+    for at in range(0, 10_000, 100):
+        engine.match_slots(table[at : at + 100])
+    first = list(engine._sample)
+    assert len(first) == 256
+    assert all(type(record) is dict for record in first)
+    engine.match_slots(table[10_000:])
+    assert len(engine._sample) == 256
+    assert 5 < sum(record not in first for record in engine._sample) < 20

@@ -8,8 +8,10 @@ import pytest
 from sapwood.errors import InvalidValueError
 from sapwood.matching.columnar.batch import Found, encoded
 from sapwood.matching.columnar.searching import KernelsName, Searcher
+from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.publication import Record
 from tests.matching.columnar.made import made
+from tests.matching.tabled import column_of
 
 ASKED: list[Record] = [{"a": 1, "b": 3}, {"b": 1}, {}]
 
@@ -42,3 +44,21 @@ def test_search_refuses_what_no_record_may_hold(kernels: KernelsName) -> None:
     with pytest.raises(InvalidValueError, match="'b'"):
         searcher.search(whole.segment(), odd, encoded(odd), 9)
     assert searcher.search(whole.segment(), ASKED, encoded(ASKED), 9)[0] == 0
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "plain"])
+def test_search_finds_in_columns_what_it_finds_in_records(kernels: KernelsName) -> None:
+    whole = made(["a = 1", "b = 1 or b = 3"])
+    searcher, segment = Searcher(whole.attributes, kernels), whole.segment()
+    names = ("z", "b", "a")
+    columns = {
+        name: column_of(Kind.INTEGER, [record.get(name) for record in ASKED]) for name in names
+    }
+    table = RecordTable.of(columns, len(ASKED))
+    numbers = searcher.prepared(table)
+    assert list(numbers) == [-1, whole.attributes["b"], whole.attributes["a"]]
+    assert searcher.prepared(ASKED) == encoded(ASKED)
+    told = searcher.search(segment, table, numbers, 9).tolist()
+    assert told[:7] == searcher.search(segment, ASKED, encoded(ASKED), 9).tolist()[:7]
+    later = searcher.search(segment, table[1:], numbers, 9)
+    assert Found.of(later, 2).slots.tolist() == [1]

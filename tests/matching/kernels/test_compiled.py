@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import UNREADABLE
+from sapwood.matching.columnar.batch import UNREADABLE, Found
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.kernels import compiled, plain, views
 from sapwood.matching.storage import Folder
+from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.matching.columnar.made import grids_everywhere, made, measured, told
+from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters, records
 
 
@@ -40,6 +42,50 @@ def test_match_batch_is_its_twins(
     assert told(found, segment) == told(twin, segment)
     assert found.repeats == twin.repeats
     assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
+
+
+@settings(max_examples=200)
+@given(
+    wanted=st.lists(filters(), max_size=8),
+    tabled=tables(),
+    removed=st.sets(st.integers(0, 7), max_size=3),
+    limit=st.sampled_from((1, 1 << 62)),
+)
+def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
+    wanted: list[Filter], tabled: Tabled, removed: set[int], limit: int
+) -> None:
+    whole, (table, records) = made(wanted), tabled
+    segment = whole.segment()
+    for slot in removed:
+        segment.remove(slot, plain)
+    numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
+    given = (segment.image, segment.marks, table.places, numbers, table.first, len(table), limit)
+    ways = [Found.of(kernels.match_table(*given), len(table)) for kernels in (compiled, plain)]
+    ways.append(whole.found(compiled, segment, records, limit))
+    found, twin, other = ways
+    if limit > 1:
+        assert found.repeats == twin.repeats == other.repeats
+        assert told(found, segment) == told(twin, segment) == told(other, segment)
+    assert found.offsets.tolist() == twin.offsets.tolist() == other.offsets.tolist()
+    assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 32, 33, 1000])
+def test_match_table_works_in_pieces(rows: int) -> None:
+    # So many attributes that few rows are cells at a time.
+    whole = made([f"a{number} = 1 and b > {number}" for number in range(1500)])
+    segment = whole.segment()
+    chosen = [number % 1500 for number in range(0, 7 * rows, 7)]
+    columns = {"b": column_of(Kind.FLOAT, [float(number) for number in chosen])}
+    for number in (0, 7, 7 * (rows - 1) % 1500 if rows else 1):
+        columns[f"a{number}"] = column_of(
+            Kind.INTEGER, [1 if number == other else None for other in chosen]
+        )
+    table = RecordTable.of({**columns, "unknown": column_of(Kind.TEXT, ["x"] * rows)}, rows)
+    numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
+    given = (segment.image, segment.marks, table.places, numbers, 0, rows, 9)
+    found = Found.of(compiled.match_table(*given), rows)
+    assert told(found, segment) == told(whole.found(compiled, segment, list(table), 9), segment)
 
 
 @settings(deadline=None)

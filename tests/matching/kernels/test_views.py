@@ -62,3 +62,21 @@ def test_what_an_array_has_lent_is_there_until_the_array_has_been_kept() -> None
         return copied
 
     assert squares(1000).tolist() == [at * at for at in range(1000)]
+
+
+def test_arrays_are_read_where_they_are() -> None:
+    @compiled
+    def read(address: int, at: int, cells: Array) -> tuple[float, ...]:
+        return (
+            views.places_at(address)[at],
+            views.floats_at(address)[at],
+            views.integers_at(address)[at],
+            views.bytes_at(address)[at],
+            views.row_of(cells, at, 2)[1],
+        )
+
+    longs = np.array([1, 2**62 + 5, 3], np.int64)
+    for at in range(3):
+        found = read(longs.ctypes.data, at, np.arange(6, dtype=np.uint32))
+        whole = [longs.view(kind)[at] for kind in (np.int64, np.float64, np.int32, np.uint8)]
+        assert list(found) == [*whole, 2 * at + 1]

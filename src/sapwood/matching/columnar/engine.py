@@ -58,6 +58,7 @@ from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
+from sapwood.matching.tables import RecordTable, as_dict
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
 
@@ -70,6 +71,9 @@ _SAMPLED_MAX: Final = 256
 _SAMPLED_EVERY: Final = 31
 """One match in so many keeps its record. A prime: where the same records come again and again, a
 number that divides theirs would find the same few each time, and clusters would follow these."""
+
+_MADE_EVERY: Final = 1021
+"""The same for the rows of a table where there is a sample already: the record has to be made."""
 
 _SAMPLED_MIN: Final = 64
 """Records in the sample that say something about all."""
@@ -215,7 +219,7 @@ class ColumnarEngine:
         """The matches of many records: one call of the kernel for each segment.
 
         The kernel runs without the interpreter lock; what is left in Python is some hundred
-        nanoseconds a record to write it for the kernel.
+        nanoseconds a record to write it for the kernel. Rows of a table are read where they are.
         """
         found = self.found_many(records)
         for first, last in pairwise(found.offsets.tolist()):
@@ -229,7 +233,7 @@ class ColumnarEngine:
     def found_many(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`."""
         state = self._settled(records)
-        batch = encoded(records)
+        batch = self._searcher.prepared(records)
         numbers = np.arange(len(records))
         pairs = Pairs()
         for _, segment, _ in state.parts:
@@ -378,7 +382,10 @@ class ColumnarEngine:
                     self._rebuild_drifted()
                 finally:
                     self._lock.release()
-            self._sample.extend(map(dict, records[next_kept::_SAMPLED_EVERY]))
+            is_made = isinstance(records, RecordTable) and len(self._sample) == _SAMPLED_MAX
+            every = _MADE_EVERY if is_made else _SAMPLED_EVERY
+            kept = range(-(before + 1) % every, len(records), every)[-_SAMPLED_MAX:]
+            self._sample.extend(as_dict(records[at]) for at in kept)
         state = self._state
         if len(state.written):
             with self._lock:

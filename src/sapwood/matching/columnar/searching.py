@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar.batch import UNREADABLE, encoded, refusal
 from sapwood.matching.columnar.build import RowKernels
-from sapwood.matching.columnar.columns import U8, U32, U64
+from sapwood.matching.columnar.columns import I64, U8, U32, U64
 from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
+from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 
 KernelsName: TypeAlias = Literal["compiled", "plain"]
@@ -27,6 +28,11 @@ _KERNELS: Final = MappingProxyType(
     }
 )
 
+Prepared: TypeAlias = bytes | I64
+"""Records in MessagePack, or of the columns of a table the numbers of the attributes."""
+
+_NO_ATTRIBUTE: Final = -1
+
 
 class Kernels(RowKernels, RemovalKernels, Protocol):
     """The module that does the matching proper."""
@@ -35,6 +41,11 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         self, image: U64, marks: U8, names: U64, records: bytes, scratch: U32, limit: int
     ) -> npt.NDArray[np.int32]:
         """See `sapwood.matching.kernels.plain.match_batch`."""
+
+    def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
+        self, image: U64, marks: U8, places: I64, numbers: I64, first: int, rows: int, limit: int
+    ) -> npt.NDArray[np.int32]:
+        """See `sapwood.matching.kernels.plain.match_table`."""
 
     def looked_up(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
         """See `sapwood.matching.kernels.plain.looked_up`."""
@@ -67,13 +78,28 @@ class Searcher:
         """Bytes of the names as kernels take them, and of what they write into."""
         return self._names[1].nbytes + sum(scratch.nbytes for scratch in self._scratch)
 
+    def prepared(self, records: Sequence[Record]) -> Prepared:
+        """What `search` needs of records: they are encoded, or columns get their attributes.
+
+        Raises `InvalidValueError` for what no record may hold, as `search` does.
+        """
+        if not isinstance(records, RecordTable):
+            return encoded(records)
+        numbers = [self._attributes.get(name, _NO_ATTRIBUTE) for name in records.columns]
+        return np.array(numbers, np.int64)
+
     def search(
-        self, segment: Segment, records: Sequence[Record], batch: bytes, limit: int
+        self, segment: Segment, records: Sequence[Record], batch: Prepared, limit: int
     ) -> npt.NDArray[np.int32]:
-        """What the kernel tells of records, which `batch` holds encoded (`Found.of`).
+        """What the kernel tells of records, of which `prepared` made `batch` (`Found.of`).
 
         Raises `InvalidValueError` for what no record may hold.
         """
+        if isinstance(records, RecordTable):
+            assert not isinstance(batch, bytes), "a table is not encoded"
+            rows = (records.places, batch, records.first, len(records))
+            return self.kernels.match_table(segment.image, segment.marks, *rows, limit)
+        assert isinstance(batch, bytes), "records are encoded"
         names = self._named()
         try:
             scratch = self._scratch.pop()

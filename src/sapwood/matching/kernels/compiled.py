@@ -1,7 +1,7 @@
 """Matching kernels of the columnar engine, compiled by numba and cached on disk.
 
 Everything is a free function on arrays (`columnar.columns`, `columnar.batch`); the plain twins are
-in `kernels.plain`. `match_batch` and `fill_rows` release the interpreter lock.
+in `kernels.plain`. `match_batch`, `match_table` and `fill_rows` release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.batch import UNREADABLE
 from sapwood.matching.columnar.columns import (
     ATTRIBUTES_MAX,
+    I64,
     U8,
     U32,
     U64,
 )
+from sapwood.matching.kernels.arriving import fill_columns, find_present
 from sapwood.matching.kernels.bitrows import (
     aim,
     fill_rows,
@@ -32,15 +34,28 @@ from sapwood.matching.kernels.lookups import find_stretches
 from sapwood.matching.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.kernels.removal import mark_removed
 from sapwood.matching.kernels.values import fill_cells
-from sapwood.matching.kernels.views import all_bytes, compiled, half, keep, lent, signed, u32
+from sapwood.matching.kernels.views import (
+    all_bytes,
+    compiled,
+    half,
+    keep,
+    length,
+    lent,
+    row_of,
+    signed,
+    u32,
+)
 
-__all__ = ["fill_rows", "looked_up", "mark_removed", "match_batch", "touched"]
+__all__ = ["fill_rows", "looked_up", "mark_removed", "match_batch", "match_table", "touched"]
 
 _WORD_BYTES: Final = 8
 _DIRECTORY_BYTES: Final = 8
 """What a lookup reads to find a stretch, at the least."""
 _ROOM: Final = 64
 """Elements that an array has room for at first."""
+_CELLS_AT_ONCE: Final = 1 << 15
+_ROWS_AT_ONCE: Final = 16
+"""Rows of a table become cells as many at a time as stay in the cache, 128 KiB; a few at least."""
 
 
 @compiled
@@ -96,6 +111,64 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     keep(aims)
     if told[0] == UNREADABLE:
         return told[:1]
+    told = grown(told, count + doubt_count)
+    told[count : count + doubt_count] = doubts[:doubt_count]
+    return told[: count + doubt_count]
+
+
+@compiled
+def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, marks: U8, places: I64, numbers: I64, first: int, rows: int, limit: int
+) -> npt.NDArray[np.int32]:
+    """All matches of some rows of a table, as `columnar.batch.Found.of` reads them.
+
+    The rows are `rows` from row `first` of the columns on. `places` and `numbers` are as for
+    `kernels.arriving.fill_columns`. Stops looking for a row's matches after `limit` sure ones.
+    """
+    columns, width = lent(image), length(image, at_column.NUMBER_START) - 1
+    told, count = np.empty(2 * rows + CANDIDATES, np.int32), 2 * rows + 1
+    doubts, doubt_count = np.empty(CANDIDATES, np.int32), 0
+    stretches, state = np.empty(2 * _ROOM, np.int64), np.empty(STATE, np.int64)
+    candidates, aims = np.empty(CANDIDATES, np.uint32), np.empty(ATTRIBUTES_MAX, np.uint32)
+    piece = min(rows, max(_ROWS_AT_ONCE, _CELLS_AT_ONCE // max(1, width)))
+    # One more, as a conjunction without constraints reads a cell, too.
+    all_cells, present = np.zeros(piece * width + 1, np.uint32), np.empty(width, np.uint32)
+    told[0] = 0
+    for row in range(rows):
+        if row % piece == 0:
+            some = min(piece, rows - row)
+            fill_columns(columns, places, numbers, first + row, some, lent(all_cells))
+        cells = row_of(all_cells, row % piece, width)
+        size = find_present(cells, width, lent(numbers), len(numbers), lent(present))
+        found = find_stretches(
+            columns, cells, lent(present), size, lent(stretches), len(stretches) // 2
+        )
+        while found < 0:
+            stretches = np.empty(-4 * found, np.int64)
+            found = find_stretches(
+                columns, cells, lent(present), size, lent(stretches), len(stretches) // 2
+            )
+        before, doubted_before = count, doubt_count
+        state[:] = 0
+        while count - before < limit:
+            gathered = gather(
+                columns, cells, lent(stretches), found, lent(candidates), lent(aims), lent(state)
+            )
+            if gathered == 0:
+                break
+            if count + gathered > len(told):
+                told = grown(told, count + gathered)
+            if doubt_count + gathered > len(doubts):
+                doubts = grown(doubts, doubt_count + gathered)
+            count, doubt_count = evaluate(
+                columns, lent(marks), cells, lent(candidates), gathered,
+                before + limit, lent(told), count, lent(doubts), doubt_count,
+            )  # fmt: skip
+        told[1 + row], told[1 + rows + row] = count - before, doubt_count - doubted_before
+    keep(all_cells)
+    keep(present)
+    keep(candidates)
+    keep(aims)
     told = grown(told, count + doubt_count)
     told[count : count + doubt_count] = doubts[:doubt_count]
     return told[: count + doubt_count]

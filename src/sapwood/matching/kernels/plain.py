@@ -6,7 +6,8 @@ constant of its attribute, a record with every conjunction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ from sapwood.matching.columnar.columns import (
     BLOCK_WORDS,
     CHECKED,
     DEAD,
+    I64,
     KEY_MAX,
     ROWS_MIN,
     SEVERAL,
@@ -39,6 +41,15 @@ from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_
 from sapwood.matching.columnar.naming import NAME_HEAD, PLACE_BITS
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.keys import number_key
+from sapwood.matching.tables import (
+    PLACE_DATA,
+    PLACE_FIRST,
+    PLACE_KIND,
+    PLACE_OFFSETS,
+    PLACE_SIZE,
+    PLACE_VALIDITY,
+    Kind,
+)
 from sapwood.model.publication import Value
 
 Readable: TypeAlias = Mapping[str | bytes, Value | bytes]
@@ -96,31 +107,47 @@ def match_batch(  # noqa: PLR0917 - as its twin
     read nothing is told but `UNREADABLE`.
     """
     columns = columns_of(image)
-    slots: list[list[int]] = []
-    doubts: list[list[int]] = []
-    repeats = False
     given: list[Readable] = msgspec.msgpack.decode(records)
     if not all(_is_readable(value) for record in given for value in record.values()):
         return np.array([UNREADABLE], np.int32)
-    for record in given:
-        cells = np.zeros(len(scratch) // 2, np.uint32)
+    all_cells = np.zeros((len(given), len(scratch) // 2), np.uint32)
+    for record, cells in zip(given, all_cells, strict=True):
         fill_cells(columns, names, record, cells)
-        found = [
-            conjunction
-            for conjunction, mark in enumerate(marks.tolist())
-            if not mark & DEAD and _holds(columns, conjunction, cells)
-        ]
-        doubts.append([conjunction for conjunction in found if marks[conjunction] & CHECKED])
-        sure = [conjunction for conjunction in found if not marks[conjunction] & CHECKED]
-        heads = columns.blocks[block_start_of(columns, np.array(sure[:limit], np.int64))]
-        slots.append((heads & SLOT_MASK).tolist())
-        repeats = repeats or any(marks[conjunction] & SHARED for conjunction in found)
-    told = [
-        *(REPEATS * repeats, *map(len, slots), *map(len, doubts)),
-        *(slot for each in slots for slot in each),
-        *(doubt for each in doubts for doubt in each),
-    ]
-    return np.array(told, np.int32)
+    return _told(columns, marks, all_cells, limit)
+
+
+def match_table(  # noqa: PLR0917 - as its twin
+    image: U64, marks: U8, places: I64, numbers: I64, first: int, rows: int, limit: int
+) -> npt.NDArray[np.int32]:
+    """All matches of some rows of a table, as `columnar.batch.Found.of` reads them.
+
+    The rows are `rows` from row `first` of the columns on. `places` and `numbers` are as for
+    `fill_columns`. Keeps no more than `limit` sure matches of a row.
+    """
+    columns = columns_of(image)
+    all_cells = np.zeros((rows, len(columns.points)), np.uint32)
+    fill_columns(image, places, numbers, first, rows, all_cells.reshape(-1))
+    return _told(columns, marks, all_cells, limit)
+
+
+def fill_columns(  # noqa: PLR0917 - as its twin
+    image: U64, places: I64, numbers: I64, first: int, rows: int, cells: U32
+) -> None:
+    """Write the cells of `rows` rows of a table, from row `first` of its columns on.
+
+    `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; those
+    that are no attribute of the image are left out. In `cells` each row has an element for each
+    attribute of the image. What is absent gets the cell 0.
+    """
+    columns = columns_of(image)
+    width = len(columns.points)
+    by_column = places.reshape(-1, PLACE_SIZE)
+    for attribute, place in zip(numbers.tolist(), by_column.tolist(), strict=True):
+        if 0 <= attribute < width:
+            for row in range(rows):
+                value = _value_at(place, first + row)
+                cell = 0 if value is None else _cell(columns, attribute, value)
+                cells[row * width + attribute] = cell
 
 
 def mark_removed(image: U64, marks: U8, by_slot: U32, slot: int) -> int:
@@ -157,6 +184,55 @@ def touched(image: U64, names: U64, records: bytes, scratch: U32) -> int:
             if first < last:
                 total += 8 + _read_of(columns, cells, sizes, first, last)
     return total
+
+
+def _told(
+    columns: Columns, marks: U8, all_cells: npt.NDArray[np.uint32], limit: int
+) -> npt.NDArray[np.int32]:
+    """What a kernel tells of records with these cells, a row for each."""
+    slots: list[list[int]] = []
+    doubts: list[list[int]] = []
+    repeats = False
+    for cells in all_cells:
+        found = [
+            conjunction
+            for conjunction, mark in enumerate(marks.tolist())
+            if not mark & DEAD and _holds(columns, conjunction, cells)
+        ]
+        doubts.append([conjunction for conjunction in found if marks[conjunction] & CHECKED])
+        sure = [conjunction for conjunction in found if not marks[conjunction] & CHECKED]
+        heads = columns.blocks[block_start_of(columns, np.array(sure[:limit], np.int64))]
+        slots.append((heads & SLOT_MASK).tolist())
+        repeats = repeats or any(marks[conjunction] & SHARED for conjunction in found)
+    told = [
+        *(REPEATS * repeats, *map(len, slots), *map(len, doubts)),
+        *(slot for each in slots for slot in each),
+        *(doubt for each in doubts for doubt in each),
+    ]
+    return np.array(told, np.int32)
+
+
+def _value_at(place: Sequence[int], row: int) -> Value | bytes | None:
+    """The value of a row of a column, of which `place` tells; `None` if it is absent."""
+    at, data = place[PLACE_FIRST] + row, place[PLACE_DATA]
+    if place[PLACE_VALIDITY] and not _bit_at(place[PLACE_VALIDITY], at):
+        return None
+    match Kind(place[PLACE_KIND]):
+        case Kind.BOOLEAN:
+            return _bit_at(data, at)
+        case Kind.INTEGER:
+            return ctypes.c_int64.from_address(data + 8 * at).value
+        case Kind.FLOAT:
+            return ctypes.c_double.from_address(data + 8 * at).value
+        case Kind.TEXT:
+            first, last = (ctypes.c_int32 * 2).from_address(place[PLACE_OFFSETS] + 4 * at)
+        case Kind.LONG_TEXT:
+            first, last = (ctypes.c_int64 * 2).from_address(place[PLACE_OFFSETS] + 8 * at)
+    return ctypes.string_at(data + first, last - first)
+
+
+def _bit_at(address: int, at: int) -> bool:
+    return bool(ctypes.c_uint8.from_address(address + (at >> 3)).value >> (at & 7) & 1)
 
 
 def _read_of(

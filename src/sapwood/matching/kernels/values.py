@@ -192,7 +192,7 @@ def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
         return FIRST_TEXT_CELL + 2 * count + cell
     remainder = 0
     if kind == INTEGER and (whole > _EXACT or whole < -_EXACT):
-        remainder = _remainder(whole, number)
+        remainder = remainder_of(whole, number)
     remainders = i16(image, at_column.REMAINDERS)
     if first_single < last_single:
         return NUMBERS_CELL + number_cell(
@@ -206,7 +206,7 @@ def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
 
 
 @compiled
-def _remainder(value: int, number: float) -> int:
+def remainder_of(value: int, number: float) -> int:
     """What is left of a 64-bit integer when its nearest float is taken away."""
     # The largest integers round to a float that no 64-bit integer equals.
     if number >= _BEYOND:

@@ -57,6 +57,7 @@ def _pointer_to(kind: Any) -> Callable[[Any], Any]:
 
 
 _to_u8, _to_i16, _to_u32 = map(_pointer_to, (types.uint8, types.int16, types.uint32))
+_to_i32 = _pointer_to(types.int32)
 _to_i64, _to_u64 = map(_pointer_to, (types.int64, types.uint64))
 _to_f32, _to_f64 = map(_pointer_to, (types.float32, types.float64))
 
@@ -158,6 +159,27 @@ def floats_at(address: np.uint64) -> npt.NDArray[np.float64]:
 def places_at(address: np.uint64) -> I64:
     """The signed words from an address on."""
     pointer: I64 = _to_i64(address)
+    return pointer
+
+
+@compiled
+def integers_at(address: np.uint64) -> npt.NDArray[np.int32]:
+    """The signed 32-bit integers from an address on."""
+    pointer: npt.NDArray[np.int32] = _to_i32(address)
+    return pointer
+
+
+@compiled
+def bytes_at(address: np.uint64) -> U8:
+    """The bytes from an address on."""
+    pointer: U8 = _to_u8(address)
+    return pointer
+
+
+@compiled
+def row_of(cells: U32, row: int, width: int) -> U32:
+    """A row of a matrix whose rows are so wide."""
+    pointer: U32 = _to_u32(_address(_lent(cells)) + np.uint64(4 * width * row))
     return pointer
 
 

@@ -1,0 +1,69 @@
+"""Columns of values to cells, compiled, against the plain twin."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.matching.columnar.columns import I64
+from sapwood.matching.kernels import plain
+from sapwood.matching.kernels.arriving import fill_columns, find_present
+from sapwood.matching.tables import Kind, RecordTable
+from sapwood.model.filter import Filter
+from tests.matching.columnar.made import Made, made
+from tests.matching.tabled import Tabled, column_of, tables
+from tests.strategies import filters
+
+
+def numbers_of(whole: Made, table: RecordTable, late: int = 99) -> I64:
+    """The attributes of the columns; one that came later has the number `late`."""
+    return np.array(
+        [late if name == "b" else whole.attributes.get(name, -1) for name in table.columns],
+        np.int64,
+    )
+
+
+@settings(max_examples=300)
+@given(wanted=st.lists(filters(), max_size=5), tabled=tables())
+def test_fill_columns_is_its_twin(wanted: list[Filter], tabled: Tabled) -> None:
+    whole, table = made(wanted), tabled.table
+    image, width = whole.segment().image, len(whole.attributes)
+    numbers = numbers_of(whole, table)
+    # What is there before is written over where a column is, and only there.
+    found, twin = (np.full((len(table), width), 7, np.uint32) for _ in range(2))
+    bounds = (table.first, len(table))
+    fill_columns(image, table.places, numbers, *bounds, found.reshape(-1))
+    plain.fill_columns(image, table.places, numbers, *bounds, twin.reshape(-1))
+    assert found.tolist() == twin.tolist()
+
+
+def test_fill_columns_gives_the_cells_of_records() -> None:
+    whole = made(["a > 5 and b = 'x' and c", f"d = {2**53 + 1} or a = 0.1"])
+    table = RecordTable.of(
+        {
+            "c": column_of(Kind.BOOLEAN, [False, True, None], 5),
+            "d": column_of(Kind.INTEGER, [2**53 + 1, 2**53, -(2**63)], 1),
+            "b": column_of(Kind.LONG_TEXT, ["x", "", None]),
+            "a": column_of(Kind.FLOAT, [0.1, -0.0, 6.0], 2),
+        },
+        3,
+    )
+    columns = whole.segment().columns
+    numbers = np.array([whole.attributes[name] for name in table.columns], np.int64)
+    found = np.zeros((3, 4), np.uint32)
+    fill_columns(whole.segment().image, table.places, numbers, 0, 3, found.reshape(-1))
+    for row, cells in zip(table, found, strict=True):
+        expected = np.zeros(4, np.uint32)
+        plain.fill_cells(columns, whole.names(), cast("plain.Readable", row), expected)
+        assert cells.tolist() == expected.tolist()
+
+
+def test_find_present_names_each_attribute_that_is_there() -> None:
+    present = np.zeros(4, np.uint32)
+    numbers = np.array([3, -1, 0, 4, 2], np.int64)
+    cells = np.array([5, 6, 0, 7], np.uint32)
+    assert find_present(cells, 4, numbers, len(numbers), present) == 2
+    assert present[:2].tolist() == [3, 0]

@@ -62,6 +62,24 @@ def test_batches_of_texts_are_matched_without_those_that_are_none(index: str) ->
     assert sorted(rows(found)) == [("q", "all"), ("q", "low"), ("r", "all"), ("r", "none")]
 
 
+@pytest.mark.parametrize("engine", ["columnar", "counting"])
+def test_rows_of_columns_with_nan_are_no_publications(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    made = Index(records=engine)
+    made.add("all", "true")
+    made.add("some", "x > 1 or t = 'b'")
+    made.save(tmp_path / "the-index")
+    monkeypatch.setattr(files, "getRootDirectory", lambda: str(tmp_path))
+    numbers = [2.0, float("nan"), None, float("inf")]
+    batch = pa.RecordBatch.from_pydict(
+        {"id": list("pqrs"), "x": pa.array(numbers, pa.float64()), "t": ["a", "b", "b", None]}
+    )
+    match = MatchBatches("the-index", Carried(("x", "t")))
+    found = [row for one in match(iter([batch])) for row in rows(one)]
+    assert sorted(found) == [(id_, name) for id_ in "prs" for name in ("all", "some")]
+
+
 def test_a_batch_without_matches_gives_no_batch(index: str) -> None:
     assert list(MatchBatches(index, Carried(None))(iter([publications(0)]))) == []
 
@@ -149,9 +167,9 @@ def test_a_publication_that_everybody_wants_is_matched_alone(
     asked: list[int] = []
     match_slots = Index.match_slots
 
-    def counted(self: Index, records: Any, documents: Any) -> Any:
+    def counted(self: Index, records: Any, *rest: Any, **options: Any) -> Any:
         asked.append(len(records))
-        return match_slots(self, records, documents)
+        return match_slots(self, records, *rest, **options)
 
     monkeypatch.setattr(Index, "match_slots", counted)
     monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", 7)

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.errors import InputError
-from sapwood.pipeline.records import parse_record, record_or_none, records_of_columns
+from sapwood.errors import InputError, InvariantError
+from sapwood.pipeline.records import (
+    holds_nan,
+    parse_record,
+    record_or_none,
+    records_of_columns,
+    table_of_columns,
+)
 
 pa = pytest.importorskip("pyarrow")
 
@@ -68,3 +74,50 @@ def test_records_of_columns_are_empty_when_no_column_is_read() -> None:
     records = records_of_columns([], (), 3)
     assert records == [{}, {}, {}]
     assert len({id(record) for record in records}) == 3
+
+
+@given(st.lists(st.tuples(*VALUES)), st.integers(0, 3), st.booleans())
+def test_tables_of_columns_are_the_records_of_columns(
+    rows: list[tuple[Any, ...]], start: int, long: bool
+) -> None:
+    types = [pa.large_string() if long and t == pa.string() else t for t in TYPES]
+    columns = [
+        pa.array([row[place] for row in rows], type_).slice(start)
+        for place, type_ in enumerate(types)
+    ]
+    rest = rows[start:]
+    table = table_of_columns(columns, "abcdef", len(rest))
+    assert list(table) == records_of_columns(columns, "abcdef", len(rest))
+    assert holds_nan(table) is None
+
+
+def test_tables_of_columns_that_came_over_a_wire_are_read_in_place() -> None:
+    sent = pa.record_batch({"a": pa.array([None, "x", ""]), "b": pa.array([True, None, False])})
+    empty = sent.slice(0, 0)
+    with pa.BufferOutputStream() as sink, pa.ipc.new_stream(sink, sent.schema) as writer:
+        writer.write_batch(sent)
+        writer.write_batch(empty)
+    with pa.ipc.open_stream(sink.getvalue()) as reader:
+        first, second = reader
+    table = table_of_columns(first.columns, ("a", "b"), 3)
+    assert [dict(row) for row in table] == [{"b": True}, {"a": "x"}, {"a": "", "b": False}]
+    assert len(table_of_columns(second.columns, ("a", "b"), 0)) == 0
+    data = table.columns["a"].data
+    assert data.__array_interface__["data"][0] == first.column(0).buffers()[2].address
+
+
+def test_rows_with_nan_are_found_but_not_below_a_null() -> None:
+    nan = float("nan")
+    data = pa.array([nan, 1.0, nan, nan, 2.0, nan]).buffers()[1]
+    # The rows from the second on: 1, null, NaN, 2.
+    holed = pa.Array.from_buffers(pa.float64(), 4, [pa.py_buffer(b"\x1b"), data], offset=1)
+    table = table_of_columns([holed, pa.array([1.0, 2.0, 3.0, nan])], ("a", "b"), 4)
+    found = holds_nan(table)
+    assert found is not None
+    assert found.tolist() == [False, False, True, True]
+    assert holds_nan(table[:2]) is None  # type: ignore[arg-type]
+
+
+def test_a_type_that_no_attribute_travels_as_is_refused() -> None:
+    with pytest.raises(InvariantError, match="int32"):
+        table_of_columns([pa.array([1], pa.int32())], ("a",), 1)

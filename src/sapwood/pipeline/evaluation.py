@@ -17,7 +17,13 @@ from sapwood.limits import MATCHES_HELD_MAX, PAIRS_PER_BATCH_MAX, RECORDS_PER_MA
 from sapwood.matching.index import Index
 from sapwood.model.publication import Record
 from sapwood.pipeline.publications import Carried
-from sapwood.pipeline.records import document_or_none, record_or_none, records_of_columns
+from sapwood.pipeline.records import (
+    document_or_none,
+    holds_nan,
+    record_or_none,
+    records_of_columns,
+    table_of_columns,
+)
 from sapwood.pipeline.schemas import DELIVERY_COLUMNS
 from sapwood.pipeline.segments import segment_home
 from sapwood.xml import Document
@@ -91,7 +97,12 @@ class Some(NamedTuple):
 
 
 def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:
-    """The good publications in a batch that has the id and what is `carried`."""
+    """The good publications in a batch that has the id and what is `carried`.
+
+    Where there are columns and no documents, the records stay in columns.
+    """
+    if carried.attributes is not None and not carried.documents:
+        return _in_columns(batch, carried.attributes)
     ids, rest = batch.column(0), batch.columns[1:]
     texts: list[str | None] = [None] * batch.num_rows
     present: list[bool] | None = None
@@ -118,6 +129,16 @@ def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:
     rows = [row for row, is_good in enumerate(good) if is_good]
     kept = None if documents is None else [documents[row] for row in rows]
     return Some(ids.take(rows), [records[row] for row in rows], kept)
+
+
+def _in_columns(batch: pa.RecordBatch, names: Sequence[str]) -> Some:
+    """The publications of a batch that has the id and a column for each attribute."""
+    table = table_of_columns(batch.columns[1:], names, batch.num_rows)
+    bad = holds_nan(table)
+    if bad is None:
+        return Some(batch.column(0), table)
+    good = batch.take(np.flatnonzero(~bad))
+    return Some(good.column(0), table_of_columns(good.columns[1:], names, good.num_rows))
 
 
 @lru_cache(maxsize=2)
@@ -188,7 +209,7 @@ class _Lists(_Teller):
         import pyarrow as pa
 
         for part in self._parts:
-            offsets, slots = part.filters.match_slots(some.records, some.documents)
+            offsets, slots = part.filters.match_slots(some.records, some.documents, in_order=False)
             counts = np.diff(offsets)
             (found,) = counts.nonzero()
             start = 0
@@ -217,7 +238,7 @@ class _Counts(_Teller):
 
     def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
         for number, part in enumerate(self._parts):
-            _, slots = part.filters.match_slots(some.records, some.documents)
+            _, slots = part.filters.match_slots(some.records, some.documents, in_order=False)
             self._totals[number] += np.bincount(slots, minlength=len(part.ids))
         return iter(())
 
@@ -249,7 +270,7 @@ class _Homes(_Teller):
         width = max(len(self._homes), 1)
         found = [np.empty(0, np.int64)]
         for part, codes in zip(self._parts, self._codes, strict=True):
-            offsets, slots = part.filters.match_slots(some.records, some.documents)
+            offsets, slots = part.filters.match_slots(some.records, some.documents, in_order=False)
             rows = np.repeat(np.arange(len(some)), np.diff(offsets))
             found.append(np.unique(rows * width + codes[slots]))
         both = np.unique(np.concatenate(found))
@@ -264,7 +285,7 @@ def deliveries(loaded: Loaded, some: Some) -> Iterator[pa.RecordBatch]:
     """The pairs of publication and subscription, at most `PAIRS_PER_BATCH_MAX` a batch."""
     import pyarrow as pa
 
-    offsets, slots = loaded.filters.match_slots(some.records, some.documents)
+    offsets, slots = loaded.filters.match_slots(some.records, some.documents, in_order=False)
     rows = np.repeat(np.arange(len(some)), np.diff(offsets))
     for start in range(0, len(slots), PAIRS_PER_BATCH_MAX):
         end = start + PAIRS_PER_BATCH_MAX

@@ -1,17 +1,33 @@
-"""Arrow batches to the records that an index takes."""
+"""Arrow batches to what an index takes: tables of their columns, or records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
-from sapwood.errors import InputError
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.errors import InputError, InvariantError
+from sapwood.matching.tables import DATA_TYPES, OFFSET_TYPES, Column, Kind, RecordTable
 from sapwood.model.publication import FlatView, Record, flatten
 from sapwood.xml import Document, read_document
 from sapwood.xml.encodings import encode_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_KINDS: Final = MappingProxyType(
+    {
+        "bool": Kind.BOOLEAN,
+        "int64": Kind.INTEGER,
+        "double": Kind.FLOAT,
+        "string": Kind.TEXT,
+        "large_string": Kind.LONG_TEXT,
+    }
+)
+"""Arrow's name of a type to what it is in a table."""
 
 
 def parse_record(text: str) -> FlatView:
@@ -47,6 +63,46 @@ def record_or_none(text: str) -> FlatView | None:
         return parse_record(text)
     except InputError:
         return None
+
+
+def table_of_columns(columns: Sequence[pa.Array], names: Sequence[str], rows: int) -> RecordTable:
+    """A table of columns that carry one attribute each; nothing is copied. A null is an absence."""
+    return RecordTable.of(dict(zip(names, map(_column, columns), strict=True)), rows)
+
+
+def holds_nan(table: RecordTable) -> npt.NDArray[np.bool_] | None:
+    """Which rows hold NaN, and so are no records; `None` if no row does."""
+    found: npt.NDArray[np.bool_] | None = None
+    for column in table.columns.values():
+        if column.kind is Kind.FLOAT:
+            first = column.first + table.first
+            is_nan = np.isnan(column.data[first : first + len(table)])
+            if is_nan.any():
+                if column.validity is not None:
+                    bits = np.unpackbits(column.validity, bitorder="little")
+                    is_nan &= bits[first : first + len(table)].view(np.bool_)
+                found = is_nan if found is None else found | is_nan
+    return found if found is not None and found.any() else None
+
+
+def _column(column: pa.Array) -> Column:
+    """An Arrow column of one of the types that attributes are carried as."""
+    name = str(column.type)
+    if name not in _KINDS:
+        raise InvariantError(f"attributes do not travel as {name}")
+    kind = _KINDS[name]
+    validity, *others = column.buffers()
+    bits = np.frombuffer(validity, np.uint8) if column.null_count else None
+    offsets, offset_type = None, OFFSET_TYPES.get(kind)
+    if offset_type is not None:
+        # A column without rows may have no offsets at all.
+        offsets = _array(others[0], offset_type) if others[0] else np.zeros(1, offset_type)
+    return Column(kind, _array(others[-1], DATA_TYPES[kind]), offsets, bits, column.offset)
+
+
+def _array(buffer: pa.Buffer | None, kind: type[np.generic]) -> npt.NDArray[Any]:
+    """A buffer as an array; columns without rows may have none."""
+    return np.zeros(0, kind) if buffer is None else np.frombuffer(buffer, kind)
 
 
 def records_of_columns(

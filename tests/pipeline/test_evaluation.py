@@ -75,9 +75,12 @@ def test_rows_of_columns_with_nan_are_no_publications(
     batch = pa.RecordBatch.from_pydict(
         {"id": list("pqrs"), "x": pa.array(numbers, pa.float64()), "t": ["a", "b", "b", None]}
     )
-    match = MatchBatches("the-index", Carried(("x", "t")))
-    found = [row for one in match(iter([batch])) for row in rows(one)]
-    assert sorted(found) == [(id_, name) for id_ in "prs" for name in ("all", "some")]
+    records = pa.StructArray.from_arrays(batch.columns[1:], names=["x", "t"])
+    whole = pa.RecordBatch.from_arrays([batch.column(0), records], names=["id", "record"])
+    for carried, sent in ((Carried(("x", "t")), batch), (Carried(("x", "t"), whole=True), whole)):
+        match = MatchBatches("the-index", carried)
+        found = [row for one in match(iter([sent])) for row in rows(one)]
+        assert sorted(found) == [(id_, name) for id_ in "prs" for name in ("all", "some")]
 
 
 def test_a_batch_without_matches_gives_no_batch(index: str) -> None:

@@ -81,7 +81,7 @@ def test_shape_of_names_a_column_that_no_filter_can_read(spark: Any) -> None:
 def test_select_read_takes_only_what_filters_read_in_their_four_types(spark: Any) -> None:
     table = spark.createDataFrame([("p", (1.5, 0.5, (3,), [1]))], STRUCT)
     narrow, carried = select_read(table, shape_of(table), Needs(["d.e", "a.b", "t", "unknown"]))
-    assert carried == (("a.b", "d.e"), False)
+    assert carried == (("a.b", "d.e"), False, False)
     assert [kind for _, kind in narrow.dtypes] == ["string", "double", "bigint"]
     assert rows(narrow) == [("p", 0.5, 3)]
 
@@ -89,8 +89,38 @@ def test_select_read_takes_only_what_filters_read_in_their_four_types(spark: Any
 def test_select_read_does_not_confuse_an_attribute_with_the_id(spark: Any) -> None:
     table = spark.createDataFrame([("p", ("other",))], "id STRING, attributes STRUCT<id: STRING>")
     narrow, carried = select_read(table, shape_of(table), Needs(["id"]))
-    assert carried == (("id",), False)
+    assert carried == (("id",), False, True)
+    assert rows(narrow) == [("p", ("other",))]
+    table = spark.createDataFrame(
+        [("p", ("other", 1))], "id STRING, attributes STRUCT<id: STRING, x: INT>"
+    )
+    narrow, carried = select_read(table, shape_of(table), Needs(["id"]))
+    assert carried == (("id",), False, False)
     assert rows(narrow) == [("p", "other")]
+
+
+def test_select_read_leaves_a_record_whole_that_is_read_as_a_whole(spark: Any) -> None:
+    schema = "id STRING, attributes STRUCT<x: FLOAT, a: STRUCT<b: SMALLINT, c: BOOLEAN>>"
+    table = spark.createDataFrame([("p", (1.5, (2, True))), ("q", None)], schema)
+    shape, needs = shape_of(table), Needs(["a.c", "a.b", "x"], documents=True)
+    narrow, carried = select_read(table, shape, needs)
+    assert carried == (("x", "a.b", "a.c"), False, True)
+    assert narrow.columns == ["id", "record"]
+    assert rows(narrow) == [("p", (1.5, (2, True)))]
+    both = table.selectExpr("*", "'<a/>' AS document")
+    narrow, carried = select_read(both, shape_of(both), needs)
+    assert carried == (("x", "a.b", "a.c"), True, False)
+    for others in ("v: VOID", "v: ARRAY<INT>"):
+        wider = spark.createDataFrame([], f"id STRING, attributes STRUCT<x: FLOAT, {others}>")
+        _, carried = select_read(wider, shape_of(wider), Needs(["x", "v"]))
+        assert carried == (("x",), False, False)
+
+
+def test_select_read_leaves_nan_to_the_worker_only_in_what_travels(spark: Any) -> None:
+    table = spark.createDataFrame(FAULTY, STRUCT)
+    needs = Needs(["x"])
+    narrow, _ = select_read(table, shape_of(table), needs)
+    assert [row[0] for row in rows(narrow)] == ["arrays", "good", "infinite", "nan"]
 
 
 FAULTY = [

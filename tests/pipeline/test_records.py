@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import InputError, InvariantError
+from sapwood.matching.tables import as_dict
 from sapwood.pipeline.records import (
+    columns_of_record,
     holds_nan,
     parse_record,
     record_or_none,
@@ -119,5 +122,28 @@ def test_rows_with_nan_are_found_but_not_below_a_null() -> None:
 
 
 def test_a_type_that_no_attribute_travels_as_is_refused() -> None:
-    with pytest.raises(InvariantError, match="int32"):
-        table_of_columns([pa.array([1], pa.int32())], ("a",), 1)
+    with pytest.raises(InvariantError, match="date32"):
+        table_of_columns([pa.array([1], pa.date32())], ("a",), 1)
+
+
+def test_whole_records_are_flattened_and_narrow_numbers_widened() -> None:
+    fields = [
+        ("x", pa.float32()),
+        ("a", pa.struct([("b", pa.int8()), ("c", pa.struct([("d", pa.string())]))])),
+        ("n", pa.int32()),
+    ]
+    records = [
+        {"x": 0.1, "a": {"b": 1, "c": {"d": "u"}}, "n": None},
+        None,
+        {"x": None, "a": {"b": None, "c": {"d": ""}}, "n": -(2**31)},
+        {"x": 2.0, "a": None, "n": 5},
+    ]
+    for start in range(3):
+        column = pa.array(records, pa.struct(fields)).slice(start)
+        table = table_of_columns(columns_of_record(column), ("x", "a.b", "a.c.d", "n"), len(column))
+        assert [as_dict(row) for row in table] == [
+            {"x": float(np.float32(0.1)), "a.b": 1, "a.c.d": "u"},
+            {},
+            {"a.c.d": "", "n": -(2**31)},
+            {"x": 2.0, "n": 5},
+        ][start:]

@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from sapwood.limits import MATCHES_HELD_MAX, PAIRS_PER_BATCH_MAX, RECORDS_PER_MATCH_MAX
 from sapwood.matching.index import Index
+from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 from sapwood.pipeline.publications import Carried
 from sapwood.pipeline.records import (
+    columns_of_record,
     document_or_none,
     holds_nan,
     record_or_none,
@@ -102,7 +104,7 @@ def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:
     Where there are columns and no documents, the records stay in columns.
     """
     if carried.attributes is not None and not carried.documents:
-        return _in_columns(batch, carried.attributes)
+        return _in_columns(batch, carried)
     ids, rest = batch.column(0), batch.columns[1:]
     texts: list[str | None] = [None] * batch.num_rows
     present: list[bool] | None = None
@@ -131,14 +133,20 @@ def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:
     return Some(ids.take(rows), [records[row] for row in rows], kept)
 
 
-def _in_columns(batch: pa.RecordBatch, names: Sequence[str]) -> Some:
-    """The publications of a batch that has the id and a column for each attribute."""
-    table = table_of_columns(batch.columns[1:], names, batch.num_rows)
+def _in_columns(batch: pa.RecordBatch, carried: Carried) -> Some:
+    """The publications of a batch that has the id, and a record or a column for each attribute."""
+    table = _table_of(batch, carried)
     bad = holds_nan(table)
     if bad is None:
         return Some(batch.column(0), table)
     good = batch.take(np.flatnonzero(~bad))
-    return Some(good.column(0), table_of_columns(good.columns[1:], names, good.num_rows))
+    return Some(good.column(0), _table_of(good, carried))
+
+
+def _table_of(batch: pa.RecordBatch, carried: Carried) -> RecordTable:
+    assert carried.attributes is not None, "records are no texts here"
+    columns = columns_of_record(batch.column(1)) if carried.whole else batch.columns[1:]
+    return table_of_columns(columns, carried.attributes, batch.num_rows)
 
 
 @lru_cache(maxsize=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -123,24 +123,30 @@ class Carried(NamedTuple):
     """What travels to a worker, after the id.
 
     With `documents` the document as text, and whether there is a record; then a column for each of
-    `attributes`, or the record as JSON text where these are `None`.
+    `attributes`, or the record as JSON text where these are `None`. If `whole`, the record travels
+    as it is, a struct whose attributes these are, in their order.
     """
 
     attributes: tuple[str, ...] | None
     documents: bool = False
+    whole: bool = False
 
 
 def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[DataFrame, Carried]:
     """The id and what filters need, and what that is.
 
-    Each attribute is a column of one of the four types that filters know. For JSON text it is the
-    text. Rows that are no publications are left out, and those without a record as well, unless
-    documents are needed.
+    Each attribute is a column of one of the four types that filters know. A record all of whose
+    attributes are read stays as it is, which saves the JVM a copy of every row. For JSON text it is
+    the text. Rows that are no publications are left out, and those without a record as well, unless
+    documents are needed; but NaN in an attribute that travels without documents is found by the
+    worker, who has it before its eyes in any case.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     documents = needs.documents and shape.documents
-    valid = publications.where(is_publication(replace(shape, documents=documents)))
+    chosen = _read_leaves(shape, needs)
+    judged = () if documents else {leaf.name for leaf in chosen}
+    valid = publications.where(is_publication(replace(shape, documents=documents), judged))
     beside = (
         [F.col("document"), F.col("attributes").isNotNull().alias("has_record")]
         if documents
@@ -148,22 +154,30 @@ def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[Da
     )
     if shape.record is None:
         return valid.select("id", *beside, "attributes"), Carried(None, documents)
-    wanted = set(needs.attributes)
-    chosen = [
-        leaf for leaf in shape.leaves if leaf.name in wanted and _kind(leaf) is not Kind.NOTHING
-    ]
+    names = tuple(leaf.name for leaf in chosen)
+    if chosen and not documents and chosen == tuple(leaves(shape.record)):
+        return valid.select("id", F.col("attributes").alias("record")), Carried(names, whole=True)
     # Numbered, because mapInArrow looks its columns up by name, where a dot means a field and
     # "id" would be there twice.
     columns = [
         _leaf_column(leaf).cast(_kind(leaf).value).alias(f"attribute{place}")
         for place, leaf in enumerate(chosen)
     ]
-    names = tuple(leaf.name for leaf in chosen)
     return valid.select(F.col("id"), *beside, *columns), Carried(names, documents)
 
 
-def is_publication(shape: Shape) -> Column:
+def _read_leaves(shape: Shape, needs: Needs) -> tuple[Leaf, ...]:
+    """The attributes that filters read and that are there, where they are columns."""
+    wanted = set(needs.attributes)
+    return tuple(
+        leaf for leaf in shape.leaves if leaf.name in wanted and _kind(leaf) is not Kind.NOTHING
+    )
+
+
+def is_publication(shape: Shape, judged: Collection[str] = ()) -> Column:
     """Whether a row is a publication: exactly where `fault` is null.
+
+    But NaN in an attribute that is `judged` elsewhere is none of its business.
 
     Written as a conjunction of plain conditions, which Spark can push into the reading of Parquet;
     the text of `fault` would make it read every field of the struct.
@@ -176,7 +190,8 @@ def is_publication(shape: Shape) -> Column:
         something = something | F.col("document").isNotNull()
     conditions = [id_.isNotNull(), id_ != "", something]
     # Spark's isnan is false for null.
-    conditions += [~F.isnan(_leaf_column(leaf)) for leaf in _floats(shape)]
+    floats = [leaf for leaf in _floats(shape) if leaf.name not in judged]
+    conditions += [~F.isnan(_leaf_column(leaf)) for leaf in floats]
     return reduce(lambda both, one: both & one, conditions)
 
 

@@ -29,6 +29,11 @@ _KINDS: Final = MappingProxyType(
 )
 """Arrow's name of a type to what it is in a table."""
 
+_WIDER: Final = MappingProxyType(
+    {"int8": "int64", "int16": "int64", "int32": "int64", "float": "double"}
+)
+"""The narrower types of numbers to those in a table."""
+
 
 def parse_record(text: str) -> FlatView:
     """The flat view of a record written as a JSON object.
@@ -70,6 +75,17 @@ def table_of_columns(columns: Sequence[pa.Array], names: Sequence[str], rows: in
     return RecordTable.of(dict(zip(names, map(_column, columns), strict=True)), rows)
 
 
+def columns_of_record(record: pa.StructArray) -> list[pa.Array]:
+    """The columns of all attributes of a record, in the order of `attributes.leaves`."""
+    import pyarrow as pa
+
+    found: list[pa.Array] = []
+    for column in record.flatten():
+        is_nested = pa.types.is_struct(column.type)
+        found += columns_of_record(column) if is_nested else [column]
+    return found
+
+
 def holds_nan(table: RecordTable) -> npt.NDArray[np.bool_] | None:
     """Which rows hold NaN, and so are no records; `None` if no row does."""
     found: npt.NDArray[np.bool_] | None = None
@@ -87,6 +103,9 @@ def holds_nan(table: RecordTable) -> npt.NDArray[np.bool_] | None:
 
 def _column(column: pa.Array) -> Column:
     """An Arrow column of one of the types that attributes are carried as."""
+    wider = _WIDER.get(str(column.type))
+    if wider is not None:
+        column = column.cast(wider)
     name = str(column.type)
     if name not in _KINDS:
         raise InvariantError(f"attributes do not travel as {name}")

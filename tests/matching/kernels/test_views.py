@@ -66,7 +66,7 @@ def test_what_an_array_has_lent_is_there_until_the_array_has_been_kept() -> None
 
 def test_arrays_are_read_where_they_are() -> None:
     @compiled
-    def read(address: int, at: int, cells: Array) -> tuple[float, ...]:
+    def read(address: np.uint64, at: int, cells: Array) -> tuple[float, ...]:
         return (
             views.places_at(address)[at],
             views.floats_at(address)[at],
@@ -77,6 +77,6 @@ def test_arrays_are_read_where_they_are() -> None:
 
     longs = np.array([1, 2**62 + 5, 3], np.int64)
     for at in range(3):
-        found = read(longs.ctypes.data, at, np.arange(6, dtype=np.uint32))
+        found = read(np.uint64(longs.ctypes.data), at, np.arange(6, dtype=np.uint32))
         whole = [longs.view(kind)[at] for kind in (np.int64, np.float64, np.int32, np.uint8)]
         assert list(found) == [*whole, 2 * at + 1]

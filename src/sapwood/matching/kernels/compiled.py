@@ -14,7 +14,6 @@ import numpy.typing as npt
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.batch import UNREADABLE
 from sapwood.matching.columnar.columns import (
-    ATTRIBUTES_MAX,
     I64,
     U8,
     U32,
@@ -29,7 +28,13 @@ from sapwood.matching.kernels.bitrows import (
     word_of,
 )
 from sapwood.matching.kernels.evaluation import block_bytes, evaluate, grown
-from sapwood.matching.kernels.gathering import CANDIDATES, STATE, gather
+from sapwood.matching.kernels.gathering import (
+    CANDIDATES,
+    WORK,
+    aims_of,
+    begin_gathering,
+    gather,
+)
 from sapwood.matching.kernels.lookups import find_stretches
 from sapwood.matching.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.kernels.removal import mark_removed
@@ -44,6 +49,7 @@ from sapwood.matching.kernels.views import (
     row_of,
     signed,
     u32,
+    woven,
 )
 
 __all__ = ["fill_rows", "looked_up", "mark_removed", "match_batch", "match_table", "touched"]
@@ -74,8 +80,7 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     batch, at = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
     told, count = np.empty(2 * batch + CANDIDATES, np.int32), 2 * batch + 1
     doubts, doubt_count = np.empty(CANDIDATES, np.int32), 0
-    stretches, state = np.empty(2 * _ROOM, np.int64), np.empty(STATE, np.int64)
-    candidates, aims = np.empty(CANDIDATES, np.uint32), np.empty(ATTRIBUTES_MAX, np.uint32)
+    stretches, work = np.empty(2 * _ROOM, np.int64), np.empty(WORK, np.uint32)
     told[0] = 0
     for record in range(batch):
         at, size = fill_cells(columns, words, letters, at, cells, present)
@@ -83,37 +88,16 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
             told[0] = UNREADABLE
             _clear(cells, present, size)
             break
-        found = find_stretches(columns, cells, present, size, lent(stretches), len(stretches) // 2)
-        while found < 0:
-            stretches = np.empty(-4 * found, np.int64)
-            found = find_stretches(
-                columns, cells, present, size, lent(stretches), len(stretches) // 2
-            )
         before, doubted_before = count, doubt_count
-        state[:] = 0
-        while count - before < limit:
-            gathered = gather(
-                columns, cells, lent(stretches), found, lent(candidates), lent(aims), lent(state)
-            )
-            if gathered == 0:
-                break
-            if count + gathered > len(told):
-                told = grown(told, count + gathered)
-            if doubt_count + gathered > len(doubts):
-                doubts = grown(doubts, doubt_count + gathered)
-            count, doubt_count = evaluate(
-                columns, lent(marks), cells, lent(candidates), gathered,
-                before + limit, lent(told), count, lent(doubts), doubt_count,
-            )  # fmt: skip
+        told, count, doubts, doubt_count, stretches = _match_cells(
+            columns, marks, cells, present, size, limit,
+            work, stretches, told, count, doubts, doubt_count,
+        )  # fmt: skip
         told[1 + record], told[1 + batch + record] = count - before, doubt_count - doubted_before
         _clear(cells, present, size)
-    keep(candidates)
-    keep(aims)
     if told[0] == UNREADABLE:
         return told[:1]
-    told = grown(told, count + doubt_count)
-    told[count : count + doubt_count] = doubts[:doubt_count]
-    return told[: count + doubt_count]
+    return _joined(told, count, doubts, doubt_count)
 
 
 @compiled
@@ -128,8 +112,7 @@ def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
     columns, width = lent(image), length(image, at_column.NUMBER_START) - 1
     told, count = np.empty(2 * rows + CANDIDATES, np.int32), 2 * rows + 1
     doubts, doubt_count = np.empty(CANDIDATES, np.int32), 0
-    stretches, state = np.empty(2 * _ROOM, np.int64), np.empty(STATE, np.int64)
-    candidates, aims = np.empty(CANDIDATES, np.uint32), np.empty(ATTRIBUTES_MAX, np.uint32)
+    stretches, work = np.empty(2 * _ROOM, np.int64), np.empty(WORK, np.uint32)
     piece = min(rows, max(_ROWS_AT_ONCE, _CELLS_AT_ONCE // max(1, width)))
     # One more, as a conjunction without constraints reads a cell, too.
     all_cells, present = np.zeros(piece * width + 1, np.uint32), np.empty(width, np.uint32)
@@ -140,35 +123,65 @@ def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
             fill_columns(columns, places, numbers, first + row, some, lent(all_cells))
         cells = row_of(all_cells, row % piece, width)
         size = find_present(cells, width, lent(numbers), len(numbers), lent(present))
-        found = find_stretches(
-            columns, cells, lent(present), size, lent(stretches), len(stretches) // 2
-        )
-        while found < 0:
-            stretches = np.empty(-4 * found, np.int64)
-            found = find_stretches(
-                columns, cells, lent(present), size, lent(stretches), len(stretches) // 2
-            )
         before, doubted_before = count, doubt_count
-        state[:] = 0
-        while count - before < limit:
-            gathered = gather(
-                columns, cells, lent(stretches), found, lent(candidates), lent(aims), lent(state)
-            )
-            if gathered == 0:
-                break
-            if count + gathered > len(told):
-                told = grown(told, count + gathered)
-            if doubt_count + gathered > len(doubts):
-                doubts = grown(doubts, doubt_count + gathered)
-            count, doubt_count = evaluate(
-                columns, lent(marks), cells, lent(candidates), gathered,
-                before + limit, lent(told), count, lent(doubts), doubt_count,
-            )  # fmt: skip
+        told, count, doubts, doubt_count, stretches = _match_cells(
+            columns, marks, cells, lent(present), size, limit,
+            work, stretches, told, count, doubts, doubt_count,
+        )  # fmt: skip
         told[1 + row], told[1 + rows + row] = count - before, doubt_count - doubted_before
     keep(all_cells)
     keep(present)
-    keep(candidates)
-    keep(aims)
+    return _joined(told, count, doubts, doubt_count)
+
+
+@woven
+def _match_cells(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64,
+    marks: U8,
+    cells: U32,
+    present: U32,
+    size: int,
+    limit: int,
+    work: U32,
+    stretches: I64,
+    told: npt.NDArray[np.int32],
+    count: int,
+    doubts: npt.NDArray[np.int32],
+    doubt_count: int,
+) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.int32], int, I64]:
+    """Tell of what holds for the cells of a record; `limit` sure matches are enough.
+
+    The attributes that it has are the first `size` of `present`. Returns `told` and `doubts`, with
+    how much of each is filled, and `stretches`: all three may have been exchanged for larger ones.
+    """
+    found = find_stretches(image, cells, present, size, lent(stretches), len(stretches) // 2)
+    while found < 0:
+        stretches = np.empty(-4 * found, np.int64)
+        found = find_stretches(image, cells, present, size, lent(stretches), len(stretches) // 2)
+    enough = count + limit
+    begin_gathering(lent(work))
+    while count < enough:
+        size = gather(image, cells, lent(stretches), found, lent(work))
+        if size == 0:
+            break
+        if count + size > len(told):
+            told = grown(told, count + size)
+        if doubt_count + size > len(doubts):
+            doubts = grown(doubts, doubt_count + size)
+        count, doubt_count = evaluate(
+            image, lent(marks), cells, lent(work), size,
+            enough, lent(told), count, lent(doubts), doubt_count,
+        )  # fmt: skip
+    keep(stretches)
+    keep(work)
+    return told, count, doubts, doubt_count, stretches
+
+
+@compiled
+def _joined(
+    told: npt.NDArray[np.int32], count: int, doubts: npt.NDArray[np.int32], doubt_count: int
+) -> npt.NDArray[np.int32]:
+    """What is sure, and the doubts behind it."""
     told = grown(told, count + doubt_count)
     told[count : count + doubt_count] = doubts[:doubt_count]
     return told[: count + doubt_count]
@@ -200,7 +213,7 @@ def _measure(image: U64, names: U64, records: bytes, scratch: U32) -> tuple[int,
     letters, cells, present = all_bytes(records), half(scratch, 0), half(scratch, 1)
     batch, at_record = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
     stretches = np.empty(2 * _ROOM, np.int64)
-    candidates, aims = np.empty(CANDIDATES, np.uint32), np.empty(ATTRIBUTES_MAX, np.uint32)
+    work = np.empty(WORK, np.uint32)
     entries = read = 0
     for _ in range(batch):
         scratch[: len(scratch) // 2] = 0
@@ -215,31 +228,29 @@ def _measure(image: U64, names: U64, records: bytes, scratch: U32) -> tuple[int,
             first, last = stretches[2 * which], stretches[2 * which + 1]
             entries += last - first
             read += _DIRECTORY_BYTES
-            read += _bytes_read(columns, cells, first, last, lent(candidates), lent(aims))
+            read += _bytes_read(columns, cells, first, last, lent(work))
     scratch[: len(scratch) // 2] = 0
-    keep(candidates)
-    keep(aims)
+    keep(work)
     return entries, read
 
 
 @compiled
-def _bytes_read(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, cells: U32, entry: int, last: int, candidates: U32, aims: U32
-) -> int:
+def _bytes_read(image: U64, cells: U32, entry: int, last: int, work: U32) -> int:
     """Bytes of bit rows, hints and blocks that are read of a stretch."""
     read, plan = 0, plan_of(image, entry, last)
     if plan < 0:
         for at in range(entry, last):
             read += block_bytes(image, at)
         return read
+    aims = aims_of(work)
     aim(image, cells, plan, aims)
     plan_start = u32(image, at_column.PLAN_START)
     attributes = signed(plan_start[plan + 1]) - signed(plan_start[plan])
     while entry < last:
         before = entry
-        entry, count = find_candidates(image, entry, last, plan, candidates, 0, aims)
+        entry, count = find_candidates(image, entry, last, plan, work, 0, aims)
         words = word_of(image, plan, entry - 1) - word_of(image, plan, before) + 1
         read += _WORD_BYTES * attributes * words
         for at in range(count):
-            read += block_bytes(image, signed(candidates[at]))
+            read += block_bytes(image, signed(work[at]))
     return read

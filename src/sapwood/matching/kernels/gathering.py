@@ -9,16 +9,25 @@ from __future__ import annotations
 from typing import Final
 
 from sapwood.matching.columnar import columns as at_column
-from sapwood.matching.columnar.columns import BLOCK_WORDS, I64, ROWS_MIN, U32, U64
+from sapwood.matching.columnar.columns import (
+    ATTRIBUTES_MAX,
+    BLOCK_WORDS,
+    I64,
+    ROWS_MIN,
+    U32,
+    U64,
+)
 from sapwood.matching.kernels.bitrows import aim, fetch_rows, find_candidates, plan_of
-from sapwood.matching.kernels.views import compiled, signed, u32
-
-AT, ENTRY, BEYOND, PLAN, STATE = range(5)
-"""Where a gathering is: in which stretch, at which of its entries; the first stretch that was not
-prepared together with it, and their plan. The last number is how many these are; all begin as 0."""
+from sapwood.matching.kernels.views import behind, compiled, signed, u32
 
 CANDIDATES: Final = 1024
 """How many there is room for."""
+
+_AIMS: Final = CANDIDATES
+_AT, _ENTRY, _BEYOND, _PLAN, WORK = range(_AIMS + ATTRIBUTES_MAX, _AIMS + ATTRIBUTES_MAX + 5)
+"""What is worked on: candidates, behind them the aims of a plan, and where the gathering is: in
+which stretch, at which of its entries, the first stretch that was not prepared together with it,
+and their plan, counted from 1. The last number is how many elements all that takes."""
 
 _ENOUGH: Final = CANDIDATES - 64 * BLOCK_WORDS
 """With more there is no room for all that one look may find."""
@@ -27,34 +36,46 @@ _FEW: Final = 8
 
 
 @compiled
-def gather(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, cells: U32, stretches: I64, found: int, candidates: U32, aims: U32, state: I64
-) -> int:
-    """Write candidates of the `found` stretches, from where `state` says on; returns how many.
+def begin_gathering(work: U32) -> None:
+    """Begin with the first stretch."""
+    for at in range(_AT, WORK):
+        work[at] = 0
+
+
+@compiled
+def aims_of(work: U32) -> U32:
+    """The aims of the plan (`kernels.bitrows.aim`)."""
+    return behind(work, _AIMS)
+
+
+@compiled
+def gather(image: U64, cells: U32, stretches: I64, found: int, work: U32) -> int:
+    """Write candidates of the `found` stretches to the beginning of `work`; returns how many.
 
     If there are none, the gathering has come to its end.
     """
-    at, entry, beyond, plan = state[AT], state[ENTRY], state[BEYOND], state[PLAN]
-    size = 0
+    aims, size = aims_of(work), 0
+    at, entry, prepared = signed(work[_AT]), signed(work[_ENTRY]), signed(work[_BEYOND])
+    plan = signed(work[_PLAN]) - 1
     while at < found and size <= _ENOUGH:
         last = stretches[2 * at + 1]
-        if at == beyond:
-            beyond, plan = _prepare(image, cells, stretches, at, found, aims)
+        if at == prepared:
+            prepared, plan = _prepare(image, cells, stretches, at, found, aims)
         entry = max(entry, stretches[2 * at])
         if plan >= 0:
             while entry < last and size <= _ENOUGH:
-                entry, size = find_candidates(image, entry, last, plan, candidates, size, aims)
+                entry, size = find_candidates(image, entry, last, plan, work, size, aims)
         else:
             end = min(last, entry + CANDIDATES - _ENOUGH)
             # Most stretches are short: some too many are written at once, and not counted.
             for number in range(_FEW):
-                candidates[size + number] = entry + number
+                work[size + number] = entry + number
             for number in range(_FEW, end - entry):
-                candidates[size + number] = entry + number
+                work[size + number] = entry + number
             entry, size = end, size + end - entry
         if entry == last:
             at, entry = at + 1, 0
-    state[AT], state[ENTRY], state[BEYOND], state[PLAN] = at, entry, beyond, plan
+    work[_AT], work[_ENTRY], work[_BEYOND], work[_PLAN] = at, entry, prepared, plan + 1
     return size
 
 

@@ -41,6 +41,11 @@ def compiled(function: F) -> F:
         return cast("F", njit(nogil=True)(function))
 
 
+def woven(function: F) -> F:
+    """`compiled` into each of its callers, so that arrays are handed over without being counted."""
+    return cast("F", njit(nogil=True, inline="always")(function))
+
+
 def _pointer_to(kind: Any) -> Callable[[Any], Any]:
     """What turns an address into a pointer to values of a kind."""
 
@@ -187,6 +192,13 @@ def row_of(cells: U32, row: int, width: int) -> U32:
 def bytes_from(words: U64, first: int) -> U8:
     """The bytes of all words but the `first` ones."""
     pointer: U8 = _to_u8(_address(_lent(words)) + np.uint64(8 * first))
+    return pointer
+
+
+@compiled
+def behind(array: U32, first: int) -> U32:
+    """An array from its element `first` on."""
+    pointer: U32 = _to_u32(_address(_lent(array)) + np.uint64(4 * first))
     return pointer
 
 

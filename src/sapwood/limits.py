@@ -429,6 +429,14 @@ which it does nothing else. A reader asks again from where the answer ends."""
 REPLAY_BYTES_MAX: Final = 262_144
 """Bytes of publications in one answer from the journal, beyond the first."""
 
+TABLE_SIZES_S: Final = 1.0
+"""Seconds between two looks at how large a broker's tables are, at least: short enough to see a few
+thousand subscriptions come and go, long enough that looking and writing down cost nothing."""
+
+TABLE_SIZES_BYTES_MAX: Final = 33_554_432
+"""Bytes of what a broker writes down of its table sizes, 32 MiB; beyond, the older half goes. Where
+all five tables change all the time, that is most of a day; where they do once a minute, fifty."""
+
 # Covering: merging -----------------------------------------------------------------------------
 
 MERGED_MEMBERS_MAX: Final = 16

@@ -17,7 +17,12 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
-from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, TRANSPORT_BYTES_MAX
+from sapwood.limits import (
+    FRAME_OVERHEAD_BYTES,
+    GOODBYE_S,
+    TABLE_SIZES_S,
+    TRANSPORT_BYTES_MAX,
+)
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -34,6 +39,7 @@ from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown,
 from sapwood.routing.making import AnyRouter, make_router
 from sapwood.routing.mesh.router import MeshRouter
 from sapwood.server.dialing import Dialer
+from sapwood.server.gauging import Gauge, GaugeReading
 from sapwood.server.keeping import Keeping
 from sapwood.server.logs import Log, make_log
 from sapwood.server.peer import Peer
@@ -44,6 +50,7 @@ from sapwood.session.admission import Identity
 from sapwood.session.congestion import Congestion
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
+from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
@@ -104,6 +111,7 @@ class Broker:
         self._encoded = EncodedPublications(settings.connection.frame_bytes_max)
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._keeping = Keeping(None, time.time)
+        self._gauge: GaugeReading | None = None
         self._touched: dict[Peer, None] = {}
         self._dialers: list[asyncio.Task[None]] = []
         #: what the router is working on, for the effects that refer to it
@@ -156,9 +164,10 @@ class Broker:
         )
         self.reception = Reception(me, self.roster, self._memory, self._encoded, self._log)
         try:
-            self._open_journal()
+            self._open_journal(loop)
         except SapwoodError:
             self._server.close()
+            self._keeping.close()
             raise
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")
@@ -172,6 +181,9 @@ class Broker:
         if self._server is None or self._stopping:
             return
         self._stopping = True
+        if self._gauge is not None:
+            self._gauge.close()  # what tables hold before everybody leaves
+            self._gauge = None
         self._server.close()
         for dialer in self._dialers:
             dialer.cancel()
@@ -338,6 +350,8 @@ class Broker:
                 self.router.map.shared
             ):
                 self._spread_congestion()
+            if self._gauge is not None:
+                self._gauge.stir(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
 
@@ -346,8 +360,11 @@ class Broker:
         self._log.error("defect", error=repr(error))
         self._failure.set_exception(error)
 
-    def _open_journal(self) -> None:
-        """Begin to write down what is accepted. Raises `EnvironmentMissingError`."""
+    def _open_journal(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to write down what is accepted, and how large tables are.
+
+        Raises `EnvironmentMissingError`.
+        """
         folder = self.settings.data
         if folder is not None:
             journal = Journal(
@@ -358,6 +375,10 @@ class Broker:
                 line_bytes_max=self.settings.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES,
             )
             self._keeping = Keeping(journal, time.time)
+            file = TableSizes(folder / JOURNAL, self.name)
+            sizes = self.router.table_sizes
+            gauge = Gauge(sizes, file, time.time, self._log, TABLE_SIZES_S)
+            self._gauge = GaugeReading(gauge, loop)
 
     def _lose(self, error: OSError) -> None:
         """End the broker without a word to anybody: what they would hear of is not durable."""

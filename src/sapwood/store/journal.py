@@ -32,9 +32,16 @@ from sapwood.limits import (
     JOURNAL_SEGMENT_BYTES_MAX,
 )
 from sapwood.model.publication import Publication
-from sapwood.store.segments import Line, Segment, end_of, read_lines, segment_name, segments
+from sapwood.store.segments import (
+    Line,
+    Segment,
+    end_of,
+    mended,
+    read_lines,
+    segment_name,
+    segments,
+)
 
-_PIECE_BYTES: Final = 1 << 16
 _LOCK: Final = ".lock"
 """Spark passes over files whose names begin with a dot."""
 
@@ -88,7 +95,7 @@ class Journal:
             self._lock = _locked(folder)
             self._segments = segments(folder) or [Segment(folder / segment_name(0), 0)]
             self._file = self._segments[-1].path.open("ab", buffering=0)
-            self._size = _mended(self._file, self._segments[-1].path)
+            self._size = mended(self._file, self._segments[-1].path)
         except OSError as error:
             raise EnvironmentMissingError(
                 f"the journal {folder} cannot be written: {error.strerror}"
@@ -238,24 +245,6 @@ def _locked(folder: Path) -> IO[bytes]:
             f"another broker writes the journal {folder}; give each a folder of its own"
         ) from None
     return lock
-
-
-def _mended(file: IO[bytes], path: Path) -> int:
-    """The size of a segment without the half of a line that a broken run has left at its end."""
-    size = path.stat().st_size
-    with path.open("rb") as written:
-        whole = size
-        while whole:
-            begin = max(0, whole - _PIECE_BYTES)
-            written.seek(begin)
-            found = written.read(whole - begin).rfind(b"\n")
-            if found >= 0:
-                whole = begin + found + 1
-                break
-            whole = begin
-    if whole != size:
-        file.truncate(whole)
-    return whole
 
 
 def _sync_folder(folder: Path) -> None:

@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from sapwood.errors import FileFormatError
 
 SUFFIX: Final = ".jsonl"
 _DIGITS: Final = 20
 _PIECE_BYTES: Final = 1 << 20
+_TAIL_BYTES: Final = 1 << 16
 
 
 class Segment(NamedTuple):
@@ -93,3 +94,21 @@ def read_lines(segment: Segment, start: int, byte: int | None = None) -> Iterato
             if offset >= start:
                 yield Line(offset, text[:-1], after)
             offset += 1
+
+
+def mended(file: IO[bytes], path: Path) -> int:
+    """Cut off the half of a line that a broken run has left at the end of a file; what is left."""
+    size = path.stat().st_size
+    with path.open("rb") as written:
+        whole = size
+        while whole:
+            begin = max(0, whole - _TAIL_BYTES)
+            written.seek(begin)
+            found = written.read(whole - begin).rfind(b"\n")
+            if found >= 0:
+                whole = begin + found + 1
+                break
+            whole = begin
+    if whole != size:
+        file.truncate(whole)
+    return whole

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sapwood.errors import FileFormatError, InputError
+from sapwood.errors import InputError
+from sapwood.model.publication import Publication
 from sapwood.pipeline.report_job import ReportJob
+from sapwood.store.journal import Journal
+from sapwood.store.table_sizes import TableSizes
 
 pytestmark = pytest.mark.spark
 
@@ -37,8 +41,10 @@ def job(tmp_path: Path) -> ReportJob:
     (tmp_path / "c.jsonl").write_text(
         '{"link": "r1-r2", "needed": true}\n' + '{"link": "r1-r2", "needed": false}\n' * 2
     )
-    paths = [str(tmp_path / name) for name in ("d.jsonl", "out", "p.jsonl", "s.jsonl", "c.jsonl")]
-    return ReportJob(*paths)
+    deliveries, out, publications, subscriptions, crossings = (
+        str(tmp_path / name) for name in ("d.jsonl", "out", "p.jsonl", "s.jsonl", "c.jsonl")
+    )
+    return ReportJob(deliveries, out, publications, subscriptions, crossings)
 
 
 def table(spark: Any, job: ReportJob, name: str) -> list[tuple[Any, ...]]:
@@ -65,6 +71,52 @@ def test_report_counts_everything_and_makes_a_page(spark: Any, job: ReportJob) -
         assert word in text
 
 
+def test_report_says_how_large_routing_tables_were(
+    spark: Any, job: ReportJob, tmp_path: Path
+) -> None:
+    for name, run in (("r1", (0, 3, 1)), ("r2", (0, 2))):
+        with Journal(tmp_path / name) as journal:
+            journal.append(Publication("p", {}), 0.0)
+        sizes = TableSizes(tmp_path / name, name)
+        for second, local in enumerate(run):
+            sizes.write({"local": local, "received": 0, "unconfirmed": local}, float(second))
+        sizes.close()
+    (tmp_path / "more.jsonl").write_text(
+        '{"broker": "r3", "table": "local", "at": "1970-01-01T00:00:01Z", "entries": 7}\n'
+        '{"broker": "r3", "table": "local", "at'
+    )
+    places = (str(tmp_path / "r1"), str(tmp_path / "r2"), str(tmp_path / "more.jsonl"))
+    summary = replace(job, table_sizes=places).run(spark)
+    rows = spark.read.parquet(f"{job.out}/table_sizes").collect()
+    assert sum(row["broker"] == "r1" for row in rows) == 3 + 2 + 2
+    at = "unix_seconds(largest_at) second"
+    found = spark.read.parquet(f"{job.out}/table_peaks").selectExpr("* EXCEPT (largest_at)", at)
+    assert sorted(map(tuple, found.where("largest > 0").collect())) == [
+        ("r1", "all", 1, 3, 1),
+        ("r1", "local", 1, 3, 1),
+        ("r1", "unconfirmed", 1, 3, 1),
+        ("r2", "all", 2, 2, 1),
+        ("r2", "local", 2, 2, 1),
+        ("r2", "unconfirmed", 2, 2, 1),
+        ("r3", "all", 7, 7, 1),
+        ("r3", "local", 7, 7, 1),
+    ]
+    text = Path(summary.page).read_text()
+    assert "from 1970-01-01 00:00:00 to 1970-01-01 00:00:02, all on one scale" in text
+    assert text.count("<path") == 3
+
+
+def test_report_says_that_a_journal_has_no_table_sizes(
+    spark: Any, job: ReportJob, tmp_path: Path
+) -> None:
+    with Journal(tmp_path / "journal") as journal:
+        journal.append(Publication("p1", {}), 0.0)
+    read = replace(job, publications=str(tmp_path / "journal"))
+    text = Path(read.run(spark).page).read_text()
+    assert f"There are no table sizes in {tmp_path}/journal." in text
+    assert table(spark, job, "table_sizes") == []
+
+
 def test_report_of_nothing_is_a_page_as_well(spark: Any, tmp_path: Path) -> None:
     spark.createDataFrame([], "publication STRING, subscription STRING").write.parquet(
         str(tmp_path / "d")
@@ -76,12 +128,6 @@ def test_report_of_nothing_is_a_page_as_well(spark: Any, tmp_path: Path) -> None
     assert "Nothing was delivered." in Path(summary.page).read_text()
 
 
-def test_report_refuses_what_it_cannot_read(spark: Any, tmp_path: Path) -> None:
-    other = str(tmp_path / "other")
-    spark.range(1).write.parquet(other)
-    with pytest.raises(FileFormatError, match="has no column 'publication'; it has id"):
-        ReportJob(other, str(tmp_path / "out")).run(spark)
-    with pytest.raises(FileFormatError, match="there is no such file"):
-        ReportJob(str(tmp_path / "none"), str(tmp_path / "out")).run(spark)
+def test_report_refuses_a_page_that_is_not_on_this_machine(spark: Any) -> None:
     with pytest.raises(InputError, match="name a file with --page"):
-        ReportJob(other, "hdfs://nowhere/out").run(spark)
+        ReportJob("d.jsonl", "hdfs://nowhere/out").run(spark)

@@ -11,12 +11,13 @@ from html import escape
 from typing import Final
 
 from sapwood.pipeline.charts import Axes, Bar, Line, bars, columns, legend, lines, number
+from sapwood.pipeline.size_page import SizeFigures, sizes_section
 
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1d2733;--soft:#66717d;--back:#fbfaf7;--card:#fff;
---line:#e3e0d8;--first:#3f7d4e;--second:#c8643b}
+--line:#e3e0d8;--first:#3f7d4e;--second:#c8643b;--third:#4472a8;--fourth:#b8912f;--fifth:#85609f}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#98a2ad;--back:#15191d;--card:#1d2328;
---line:#333b43;--first:#6fb57f;--second:#e08a63}}
+--line:#333b43;--first:#6fb57f;--second:#e08a63;--third:#7ea6d8;--fourth:#d9b65e;--fifth:#b694cf}}
 body{margin:0;background:var(--back);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
 main{max-width:1120px;margin:auto;padding:32px 20px}
 h1{font-size:28px;margin:0 0 4px}h2{font-size:17px;margin:0 0 2px}
@@ -29,14 +30,19 @@ p{color:var(--soft);margin:0 0 12px}p.lead{color:var(--ink);font-size:17px;max-w
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(480px,100%),1fr));gap:16px}
 section{padding:16px 18px}svg{width:100%;height:auto;font:12px system-ui,sans-serif;fill:var(--ink)}
 text.soft,tspan.soft{fill:var(--soft)}
-rect.first,circle.first{fill:var(--first)}rect.second,circle.second{fill:var(--second)}
-polygon.first{fill:var(--first);opacity:.14}polygon.second{fill:var(--second);opacity:.14}
-polyline{fill:none;stroke-width:2}polyline.first{stroke:var(--first)}
-polyline.second{stroke:var(--second)}
+.first{--hue:var(--first)}.second{--hue:var(--second)}.third{--hue:var(--third)}
+.fourth{--hue:var(--fourth)}.fifth{--hue:var(--fifth)}
+rect,circle{fill:var(--hue)}path{fill:var(--hue);opacity:.8}polygon{fill:var(--hue);opacity:.14}
+polyline{fill:none;stroke:var(--hue);stroke-width:2}
 polyline.even{stroke:var(--soft);stroke-dasharray:4 4}circle.even{display:none}
 line.scale{stroke:var(--line)}
 .keys{margin:0 0 8px}.key{margin-right:16px;color:var(--soft)}
 svg.swatch{width:11px;height:11px;margin-right:5px}
+.wide{grid-column:1/-1}.scroll{overflow-x:auto}svg.panels{min-width:640px}
+table{border-collapse:collapse;margin:12px 0;font-size:13px;font-variant-numeric:tabular-nums}
+th,td{padding:2px 0;text-align:left}th,td.most{color:var(--soft);font-weight:400}
+tbody tr{border-top:1px solid var(--line)}th[colspan],.latest,.most{text-align:right}
+th[colspan],.latest{padding-left:30px}.most{padding-left:12px}
 ul{columns:2;margin:0;padding-left:18px;overflow-wrap:anywhere}
 """
 
@@ -67,7 +73,8 @@ class PageFigures:
 
     `top` are (subscription, publications), `fan_out` (low, high, publications), `skew` (part,
     share), `rates` (start as text, publications, deliveries), `links` (link, crossings, needless),
-    `delays` (quantile, seconds), `dead` some of the subscriptions that got nothing.
+    `delays` (quantile, seconds), `dead` some of the subscriptions that got nothing, `sizes` what
+    is known of routing tables, `None` where nobody has asked.
     """
 
     top: Sequence[tuple[str, int]] = ()
@@ -77,6 +84,7 @@ class PageFigures:
     links: Sequence[tuple[str, int, int]] = ()
     delays: Sequence[tuple[float, float]] = ()
     dead: Sequence[str] = ()
+    sizes: SizeFigures | None = None
 
 
 def page(totals: Totals, figures: PageFigures) -> str:
@@ -94,6 +102,8 @@ def page(totals: Totals, figures: PageFigures) -> str:
         )
         if plot
     )
+    if figures.sizes is not None:
+        plots += sizes_section(figures.sizes)
     tiles = "".join(
         f'<div class="tile"><b>{escape(value)} <i>{escape(whole)}</i></b>'
         f"<span>{escape(name)}</span></div>"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sapwood.errors import FileFormatError, InputError
+from sapwood.errors import InputError
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.journals import is_journal
+from sapwood.pipeline.journals import is_address, is_journal
 from sapwood.pipeline.output import check_table, local_path, write_table
 from sapwood.pipeline.pages import PageFigures, Totals, page
 from sapwood.pipeline.plans import plan_of
-from sapwood.pipeline.reading import FileKind, file_kind, read_journal, read_parquet
+from sapwood.pipeline.report_inputs import read_rows, read_sizes
 from sapwood.pipeline.reporting import (
     crossings_by_link,
     dead,
@@ -24,9 +24,12 @@ from sapwood.pipeline.reporting import (
     skew,
 )
 from sapwood.pipeline.schemas import DELIVERIES
+from sapwood.pipeline.sizes import figures_of, peaks, states
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from sapwood.pipeline.size_page import SizeFigures
 
 TOP: Final = 20
 """Subscriptions, and links, that the page shows."""
@@ -39,10 +42,9 @@ _TABLES: Final = (
     "delays",
     "dead",
     "links",
+    "table_sizes",
+    "table_peaks",
 )
-_TIMES: Final = ("published_at", "delivered_at")
-"""Columns that a table may lack."""
-
 PAGE: Final = "report.html"
 
 
@@ -62,7 +64,9 @@ class ReportJob:
     All paths are JSON Lines or Parquet, as the other jobs and commands write them. `publications`
     (id, published_at) tell of rates, of what nobody wanted and, where deliveries have the time
     `delivered_at`, of delays, `subscriptions` (id) of dead ones, `crossings` (link, needed) of what
-    crossed links for nobody. `page` must be on this machine.
+    crossed links for nobody. `table_sizes` (broker, table, at, entries) tell how large routing
+    tables were: folders of journals, too, and where none is named, the journal of `publications`.
+    `page` must be on this machine.
     """
 
     deliveries: str
@@ -71,6 +75,7 @@ class ReportJob:
     subscriptions: str | None = None
     crossings: str | None = None
     page: str | None = None
+    table_sizes: tuple[str, ...] = ()
 
     def run(self, spark: SparkSession) -> ReportSummary:
         """Do it. Raises `InputError` for what cannot be used."""
@@ -80,7 +85,10 @@ class ReportJob:
         check_table(spark, f"{self.out}/totals", list(Totals.__dataclass_fields__)[:1])
         with spark_faults(), ExitStack() as kept:
             found = self._tables(spark, kept)
-            totals, figures = self._written(found, spark)
+            sized = self._table_sizes(spark, kept)
+            stored = self._written(found | sized.tables, spark)
+            totals = self._totals(found, stored, spark)
+            figures = replace(_figures(stored), sizes=sized.figures(stored))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(page(totals, figures), encoding="utf-8")
         return ReportSummary(totals, self.out, str(place))
@@ -88,7 +96,7 @@ class ReportJob:
     def explain(self, spark: SparkSession) -> str:
         """The physical plans of all tables of figures, by name; nothing is written."""
         with spark_faults(), ExitStack() as kept:
-            found = self._tables(spark, kept)
+            found = self._tables(spark, kept) | self._table_sizes(spark, kept).tables
             return "\n".join(f"== {name} ==\n{plan_of(table)}" for name, table in found.items())
 
     def _tables(self, spark: SparkSession, kept: ExitStack) -> dict[str, DataFrame]:
@@ -117,48 +125,52 @@ class ReportJob:
         found["skew"] = skew(found["served"])
         return found
 
-    def _written(
-        self, found: dict[str, DataFrame], spark: SparkSession
-    ) -> tuple[Totals, PageFigures]:
-        """Write the tables, and draw from the written ones what the page shows."""
+    def _table_sizes(self, spark: SparkSession, kept: ExitStack) -> _Sized:
+        """The tables of figures of routing tables, where there is a place to look for them."""
+        places = self.table_sizes
+        published = self.publications
+        if not places and published is not None and not is_address(published):
+            places = (published,) if is_journal(published) else ()
+        if not places:
+            return _Sized({})
+        sizes, without = read_sizes(spark, places)
+        sizes = sizes.persist()
+        kept.callback(sizes.unpersist)
+        return _Sized({"table_sizes": sizes, "table_peaks": peaks(states(sizes))}, without)
+
+    def _written(self, found: dict[str, DataFrame], spark: SparkSession) -> dict[str, DataFrame]:
+        """Write the tables; what the page shows is drawn from those that were written."""
         stored: dict[str, DataFrame] = {}
         for name in _TABLES:
             if name in found:
                 write_table(found[name], f"{self.out}/{name}")
                 schema = found[name].schema
                 stored[name] = spark.read.schema(schema).parquet(f"{self.out}/{name}")
+        return stored
+
+    def _totals(
+        self, found: dict[str, DataFrame], stored: dict[str, DataFrame], spark: SparkSession
+    ) -> Totals:
+        """Count what there is, and write that as well."""
         totals = _totals(found, stored)
         schema = ", ".join(f"{name} {_sql(name)}" for name in asdict(totals))
         table = spark.createDataFrame([tuple(asdict(totals).values())], schema)
         write_table(table.coalesce(1), f"{self.out}/totals")
-        return totals, _figures(stored)
+        return totals
 
 
-def read_rows(spark: SparkSession, path: str, columns: str) -> DataFrame:
-    """Some columns (DDL) of JSON Lines, Parquet or a journal; a time that Parquet lacks is null.
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """Tables of figures of routing tables, and the journals that have none."""
 
-    Raises `FileFormatError` for Parquet without another one of the columns.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
+    tables: dict[str, DataFrame]
+    without: tuple[str, ...] = ()
 
-    names = [column.split()[0] for column in columns.split(", ")]
-    if is_journal(path):
-        return read_journal(spark, path).select(*names)
-    kind = file_kind(spark, path)
-    if kind in (FileKind.CSV, FileKind.XML):
-        raise FileFormatError(path, f"a report reads JSON Lines or Parquet, not {kind.upper()}")
-    if kind is FileKind.LINES:
-        return spark.read.schema(columns).json(path).where(F.col(names[0]).isNotNull())
-    table = read_parquet(spark, path)
-    for time in _TIMES:
-        if time in names and time not in table.columns:
-            table = table.withColumn(time, F.lit(None).cast("timestamp"))
-    missing = [name for name in names if name not in table.columns]
-    if missing:
-        raise FileFormatError(
-            path, f"has no column {missing[0]!r}; it has {', '.join(table.columns)}"
-        )
-    return table.select(*names).where(F.col(names[0]).isNotNull())
+    def figures(self, stored: dict[str, DataFrame]) -> SizeFigures | None:
+        """What the page shows of them; `None` where nobody has asked."""
+        if not self.tables:
+            return None
+        return figures_of(stored["table_sizes"], stored["table_peaks"], self.without)
 
 
 def _totals(found: dict[str, DataFrame], stored: dict[str, DataFrame]) -> Totals:

@@ -16,6 +16,12 @@ from sapwood.cli.pipelines.common import explain_option, master_option, session
 @click.option("--publications", help="All that were published: id, published_at.")
 @click.option("--subscriptions", help="All that were in force: id.")
 @click.option("--crossings", help="What crossed links: link, needed.")
+@click.option(
+    "--table-sizes",
+    multiple=True,
+    help="A journal's folder, or files with broker, table, at, entries; may be given several times."
+    "  [default: the journal of --publications]",
+)
 @click.option("--page", help="File for the page.  [default: report.html in --out]")
 @master_option
 @json_option
@@ -27,6 +33,7 @@ def report_command(
     publications: str | None,
     subscriptions: str | None,
     crossings: str | None,
+    table_sizes: tuple[str, ...],
     page: str | None,
     master: str | None,
     as_json: bool,
@@ -35,15 +42,16 @@ def report_command(
     """Turn deliveries into figures, and into one page to look at.
 
     How often each subscription was served, how many each publication reached, how uneven that is;
-    with the publications also rates, with the subscriptions those that got nothing, and with
-    crossings of links those that served nobody. The page is one file without scripts.
+    with the publications also rates, with the subscriptions those that got nothing, with crossings
+    of links those that served nobody, and with the journals of brokers how large their routing
+    tables were. The page is one file without scripts.
     """
     from dataclasses import asdict
 
     from sapwood.pipeline.report_job import ReportJob
 
     with session(master, "counting") as spark:
-        job = ReportJob(deliveries, out, publications, subscriptions, crossings, page)
+        job = ReportJob(deliveries, out, publications, subscriptions, crossings, page, table_sizes)
         if explain:
             click.echo(job.explain(spark))
             return

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Final
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.faults import condition_of, spark_errors
 from sapwood.pipeline.schemas import REJECTED
+from sapwood.pipeline.session import NO_OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from sapwood.pipeline.subscriptions import Rejected
-
-_NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 LARGE_ROWS: Final = MappingProxyType(
     {
@@ -88,7 +87,7 @@ def check_rejected(spark: SparkSession, path: str) -> None:
         )
 
 
-def write_table(table: DataFrame, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> int:
+def write_table(table: DataFrame, path: str, options: Mapping[str, str] = NO_OPTIONS) -> int:
     """Write a table as Parquet in place of an earlier one; the number of rows in the files."""
     table.write.mode("overwrite").options(**options).parquet(path)
     written: int = table.sparkSession.read.schema(table.schema).parquet(path).count()

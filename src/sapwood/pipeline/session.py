@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MASTER: Final = "local[2]"
 
-_NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+"""Settings of Spark, or of what it writes, where none are given."""
 
 _ANYWHERE: Final = MappingProxyType(
     {
@@ -58,7 +59,7 @@ def local_session(
     *,
     master: str = DEFAULT_MASTER,
     driver_memory: str | None = None,
-    options: Mapping[str, str] = _NO_OPTIONS,
+    options: Mapping[str, str] = NO_OPTIONS,
 ) -> SparkSession:
     """A session in this process's own Spark, or the active session, as it is, if there is one.
 

@@ -38,9 +38,9 @@ polyline.even{stroke:var(--soft);stroke-dasharray:4 4}circle.even{display:none}
 line.scale{stroke:var(--line)}
 .keys{margin:0 0 8px}.key{margin-right:16px;color:var(--soft)}
 svg.swatch{width:11px;height:11px;margin-right:5px}
-.wide{grid-column:1/-1}.scroll{overflow-x:auto}svg.panels{min-width:640px}
+.wide{grid-column:1/-1;min-width:0}.scroll{overflow-x:auto}svg.panels{min-width:900px}
 table{border-collapse:collapse;margin:12px 0;font-size:13px;font-variant-numeric:tabular-nums}
-th,td{padding:2px 0;text-align:left}th,td.most{color:var(--soft);font-weight:400}
+th,td{padding:2px 0;text-align:left;white-space:nowrap}th,td.most{color:var(--soft);font-weight:400}
 tbody tr{border-top:1px solid var(--line)}th[colspan],.latest,.most{text-align:right}
 th[colspan],.latest{padding-left:30px}.most{padding-left:12px}
 ul{columns:2;margin:0;padding-left:18px;overflow-wrap:anywhere}

@@ -21,6 +21,10 @@ _HEAD: Final = 22
 _TICK_GAP: Final = 26
 """Pixels between two numbers of a scale, at least."""
 
+_BEYOND: Final = 4
+"""Pixels that the last values are drawn beyond the end of time, so that they are seen even where
+they came last of all."""
+
 _CHAR: Final = 7.2
 """Pixels of a character of a name, about."""
 
@@ -116,7 +120,7 @@ def _grid(shown: Sequence[Panel]) -> _Grid:
     return _Grid(
         columns=columns,
         rows=-(-count // columns),
-        wide=(WIDTH - _LEFT - 4 - _GAP * (columns - 1)) / columns,
+        wide=(WIDTH - _LEFT - _BEYOND - _GAP * (columns - 1)) / columns,
         high=high,
         first=min(times, default=0.0),
         last=max(times, default=0.0),
@@ -179,10 +183,8 @@ def _between(
     grid: _Grid, times: Sequence[float], below: Sequence[float], top: Sequence[float]
 ) -> str:
     """The way around what lies between two quantities: along the one, and back along the other."""
-    ends = [*times[1:], grid.last]
-    there = "".join(
-        f"V{grid.y(value):.1f}H{grid.x(end):.1f}" for value, end in zip(top, ends, strict=True)
-    )
+    ends = [*map(grid.x, times[1:]), grid.wide + _BEYOND]
+    there = "".join(f"V{grid.y(value):.1f}H{end:.1f}" for value, end in zip(top, ends, strict=True))
     back = "".join(
         f"V{grid.y(value):.1f}H{grid.x(time):.1f}"
         for value, time in zip(reversed(below), reversed(times), strict=True)

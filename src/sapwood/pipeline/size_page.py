@@ -78,7 +78,8 @@ def sizes_section(figures: SizeFigures) -> str:
     keys = legend(tuple(zip(_STYLES, parts, strict=False)))
     return (
         f'<section class="wide"><h2>{TITLE}</h2><p>{escape(_said(figures, sizes, parts))}</p>'
-        f'<div class="keys">{keys}</div>{_plot(figures, sizes, parts)}{_table(sizes)}'
+        f'<div class="keys">{keys}</div>'
+        f'<div class="scroll">{_plot(figures, sizes, parts)}</div>{_table(sizes)}'
         f"{_missing(figures.without)}</section>"
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from sapwood.limits import GOODBYE_S
+from sapwood.session.alarm import Alarm
 from sapwood.session.client_session import ClientEvent, ClientSession
 
 
@@ -22,7 +23,7 @@ class ClientWire(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._loop.call_at, self._expire)
         self._closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -30,19 +31,19 @@ class ClientWire(asyncio.Protocol):
         # No `isinstance`: uvloop's transports do not inherit from asyncio's.
         self._transport = cast("asyncio.Transport", transport)
         self._session.connected(self._loop.time())
-        self._arm()
+        self._alarm.set(self._session.next_deadline())
         self.flush()
 
     def data_received(self, data: bytes) -> None:
         """Handle what the broker says, and send what came of it in one go."""
         for event in self._session.receive(data, self._loop.time()):
             self._on_event(event)
-        self._arm()
+        self._alarm.set(self._session.next_deadline())
         self.flush()
 
     def connection_lost(self, error: Exception | None) -> None:
         """End."""
-        self._disarm()
+        self._alarm.stop()
         reason = str(error) if error is not None else "the broker closed the connection"
         for event in self._session.lost(reason):
             self._on_event(event)
@@ -69,32 +70,19 @@ class ClientWire(asyncio.Protocol):
                 self._transport.abort()
                 await self._lost
 
-    def _arm(self) -> None:
-        """See that `_expire` is called in time; a timer that comes too early is left alone."""
-        deadline = self._session.next_deadline()
-        if deadline is None or (self._timer is not None and self._timer.when() <= deadline):
-            return
-        self._disarm()
-        self._timer = self._loop.call_at(deadline, self._expire)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
     def _expire(self) -> None:
-        self._timer = None
         self._session.expire(self._loop.time())
-        self._arm()
+        self._alarm.set(self._session.next_deadline())
         self.flush()
 
     def _close(self, transport: asyncio.Transport) -> None:
         """End the stream and wait for the broker to close, but not forever."""
         self._closing = True
-        self._disarm()
+        self._alarm.stop()
         if transport.is_closing():
             return
-        self._timer = self._loop.call_later(GOODBYE_S, transport.abort)
+        self._alarm = Alarm(self._loop.call_at, transport.abort)
+        self._alarm.set(self._loop.time() + GOODBYE_S)
         try:
             transport.write_eof()
         except OSError:  # the broker has closed, and the event loop has not noticed yet

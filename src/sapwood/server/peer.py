@@ -8,6 +8,7 @@ from typing import Protocol, cast
 from sapwood.errors import PeerError
 from sapwood.limits import GOODBYE_S
 from sapwood.server.outbox import Outbox
+from sapwood.session.alarm import Alarm
 from sapwood.session.client_peer import ClientPeer
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_peer import LinkPeer
@@ -64,7 +65,7 @@ class Peer(asyncio.Protocol):
         self._settings = settings
         self._broker_name = broker_name
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._loop.call_at, self._expire)
         #: the host knows that the connection is no more
         self._closing = False
         self.address = "?"
@@ -84,7 +85,7 @@ class Peer(asyncio.Protocol):
         self.address = _address(self._transport)
         now = self._loop.time()
         self.connection = Connection(self._role, self._settings, now, self._broker_name)
-        self._arm()
+        self._alarm.set(self.connection.next_deadline())
         self._host.arrived(self)
         self._host.settle(self)
 
@@ -96,7 +97,7 @@ class Peer(asyncio.Protocol):
                 self._host.said(self, message, now)
         except PeerError as error:
             self.connection.fault(error)
-        self._arm()
+        self._alarm.set(self.connection.next_deadline())
         self._host.settle(self)
 
     def eof_received(self) -> bool:
@@ -119,7 +120,7 @@ class Peer(asyncio.Protocol):
             self._closing = True
             self._host.gone(self)
             self._host.settle(self)
-        self._disarm()
+        self._alarm.stop()
         self._host.closed(self)
         assert self.connection.ending is not None
         self.finished.set_result(self.connection.ending)
@@ -154,23 +155,9 @@ class Peer(asyncio.Protocol):
 
     # Time and the end --------------------------------------------------------------------------
 
-    def _arm(self) -> None:
-        """See that `_expire` is called in time; a timer that comes too early is left alone."""
-        deadline = self.connection.next_deadline()
-        if deadline is None or (self._timer is not None and self._timer.when() <= deadline):
-            return
-        self._disarm()
-        self._timer = self._loop.call_at(deadline, self._expire)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
     def _expire(self) -> None:
-        self._timer = None
         self.connection.expire(self._loop.time())
-        self._arm()
+        self._alarm.set(self.connection.next_deadline())
         self._host.settle(self)
 
     def _close(self) -> None:
@@ -185,13 +172,14 @@ class Peer(asyncio.Protocol):
         if not self._transport.is_closing():
             self._transport.resume_reading()
         self._closing = True
-        self._disarm()
+        self._alarm.stop()
         self._host.gone(self)
         if self.connection.phase is Phase.CLOSED:
             self._transport.close()
         else:
             self.outbox.finish()
-        self._timer = self._loop.call_later(GOODBYE_S, self.abort)
+        self._alarm = Alarm(self._loop.call_at, self.abort)
+        self._alarm.set(self._loop.time() + GOODBYE_S)
 
 
 def _address(transport: asyncio.Transport) -> str:

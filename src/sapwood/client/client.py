@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
-from collections.abc import AsyncIterable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterable, Iterable
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 from sapwood.client.connecting import Connector
-from sapwood.client.publishing import Answers, Content, PublishBatch, Published, Sink
-from sapwood.client.statements import Statements
+from sapwood.client.names import Names
+from sapwood.client.outgoing import Outgoing
+from sapwood.client.publishing import Content, PublishBatch, Published, Sink
+from sapwood.client.receiving import Receiving
+from sapwood.client.stated import Saying, Stated
 from sapwood.client.subscription import ClientSubscription, Deliveries
-from sapwood.errors import (
-    ConnectionLostError,
-    DuplicateIdError,
-    InputError,
-    UnknownIdError,
-)
+from sapwood.errors import ConnectionLostError, InputError
 from sapwood.language import parse_filter
-from sapwood.limits import (
-    DELIVERIES_WAITING_MAX,
-    FRAME_BYTES_MAX,
-    GOODBYE_S,
-)
+from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
-from sapwood.model.publication import Publication
 from sapwood.session.client_session import ClientEvent, ClientSession, Delivery
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
@@ -45,12 +36,6 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
 )
 from sapwood.wire.names import check_id, check_name
-from sapwood.wire.publications import encode_publication
-
-FLUSH_BYTES: Final = 65_536
-"""Publications are handed to the transport when so many bytes have come together."""
-
-_LOG: Final = logging.getLogger("sapwood.client")
 
 
 def connect(
@@ -84,9 +69,6 @@ class Client:
     """One client of a broker. Made by `connect`.
 
     All methods belong to the event loop in which the client was entered.
-
-    #: the ids of _subscriptions are those that the session wants or is withdrawing; and so are
-    #: those of _advertisements
     """
 
     _loop: asyncio.AbstractEventLoop
@@ -103,18 +85,32 @@ class Client:
         self.name = check_name("client", f"client-{secrets.token_hex(4)}" if name is None else name)
         self._session = ClientSession(self.name, secrets.token_hex(8), settings)
         self._connector = Connector(address, self._session, self._heard, reconnect_s)
-        self._answers = Answers()
-        self._subscriptions: dict[str, ClientSubscription] = {}
-        self._advertisements: dict[str, Promise] = {}
-        self._subscribing = Statements("subscription")
-        self._advertising = Statements("advertisement")
-        self._merged: Deliveries | None = None
+        self._names = Names()
+        self._outgoing = Outgoing(self._session, self._names, self._connector.flush)
+        self._subscriptions, self._advertisements = self._stated()
+        self._receiving = Receiving(self._subscriptions)
         self._task: asyncio.Task[None] | None = None
-        self._flush_scheduled = False
         self._closed = False
         self._failure: Exception | None = None
-        self._frame_bytes_max = FRAME_BYTES_MAX
-        self._serial = 0
+
+    def _stated(self) -> tuple[Stated[ClientSubscription], Stated[Promise]]:
+        """What holds the subscriptions, and the advertisements."""
+        session, flush = self._session, self._outgoing.flush
+        subscribing: Saying[ClientSubscription] = Saying(
+            noun="subscription",
+            state=lambda id_, one: session.subscribe(id_, to_text(one.filter)),
+            withdraw=session.unsubscribe,
+            flush=flush,
+            end=ClientSubscription.end,
+        )
+        advertising: Saying[Promise] = Saying(
+            noun="advertisement",
+            state=lambda id_, one: session.advertise(id_, promise_to_text(one)),
+            withdraw=session.unadvertise,
+            flush=flush,
+            end=lambda _one, _error: None,
+        )
+        return Stated(subscribing), Stated(advertising)
 
     # Life --------------------------------------------------------------------------------------
 
@@ -181,21 +177,10 @@ class Client:
         """
         self._check_usable()
         wanted = parse_filter(filter) if isinstance(filter, str) else filter
-        text = to_text(wanted)
-        name = (
-            self._new_id("s", self._subscriptions) if id is None else check_id("subscription", id)
-        )
-        if name in self._subscriptions:
-            raise DuplicateIdError("subscription", name)
-        subscription = self._subscriptions[name] = ClientSubscription(name, wanted, waiting_max)
-        self._session.subscribe(name, text)
-        self._flush()
-        try:
-            await self._subscribing.in_force(name)
-        except asyncio.CancelledError:
-            if name in self._subscriptions:
-                self._withdraw(name)
-            raise
+        taken = self._subscriptions
+        name = self._names.new("s", taken) if id is None else check_id("subscription", id)
+        subscription = ClientSubscription(name, wanted, waiting_max)
+        await taken.add(name, subscription)
         return subscription
 
     async def unsubscribe(self, subscription: ClientSubscription | str) -> None:
@@ -205,12 +190,7 @@ class Client:
         """
         self._check_usable()
         name = subscription if isinstance(subscription, str) else subscription.id
-        if name not in self._subscriptions:
-            raise UnknownIdError("subscription", name)
-        answer, is_new = self._subscribing.begin_withdrawal(name)
-        if is_new:
-            self._withdraw(name)
-        await asyncio.shield(answer)
+        await self._subscriptions.remove(name)
 
     def deliveries(self, *, waiting_max: int = DELIVERIES_WAITING_MAX) -> Deliveries:
         """One iterator for all subscriptions: each publication once, with all that it matches.
@@ -219,9 +199,7 @@ class Client:
         iterator of a subscription.
         """
         self._check_usable()
-        if self._merged is None or self._merged.ended:
-            self._merged = Deliveries("for all subscriptions", waiting_max)
-        return self._merged
+        return self._receiving.merged(waiting_max)
 
     # Advertisements ----------------------------------------------------------------------------
 
@@ -242,20 +220,9 @@ class Client:
         """
         self._check_usable()
         promised = parse_filter(filter) if isinstance(filter, str) else filter
-        text = promise_to_text(promised)
         taken = self._advertisements
-        name = self._new_id("a", taken) if id is None else check_id("advertisement", id)
-        if name in taken:
-            raise DuplicateIdError("advertisement", name)
-        self._advertisements[name] = promised
-        self._session.advertise(name, text)
-        self._flush()
-        try:
-            await self._advertising.in_force(name)
-        except asyncio.CancelledError:
-            if name in self._advertisements:
-                self._take_back(name)
-            raise
+        name = self._names.new("a", taken) if id is None else check_id("advertisement", id)
+        await taken.add(name, promised)
         return name
 
     async def unadvertise(self, id: str) -> None:  # noqa: A002 - the contract's word
@@ -264,12 +231,7 @@ class Client:
         Publications that were accepted before are delivered all the same.
         """
         self._check_usable()
-        if id not in self._advertisements:
-            raise UnknownIdError("advertisement", id)
-        answer, is_new = self._advertising.begin_withdrawal(id)
-        if is_new:
-            self._take_back(id)
-        await asyncio.shield(answer)
+        await self._advertisements.remove(id)
 
     # Publications ------------------------------------------------------------------------------
 
@@ -316,57 +278,15 @@ class Client:
     async def flush(self) -> None:
         """Return when all publications so far are answered."""
         self._check_usable()
-        self._flush()
-        await self._answers.all_answered()
+        self._outgoing.flush()
+        await self._outgoing.answers.all_answered()
 
-    # Inside: sending ---------------------------------------------------------------------------
+    # Inside ------------------------------------------------------------------------------------
 
-    def _publication(self, given: Content, id_: str | None) -> Publication:
-        if isinstance(given, Publication):
-            return given if id_ is None else replace(given, id=id_)
-        if id_ is None:
-            self._serial += 1
-            id_ = f"{self.name}.{self._session.session}.{self._serial}"
-        if isinstance(given, bytes):
-            return Publication(id_, document=given)
-        return Publication(id_, given)
-
-    async def _put(self, given: Content, id_: str | None, sink: Sink) -> str:
+    async def _put(self, content: Content, id_: str | None, sink: Sink) -> str:
         """Send a publication as soon as there is room for it; returns its id."""
         self._check_usable()
-        publication = self._publication(given, id_)
-        body = encode_publication(publication, self._frame_bytes_max)
-        while self._session.window.full:
-            self._flush()
-            await self._answers.progress()
-        self._session.publish(body)
-        self._answers.sent(publication.id, sink)
-        if self._session.outgoing_bytes >= FLUSH_BYTES:
-            self._flush()
-        elif not self._flush_scheduled:
-            self._flush_scheduled = True
-            self._loop.call_soon(self._flush)
-        return publication.id
-
-    def _withdraw(self, name: str) -> None:
-        if not self._session.unsubscribe(name):
-            self._withdrawn(name)
-        self._flush()
-
-    def _take_back(self, name: str) -> None:
-        if not self._session.unadvertise(name):
-            self._taken_back(name)
-        self._flush()
-
-    def _flush(self) -> None:
-        self._flush_scheduled = False
-        self._connector.flush()
-
-    def _new_id(self, prefix: str, taken: Mapping[str, object]) -> str:
-        while True:
-            self._serial += 1
-            if (name := f"{prefix}{self._serial}") not in taken:
-                return name
+        return await self._outgoing.put(content, id_, sink)
 
     def _check_usable(self) -> None:
         if self._failure is not None:
@@ -374,61 +294,30 @@ class Client:
         if self._task is None or self._closed:
             raise ConnectionLostError("the client is not connected; use it inside `async with`")
 
-    # Inside: receiving -------------------------------------------------------------------------
-
     def _heard(self, event: ClientEvent) -> None:
         """The broker says something."""
         if isinstance(event, Delivery):
-            self._delivered(event)
+            self._receiving.delivered(event)
         elif isinstance(event, AcceptedReply):
-            self._answers.through(event.through)
+            self._outgoing.answers.through(event.through)
         elif isinstance(event, PublicationRefused):
-            self._answers.refused(event.sequence, event.reason)
+            self._outgoing.answers.refused(event.sequence, event.reason)
         elif isinstance(event, SubscribedReply):
-            self._subscribing.stated(event.id)
+            self._subscriptions.in_force(event.id)
         elif isinstance(event, UnsubscribedReply):
-            self._withdrawn(event.id)
+            self._subscriptions.withdrawn(event.id)
         elif isinstance(event, SubscriptionRefused):
-            self._subscription_refused(event)
+            self._subscriptions.refused(event.id, event.reason)
         elif isinstance(event, AdvertisedReply):
-            self._advertising.stated(event.id)
+            self._advertisements.in_force(event.id)
         elif isinstance(event, UnadvertisedReply):
-            self._taken_back(event.id)
+            self._advertisements.withdrawn(event.id)
         elif isinstance(event, AdvertisementRefused):
-            self._advertisements.pop(event.id, None)
-            self._advertising.refused(event.id, event.reason)
+            self._advertisements.refused(event.id, event.reason)
         elif isinstance(event, Welcome):
-            self._frame_bytes_max = event.frame_bytes_max
+            self._outgoing.frame_bytes_max = event.frame_bytes_max
             if not self._ready.done():
                 self._ready.set_result(None)
-
-    def _delivered(self, delivery: Delivery) -> None:
-        if self._merged is not None:
-            self._merged.put(delivery)
-            return
-        for name in delivery.subscriptions:
-            subscription = self._subscriptions.get(name)
-            if subscription is not None and not subscription.put(delivery):
-                _LOG.warning("subscription %r ended: too many deliveries wait", name)
-                self._withdraw(name)
-
-    def _subscription_refused(self, event: SubscriptionRefused) -> None:
-        error = self._subscribing.refused(event.id, event.reason)
-        subscription = self._subscriptions.pop(event.id, None)
-        if subscription is not None:
-            subscription.end(error)
-
-    def _withdrawn(self, name: str) -> None:
-        subscription = self._subscriptions.pop(name, None)
-        if subscription is not None:
-            subscription.end()
-        self._subscribing.withdrawn(name)
-
-    def _taken_back(self, name: str) -> None:
-        self._advertisements.pop(name, None)
-        self._advertising.withdrawn(name)
-
-    # Inside: the end ---------------------------------------------------------------------------
 
     async def _run(self) -> None:
         try:
@@ -441,9 +330,7 @@ class Client:
         """All who wait get the error; iterators end with `iterators`."""
         if not self._ready.done():
             self._ready.set_exception(error)
-        self._answers.fail(error)
-        self._subscribing.fail(error)
-        self._advertising.fail(error)
-        for queue in (*self._subscriptions.values(), self._merged):
-            if queue is not None:
-                queue.end(iterators)
+        self._outgoing.answers.fail(error)
+        self._subscriptions.fail(error)
+        self._advertisements.fail(error)
+        self._receiving.end(iterators)

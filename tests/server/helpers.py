@@ -11,7 +11,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, Self, TypeVar
 
 import structlog
+from msgspec import Raw as Bytes
 
+from sapwood.model.publication import Publication
 from sapwood.server.broker import Broker
 from sapwood.server.settings import BrokerSettings
 from sapwood.session.settings import ConnectionSettings
@@ -19,10 +21,14 @@ from sapwood.wire.address import Address
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Greeting, Hello, Refusal, Role, Welcome
 from sapwood.wire.messages import Goodbye, LinkEstablished, Message
+from sapwood.wire.publications import encode_publication
 
 T = TypeVar("T")
 
 ANY_PORT = Address("127.0.0.1", 0)
+LARGE = 30_000
+"""Bytes of the publications that fill queues."""
+
 PATIENCE_S = 30.0
 """How long anything in these tests may take: never waited for in a test that passes."""
 
@@ -43,6 +49,11 @@ def settings(name: str = "r1", *peers: Address, **more: Any) -> BrokerSettings:
             **more,
         }
     )
+
+
+def body(name: str, **attributes: object) -> Bytes:
+    """A publication as it travels."""
+    return encode_publication(Publication(name, attributes))
 
 
 class Story:

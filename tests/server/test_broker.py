@@ -6,12 +6,10 @@ import asyncio
 import socket
 
 import pytest
-from msgspec import Raw as Bytes
 
 from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError, InvariantError
-from sapwood.limits import FRAME_BYTES_FLOOR, FRAME_BYTES_MAX
-from sapwood.model.publication import Publication
+from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.server.broker import Broker
 from sapwood.server.settings import BrokerSettings
 from sapwood.wire.address import Address
@@ -21,29 +19,16 @@ from sapwood.wire.messages import (
     Delivery,
     Goodbye,
     GoodbyeCode,
-    LinkCongestion,
-    LinkPublish,
     LinkSubscribe,
     Ping,
     Pong,
-    PublicationRefused,
     PublishRequest,
     SubscribedReply,
     SubscribeRequest,
-    SubscriptionRefused,
     UnsubscribedReply,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import encode_publication
-from tests.server.helpers import ANY_PORT, Raw, Story, line, link_hello, running, settings, soon
-
-LARGE = 30_000
-"""Bytes of the publications that fill queues."""
-
-
-def body(name: str, **attributes: object) -> Bytes:
-    return encode_publication(Publication(name, attributes))
-
+from tests.server.helpers import ANY_PORT, LARGE, Raw, Story, body, line, running, settings, soon
 
 # One broker --------------------------------------------------------------------------------------
 
@@ -68,41 +53,6 @@ async def test_a_broker_delivers_what_matches_and_nothing_else() -> None:
         assert await subscriber.next() == Delivery(("s2",), body("p5", a=9))
         for raw in (subscriber, publisher):
             await raw.close()
-
-
-async def test_a_publisher_hears_its_own_publications_if_it_wants_them() -> None:
-    async with running() as broker:
-        raw = await Raw.client(broker.address)
-        raw.say(SubscribeRequest("s1", "exists a"), PublishRequest(1, body("p1", a=1)))
-        heard = await raw.until(AcceptedReply)
-        assert heard == [
-            SubscribedReply("s1"),
-            Delivery(("s1",), body("p1", a=1)),
-            AcceptedReply(1),
-        ]
-        assert (broker.counters.publications, broker.counters.deliveries) == (1, 1)
-        await raw.close()
-
-
-async def test_a_refusal_harms_only_what_was_refused() -> None:
-    async with running() as broker:
-        raw = await Raw.client(broker.address)
-        raw.say(
-            SubscribeRequest("bad", "a >"),
-            SubscribeRequest("s1", "a = 1"),
-            SubscribeRequest("s1", "a = 2"),
-            UnsubscribeRequest("never"),
-            PublishRequest(1, Bytes(b"\xc0")),
-            PublishRequest(2, body("p2")),
-        )
-        refused, in_force, taken, unknown, no_publication, accepted = await raw.until(AcceptedReply)
-        assert (type(refused), refused.id) == (SubscriptionRefused, "bad")
-        assert in_force == SubscribedReply("s1")
-        assert "taken by another filter" in taken.reason
-        assert "no subscription with id 'never'" in unknown.reason
-        assert (type(no_publication), no_publication.sequence) == (PublicationRefused, 1)
-        assert accepted == AcceptedReply(2)
-        await raw.close()
 
 
 async def test_a_client_that_sends_again_what_was_accepted_publishes_it_once() -> None:
@@ -220,110 +170,6 @@ async def test_a_broker_takes_no_more_connections_than_its_limit() -> None:
         await first.close()
 
 
-# Queues ------------------------------------------------------------------------------------------
-
-
-async def test_a_consumer_that_never_reads_is_disconnected_and_harms_nobody() -> None:
-    bound = 600_000
-    story = Story()
-    slow_settings = settings(frame_bytes_max=FRAME_BYTES_FLOOR, outgoing_bytes_max=bound)
-    async with running(slow_settings, story) as broker:
-        slow = await Raw.client(broker.address, "slow")
-        slow.say(SubscribeRequest("s1", "exists a"))
-        await slow.next()
-        async with connect(str(broker.address)) as other, connect(str(broker.address)) as pub:
-            wanted = await other.subscribe("exists a")
-            sent = 0
-            while broker.counters.slow_consumers == 0:
-                sent += 1
-                await pub.publish({"a": sent, "text": "x" * LARGE})
-            await pub.publish({"a": 0})
-            received = [await soon(anext(wanted)) for _ in range(sent + 1)]
-            assert [d.attributes["a"] for d in received] == [*range(1, sent + 1), 0]
-        # When it reads at last, it finds whole frames and, after those, the reason.
-        heard = await slow.until(object)
-        goodbye = await slow.goodbye()
-        assert goodbye.code is GoodbyeCode.SLOW_CONSUMER
-        assert isinstance(heard[0], Delivery)
-        await slow.close()
-    assert story.reasons("client left")[0].startswith("slow consumer: ")
-
-
-async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_drained() -> None:
-    bound = FRAME_BYTES_FLOOR
-    held_settings = settings(frame_bytes_max=bound, link_high_water_bytes=bound)
-    async with running(held_settings) as broker:
-        slow = await Raw.neighbor(broker, "slow")
-        other = await Raw.neighbor(broker, "other", "t")
-        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
-        assert await slow.next() == Pong()
-        count = 600
-        async with connect(str(broker.address)) as publisher:
-            publishing = asyncio.create_task(
-                publisher.publish_many({"a": n, "text": "x" * LARGE} for n in range(count))
-            )
-            told = await other.until(LinkCongestion)
-            assert told[-1] == LinkCongestion(True)
-            assert broker.counters.publishers_held == 1
-            assert not publishing.done()
-            received = 0
-            while received < count:
-                received += isinstance(await slow.next(), LinkPublish)
-            assert (await soon(publishing)).accepted == count
-            assert await other.next() == LinkCongestion(False)
-            assert not broker.congestion.hold_publishers
-        for raw in (slow, other):
-            await raw.close()
-
-
-async def test_what_a_neighbor_says_of_congestion_holds_publishers_too() -> None:
-    async with running() as broker:
-        near, far = await Raw.neighbor(broker, "near"), await Raw.neighbor(broker, "far", "t")
-        far.say(LinkCongestion(True))
-        assert await near.next() == LinkCongestion(True)
-        publisher = await Raw.client(broker.address, "pub")
-        # The first publication is accepted: only then is this client known to publish.
-        publisher.say(PublishRequest(1, body("p1")))
-        assert await publisher.next() == AcceptedReply(1)
-        publisher.say(PublishRequest(2, body("p2")))
-        far.say(LinkCongestion(False))
-        assert await near.next() == LinkCongestion(False)
-        assert await publisher.next() == AcceptedReply(2)
-        assert broker.counters.publishers_held == 1
-        for raw in (near, far, publisher):
-            await raw.close()
-
-
-async def test_a_held_publisher_goes_on_when_the_slow_link_is_gone() -> None:
-    async with running() as broker:
-        far = await Raw.neighbor(broker, "far")
-        far.say(LinkCongestion(True), Ping())
-        assert await far.next() == Pong()
-        publisher = await Raw.client(broker.address, "pub")
-        publisher.say(PublishRequest(1, body("p1")))
-        await publisher.next()
-        publisher.say(PublishRequest(2, body("p2")))
-        await far.close()
-        assert await publisher.next() == AcceptedReply(2)
-        await publisher.close()
-
-
-async def test_a_link_beyond_its_bound_is_given_up() -> None:
-    bound = FRAME_BYTES_FLOOR
-    link_settings = settings(
-        frame_bytes_max=bound, link_high_water_bytes=bound, link_outgoing_bytes_max=bound
-    )
-    async with running(link_settings) as broker:
-        slow = await Raw.neighbor(broker, "slow")
-        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
-        await slow.until(Pong)
-        async with connect(str(broker.address)) as publisher:
-            while broker.counters.slow_consumers == 0:
-                await publisher.publish({"a": 1, "text": "x" * LARGE})
-        assert (await slow.goodbye()).code is GoodbyeCode.SLOW_CONSUMER
-        await slow.close()
-
-
 # Overlays ----------------------------------------------------------------------------------------
 
 
@@ -417,24 +263,6 @@ async def test_brokers_on_a_circle_deliver_once_and_do_without_one_of_them(proto
         assert [(await soon(anext(wanted))).attributes["a"]] == [3]
         assert (len(wanted), len(more)) == (0, 0)
     assert not any(story.reasons("link closed for good") for story in stories)
-
-
-async def test_a_neighbor_that_breaks_a_rule_of_routing_is_not_linked_again() -> None:
-    story = Story()
-    async with running(story=story) as broker:
-        bad = await Raw.neighbor(broker, "bad")
-        bad.say(LinkPublish("r1", 1, body("p1")))
-        goodbye = await bad.goodbye()
-        assert goodbye.code is GoodbyeCode.BARRED
-        assert "cycle" in goodbye.reason
-        await bad.close()
-        raw, answer = await Raw.greet(broker.address, link_hello(broker, "bad"))
-        assert isinstance(answer, Refusal)
-        assert answer.code is RefusalCode.BARRED
-        await raw.close()
-        again = await Raw.neighbor(broker, "bad", "another run")
-        await again.close()
-    assert len(story.reasons("link closed for good")) == 1
 
 
 async def test_a_neighbor_that_sends_what_it_should_have_refused_loses_its_link() -> None:

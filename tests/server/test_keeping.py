@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Raw as Bytes
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import REPLAY_BYTES_MAX, REPLAY_LINES_MAX
@@ -30,12 +29,7 @@ from sapwood.wire.messages import (
     SubscribedReply,
     SubscribeRequest,
 )
-from sapwood.wire.publications import encode_publication
-from tests.server.helpers import Raw, running, settings, soon
-
-
-def body(name: str, **attributes: object) -> Bytes:
-    return encode_publication(Publication(name, attributes))
+from tests.server.helpers import Raw, body, running, settings, soon
 
 
 def ids(reply: Any) -> list[str]:

@@ -13,41 +13,30 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
-from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
+from sapwood.errors import EnvironmentMissingError, SapwoodError
 from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     GOODBYE_S,
     TABLE_SIZES_S,
-    TRANSPORT_BYTES_MAX,
-)
-from sapwood.routing.effects import (
-    Accepted,
-    Advertised,
-    CloseLink,
-    Deliver,
-    Effect,
-    Refused,
-    Send,
-    Subscribed,
-    Unadvertised,
-    Unsubscribed,
 )
 from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
 from sapwood.routing.making import AnyRouter, make_router
 from sapwood.routing.mesh.router import MeshRouter
+from sapwood.server.carrying import Carrying
+from sapwood.server.counters import Counters
 from sapwood.server.dialing import Dialer
 from sapwood.server.gauging import Gauge, GaugeReading
 from sapwood.server.keeping import Keeping
 from sapwood.server.logs import Log, make_log
 from sapwood.server.peer import Peer
+from sapwood.server.pressure import Pressure
 from sapwood.server.reception import Reception
-from sapwood.server.roster import Roster, client_of, link_of
+from sapwood.server.roster import Roster, link_of
 from sapwood.server.settings import BrokerSettings
 from sapwood.session.admission import Identity
-from sapwood.session.congestion import Congestion
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -56,29 +45,10 @@ from sapwood.wire.greetings import Greeting, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
 from sapwood.wire.publications import EncodedPublications
 
-LOW_WATER_PART: Final = 4
-"""Publishers go on when a queue has drained to this part of the high-water mark."""
-
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
 
 _FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, RefusalCode.VERSION))
-
-
-@dataclass(slots=True)
-class Counters:
-    """What has happened since the broker began; plain counts.
-
-    `publications` were accepted from clients here, `deliveries` sent to clients here.
-    """
-
-    publications: int = 0
-    deliveries: int = 0
-    connections: int = 0
-    slow_consumers: int = 0
-    faulty_peers: int = 0
-    links_lost: int = 0
-    publishers_held: int = 0
 
 
 class Broker:
@@ -105,30 +75,17 @@ class Broker:
         self.settings = settings
         self.roster = Roster()
         self.counters = Counters()
-        self.congestion = Congestion()
         self._log = make_log() if log is None else log
+        self._pressure = Pressure(settings, self.roster, self.counters, self._log)
+        self.congestion = self._pressure.congestion
         self._announce = announce
         self._encoded = EncodedPublications(settings.connection.frame_bytes_max)
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._keeping = Keeping(None, time.time)
         self._gauge: GaugeReading | None = None
-        self._touched: dict[Peer, None] = {}
         self._dialers: list[asyncio.Task[None]] = []
-        #: what the router is working on, for the effects that refer to it
-        self._request: Input | None = None
         self._server: asyncio.Server | None = None
         self._stopping = False
-        self._carry_out: dict[type[Effect], Callable[..., None]] = {
-            Deliver: self._deliver,
-            Send: self._send,
-            Accepted: self._accepted,
-            Subscribed: self._subscribed,
-            Unsubscribed: self._unsubscribed,
-            Advertised: self._advertised,
-            Unadvertised: self._unadvertised,
-            Refused: self._refused,
-            CloseLink: self._close_link,
-        }
 
     # Life --------------------------------------------------------------------------------------
 
@@ -169,6 +126,9 @@ class Broker:
             self._server.close()
             self._keeping.close()
             raise
+        self._carrying = Carrying(
+            self.roster, self._keeping, self._encoded, self.counters, self._log
+        )
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")
         for peer in settings.peers:
@@ -192,7 +152,7 @@ class Broker:
         for peer in leaving:
             peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
             peer.flush()
-        self._touched.clear()
+        self.roster.touched.clear()
         if leaving:
             await asyncio.wait([peer.finished for peer in leaving], timeout=GOODBYE_S)
             for peer in leaving:
@@ -252,15 +212,14 @@ class Broker:
                 return
             if request is not None:
                 self._handle(request, now)
-                if isinstance(request, ClientPublish) and self.congestion.hold_publishers:
-                    self._hold(peer)
+                if isinstance(request, ClientPublish):
+                    self._pressure.published(peer)
         elif peer.link is not None:
             news = peer.link.interpret(message)
             if isinstance(news, Receive):
                 self._handle(news, now)
             elif isinstance(news, LinkCongestion):
-                self.congestion.told(peer.link.name, congested=news.congested)
-                self._spread_congestion()
+                self._pressure.told(peer.link.name, congested=news.congested)
             elif news is not None:
                 self._newcomer(self.reception.established(peer), now)
         else:
@@ -268,28 +227,22 @@ class Broker:
 
     def settle(self, peer: Peer) -> None:
         """Send everybody what has come of the last arrival."""
-        self._touched[peer] = None
+        roster = self.roster
+        roster.touched[peer] = None
         try:
             self._keeping.sync()
         except OSError as error:
             self._lose(error)
             return
-        while self._touched:
-            touched, self._touched = self._touched, {}
+        while roster.touched:
+            touched, roster.touched = roster.touched, {}
             for one in touched:
                 one.flush()
-                self._check_queue(one)
+                self._pressure.check(one)
 
     def drained(self, peer: Peer) -> None:
         """A queue became shorter."""
-        link = peer.link
-        if link is None or not self.congestion.is_queued(link.name):
-            return
-        # Not less than what the transport may hold without saying when it is empty.
-        low_water = max(self.settings.link_high_water_bytes // LOW_WATER_PART, TRANSPORT_BYTES_MAX)
-        if peer.outbox.queued_bytes <= low_water:
-            self.congestion.queued(link.name, high=False)
-            self._spread_congestion()
+        if self._pressure.has_drained(peer):
             self.settle(peer)
 
     def gone(self, peer: Peer) -> None:
@@ -317,7 +270,7 @@ class Broker:
             self.congestion.link_down(name)
             self._log.warning("link down", neighbor=name, reason=ending.reason)
             self._handle(LinkDown(name), now)
-            self._spread_congestion()
+            self._pressure.spread()
             self._tell_program(f"link down {name}")
         roster.changed()
 
@@ -334,22 +287,17 @@ class Broker:
         self._handle(request, now)
         self.roster.changed()
         if isinstance(request, LinkUp):
-            self.congestion.link_up(request.neighbor)
-            self._spread_congestion()
+            self._pressure.link_up(request.neighbor)
             self._tell_program(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> None:
         """Let the router handle an input, and do what it says."""
         if self._failure.done():
             return
-        self._request = request
         try:
-            for effect in self.router.handle(request, now):
-                self._carry_out[type(effect)](effect)
-            if isinstance(self.router, MeshRouter) and self.congestion.tell_over(
-                self.router.map.shared
-            ):
-                self._spread_congestion()
+            self._carrying.carry_out(self.router.handle(request, now), request)
+            if isinstance(self.router, MeshRouter):
+                self._pressure.tell_over(self.router.map.shared)
             if self._gauge is not None:
                 self._gauge.stir(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
@@ -382,123 +330,12 @@ class Broker:
 
     def _lose(self, error: OSError) -> None:
         """End the broker without a word to anybody: what they would hear of is not durable."""
-        self._touched.clear()
+        self.roster.touched.clear()
         for peer in self.roster.peers:
             peer.abort()
         if not self._failure.done():
             reason = f"the journal cannot be made durable: {error.strerror}"
             self._failed(EnvironmentMissingError(reason))
-
-    def _deliver(self, effect: Deliver) -> None:
-        peer = self._open_client(effect.client)
-        if peer is not None:
-            self.counters.deliveries += 1
-            encoded = self._encoded.encoded(effect.publication)
-            client_of(peer).deliver(effect.subscriptions, encoded)
-
-    def _send(self, effect: Send) -> None:
-        peer = self.roster.links.get(effect.neighbor)
-        if peer is not None and peer.connection.open:
-            link_of(peer).send(effect.message)
-            self._touched[peer] = None
-
-    def _accepted(self, effect: Accepted) -> None:
-        self.counters.publications += 1
-        peer = self.roster.clients.get(effect.client)
-        if peer is not None:
-            client_of(peer).ledger.settle(effect.publication)
-            self._touched[peer] = None
-
-    def _subscribed(self, effect: Subscribed) -> None:
-        peer = self._open_client(effect.client)
-        if peer is not None:
-            client_of(peer).subscribed(effect.subscription)
-
-    def _unsubscribed(self, effect: Unsubscribed) -> None:
-        peer = self._open_client(effect.client)
-        if peer is not None:
-            client_of(peer).unsubscribed(effect.subscription)
-
-    def _advertised(self, effect: Advertised) -> None:
-        peer = self._open_client(effect.client)
-        if peer is not None:
-            client_of(peer).advertised(effect.advertisement)
-
-    def _unadvertised(self, effect: Unadvertised) -> None:
-        peer = self._open_client(effect.client)
-        if peer is not None:
-            client_of(peer).unadvertised(effect.advertisement)
-
-    def _refused(self, effect: Refused) -> None:
-        self._keeping.refused(self._request)
-        peer = self._open_client(effect.client)
-        if peer is not None:
-            if self._request is None:
-                raise InvariantError("the router refuses what nobody asked for")
-            client_of(peer).refused(self._request, effect.reason)
-
-    def _close_link(self, effect: CloseLink) -> None:
-        peer = self.roster.links.get(effect.neighbor)
-        if peer is None:
-            return
-        self.roster.barred.add((effect.neighbor, link_of(peer).session))
-        self._log.error("link closed for good", neighbor=effect.neighbor, reason=effect.reason)
-        peer.connection.say_goodbye(GoodbyeCode.BARRED, effect.reason)
-        self._touched[peer] = None
-
-    def _open_client(self, name: str) -> Peer | None:
-        """A client that can be told something, which will be sent."""
-        peer = self.roster.clients.get(name)
-        if peer is None or not peer.connection.open:
-            return None
-        self._touched[peer] = None
-        return peer
-
-    # Queues ------------------------------------------------------------------------------------
-
-    def _check_queue(self, peer: Peer) -> None:
-        """Disconnect a slow consumer; hold publishers back where a link is too slow."""
-        if not peer.connection.open:
-            return
-        queued = peer.outbox.queued_bytes
-        settings = self.settings
-        if peer.link is None:
-            if queued > settings.outgoing_bytes_max:
-                self._give_up_slow(peer, queued)
-        elif queued > settings.link_outgoing_bytes_max:
-            self._give_up_slow(peer, queued)
-        elif queued > settings.link_high_water_bytes and not self.congestion.is_queued(
-            peer.link.name
-        ):
-            self.congestion.queued(peer.link.name, high=True)
-            self._spread_congestion()
-
-    def _give_up_slow(self, peer: Peer, queued: int) -> None:
-        self.counters.slow_consumers += 1
-        self._log.warning("slow consumer", address=peer.address, queued_bytes=queued)
-        peer.outbox.discard()
-        reason = f"slow consumer: {queued} bytes were waiting"
-        peer.connection.say_goodbye(GoodbyeCode.SLOW_CONSUMER, reason)
-        self._touched[peer] = None
-
-    def _hold(self, peer: Peer) -> None:
-        """Do not read a publisher until publications no longer pile up."""
-        if peer not in self.roster.held:
-            self.roster.held[peer] = None
-            self.counters.publishers_held += 1
-            peer.pause_reading()
-
-    def _spread_congestion(self) -> None:
-        """Tell neighbors what has changed; let publishers go on if they may."""
-        for neighbor, congested in self.congestion.announcements():
-            peer = self.roster.links[neighbor]
-            if peer.connection.open:
-                link_of(peer).congested(congested=congested)
-                self._touched[peer] = None
-        if not self.congestion.hold_publishers:
-            held, self.roster.held = self.roster.held, {}
-            for peer in held:
-                peer.resume_reading()
 
     def _tell_program(self, line: str) -> None:
         if self._announce is not None:

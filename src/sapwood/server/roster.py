@@ -30,6 +30,8 @@ class Roster:
         self.barred: set[tuple[str, str]] = set()
         #: publishers that are not read because publications pile up
         self.held: dict[Peer, None] = {}
+        #: peers for whom something may wait to be sent
+        self.touched: dict[Peer, None] = {}
         self._watchers: list[asyncio.Future[None]] = []
 
     def link_sessions(self) -> dict[str, str]:

@@ -44,6 +44,8 @@ def test_many_brokers_are_shown_with_all_tables_together() -> None:
     section = sizes_section(figures(40, "local", "received"))
     assert section.count("<path") == 40
     assert "swatch" not in section
+    assert "held together" in section
+    assert "the number beside a name is the most" in section
     assert len(rows(section)) == 40
 
 

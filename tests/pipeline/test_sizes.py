@@ -75,8 +75,8 @@ def test_an_outline_has_what_stands_out_and_is_short(spark: Any) -> None:
 
 def test_figures_are_of_the_brokers_with_the_largest_tables(spark: Any) -> None:
     rows = [(f"r{n}", "local", 60, n) for n in range(BROKERS_MAX + 5)]
-    sizes = changes(spark, rows)
-    found = figures_of(sizes, peaks(states(sizes)), ("a",))
+    held = states(changes(spark, rows))
+    found = figures_of(held, peaks(held), ("a",))
     assert (found.brokers, found.without) == (BROKERS_MAX + 5, ("a",))
     assert {peak.broker for peak in found.peaks} == {f"r{n}" for n in range(5, BROKERS_MAX + 5)}
     assert {state.broker for state in found.states} == {peak.broker for peak in found.peaks}
@@ -84,6 +84,6 @@ def test_figures_are_of_the_brokers_with_the_largest_tables(spark: Any) -> None:
 
 
 def test_figures_of_nothing_are_empty(spark: Any) -> None:
-    sizes = changes(spark, [])
-    found = figures_of(sizes, peaks(states(sizes)), ())
+    held = states(changes(spark, []))
+    found = figures_of(held, peaks(held), ())
     assert (found.brokers, found.period, found.states, found.peaks) == (0, ("", ""), (), ())

@@ -57,7 +57,8 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for what the broker keeps: a journal of the publications it accepts.",
+    help="Folder for what the broker keeps: a journal of the publications it accepts, and with it "
+    "how large its routing tables were.",
 )
 @_bound("--journal-bytes-max", JOURNAL_BYTES_MAX, "Journal at which the oldest files go.")
 @_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")

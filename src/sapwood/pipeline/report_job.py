@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import InputError
@@ -132,11 +132,13 @@ class ReportJob:
         if not places and published is not None and not is_address(published):
             places = (published,) if is_journal(published) else ()
         if not places:
-            return _Sized({})
+            return _Sized()
         sizes, without = read_sizes(spark, places)
         sizes = sizes.persist()
-        kept.callback(sizes.unpersist)
-        return _Sized({"table_sizes": sizes, "table_peaks": peaks(states(sizes))}, without)
+        held = states(sizes).persist()
+        for table in (sizes, held):
+            kept.callback(table.unpersist)
+        return _Sized({"table_sizes": sizes, "table_peaks": peaks(held)}, held, without)
 
     def _written(self, found: dict[str, DataFrame], spark: SparkSession) -> dict[str, DataFrame]:
         """Write the tables; what the page shows is drawn from those that were written."""
@@ -161,16 +163,17 @@ class ReportJob:
 
 @dataclass(frozen=True, slots=True)
 class _Sized:
-    """Tables of figures of routing tables, and the journals that have none."""
+    """Tables of figures of routing tables, what these held, and the journals that have none."""
 
-    tables: dict[str, DataFrame]
+    tables: dict[str, DataFrame] = field(default_factory=dict)
+    states: DataFrame | None = None
     without: tuple[str, ...] = ()
 
     def figures(self, stored: dict[str, DataFrame]) -> SizeFigures | None:
         """What the page shows of them; `None` where nobody has asked."""
-        if not self.tables:
+        if self.states is None:
             return None
-        return figures_of(stored["table_sizes"], stored["table_peaks"], self.without)
+        return figures_of(self.states, stored["table_peaks"], self.without)
 
 
 def _totals(found: dict[str, DataFrame], stored: dict[str, DataFrame]) -> Totals:

@@ -118,6 +118,8 @@ def _said(figures: SizeFigures, sizes: _Sizes, parts: Sequence[str]) -> str:
     said = f"How many entries each broker's tables held{together}, from {first} to {last}"
     if len(sizes.brokers) > 1:
         said += ", all on one scale"
+    if len(sizes.brokers) > FEW:
+        said += "; the number beside a name is the most"
     if UNCONFIRMED in sizes.columns:
         said += f"; {UNCONFIRMED} counts some of the others' entries again, and is not drawn"
     if figures.brokers > len(sizes.brokers):
@@ -140,8 +142,10 @@ def _plot(figures: SizeFigures, sizes: _Sizes, parts: Sequence[str]) -> str:
             Layer([tables.get(part, {}).get(time, 0) for time in times], style)
             for style, part in zip(_STYLES, parts or (ALL,), strict=False)
         ]
-        most = f"at most {number(sizes.peaks[broker, ALL].largest)}"
-        shown.append(Panel(broker, times, layers, most))
+        most = number(sizes.peaks[broker, ALL].largest)
+        # Where panels are narrow, names need the room.
+        beside = f"at most {most}" if len(held) <= FEW else most
+        shown.append(Panel(broker, times, layers, beside))
     return panels(shown, "entries", "time, in UTC", _ends(*figures.period))
 
 

@@ -91,26 +91,27 @@ def outline(states: DataFrame) -> DataFrame:
     return states.join(chosen, ["broker", "at"], "left_semi")
 
 
-def figures_of(sizes: DataFrame, peaks: DataFrame, without: Sequence[str]) -> SizeFigures:
+def figures_of(states: DataFrame, peaks: DataFrame, without: Sequence[str]) -> SizeFigures:
     """What the page shows of table sizes and their `peaks`: the brokers with the largest tables.
 
-    `without` are the journals that have no table sizes.
+    `without` are the journals that have no table sizes. `states` is read several times.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
+    brokers = F.count_distinct("broker").alias("brokers")
+    whole = states.agg(brokers, _moment(F.min("at")), _moment(F.max("at"))).first()
+    assert whole is not None, "an aggregate without keys has one row"
     totals = peaks.where(F.col("table") == ALL)
     largest = totals.orderBy(F.desc("largest"), "broker").limit(BROKERS_MAX).select("broker")
-    of_largest = peaks.join(F.broadcast(largest), "broker", "left_semi")
-    shown = states(sizes.join(F.broadcast(largest), "broker", "left_semi"))
+    names = [row["broker"] for row in largest.collect()]
+    is_shown = F.col("broker").isin(names)
     second = (F.unix_micros("at") / 1e6).alias("second")
-    drawn = outline(shown).select("broker", "table", second, "entries")
-    span = sizes.agg(_moment(F.min("at")), _moment(F.max("at"))).first()
-    assert span is not None, "an aggregate without keys has one row"
+    drawn = outline(states.where(is_shown)).select("broker", "table", second, "entries")
     return SizeFigures(
-        brokers=totals.count(),
-        period=(span[0] or "", span[1] or ""),
+        brokers=whole["brokers"],
+        period=(whole[1] or "", whole[2] or ""),
         states=tuple(State(*row) for row in drawn.orderBy("second").collect()),
-        peaks=tuple(Peak(*row) for row in of_largest.drop("largest_at").collect()),
+        peaks=tuple(Peak(*row) for row in peaks.where(is_shown).drop("largest_at").collect()),
         without=tuple(without),
     )
 

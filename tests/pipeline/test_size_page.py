@@ -85,7 +85,7 @@ def test_it_says_how_many_brokers_are_not_shown() -> None:
 
 def test_journals_without_table_sizes_are_named() -> None:
     nothing = sizes_section(SizeFigures(without=("<a>/journal",)))
-    assert "There are no table sizes in &lt;a&gt;/journal. A broker with --data" in nothing
+    assert "There are no table sizes in &lt;a&gt;/journal. A broker with --data writes" in nothing
     assert "<svg" not in nothing
     assert "There are no table sizes. A broker" in sizes_section(SizeFigures())
     some = sizes_section(figures(1, "local", without=("b/journal",)))

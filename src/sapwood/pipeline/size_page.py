@@ -28,8 +28,8 @@ _STYLES: Final = ("first", "second", "third", "fourth", "fifth")
 """Classes of colors; where there are more tables than these, they are not told apart."""
 
 _NONE: Final = (
-    "A broker with --data writes table sizes while it runs; versions before that did not, and of "
-    "those journals nothing can be said here."
+    "A broker with --data writes them into its journal while it runs; that of an earlier version "
+    "has none."
 )
 
 

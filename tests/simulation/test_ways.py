@@ -71,6 +71,16 @@ def test_with_circles_any_link_disturbs_until_the_overlay_has_settled_with_what_
     assert ways(history).way("a", "c", Moment(40.0, LATE)).delay_s == 6.0
 
 
+def test_with_circles_a_link_is_up_again_however_often_it_failed() -> None:
+    history = history_of(RING)
+    history.settle(0.0)
+    history.link_down(10.0, "b", "c")
+    history.link_down(11.0, "b", "c")
+    history.link_joined(12.0, "b", "c")
+    history.settle(13.0)
+    assert ways(history).way("a", "c", Moment(20.0, LATE)).delay_s == 6.0
+
+
 def test_with_circles_whoever_is_cut_off_is_owed_nothing() -> None:
     history = history_of(RING)
     history.settle(0.0)

@@ -85,13 +85,18 @@ class _MeshWays:
             return Way(self._total_s, _ALWAYS)
         return Way(delays[end], tuple(unrests))
 
+    def _is_up(self, link: Link, at: Moment) -> bool:
+        outages = self._history.outages.get((link.a, link.b), ())
+        # Of those before, one that went down again before both ends knew was never over.
+        last = next((outage for outage in reversed(outages) if outage.down <= at), None)
+        return last is None or (last.joined is not None and last.joined <= at)
+
     def _delays_from(self, source: str, sent: Moment) -> Mapping[str, float]:
         """For each router in reach, the longest that a publication takes on the source's tree."""
         topology = self._history.topology
         around: dict[str, list[str]] = {router: [] for router in topology.routers}
         for link in topology.links:
-            outages = self._history.outages.get((link.a, link.b), ())
-            if not any(o.down <= sent and (o.joined is None or o.joined > sent) for o in outages):
+            if self._is_up(link, sent):
                 around[link.a].append(link.b)
                 around[link.b].append(link.a)
         delays = {source: 0.0}

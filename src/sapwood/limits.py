@@ -197,6 +197,11 @@ MESH_ROUTERS_MAX: Final = 512
 all the links of each tree, so messages and tables grow with the square of this. Precedent: areas
 of OSPF, whose routers too know all links, are planned for some hundred routers."""
 
+MESH_HELD_MAX: Final = 65_536
+"""Publications of one source that a router holds because they came on a newer tree than others
+that are still on their way on the old one: the difference of the two ways, some tenths of a second.
+Beyond, what is still on the old one is given up. Precedent: DELIVERIES_WAITING_MAX."""
+
 LINK_LATENCY_MAX_S: Final = 3600.0
 """Seconds a message may be under way on one link. A link slower than an hour is no link."""
 
@@ -213,6 +218,11 @@ ORACLE_PAIRS_MAX: Final = 10_000_000
 """Pairs (publication, filter text) that the oracle evaluates one by one, about 40 s. Beyond
 that it checks publications drawn with the seed for losses, and says how many; each delivery is
 checked in any case."""
+
+VIEWED_CHANGES_MAX: Final = 5
+"""Links that changed since an overlay with circles was last at rest, of which a source may know or
+not, each by itself. The oracle looks at a tree for each of these views; beyond, whatever goes down
+excuses all."""
 
 VERDICT_EXAMPLES_MAX: Final = 20
 """Pairs that a verdict names one by one; the rest are counted."""

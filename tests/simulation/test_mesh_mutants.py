@@ -15,16 +15,37 @@ import pytest
 from sapwood.errors import SapwoodError
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.effects import Effect
-from sapwood.routing.inputs import ClientInput, ClientPublish, Input, LinkUp, Receive
-from sapwood.routing.mesh.branch import Basis
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientInput,
+    ClientPublish,
+    ClientSubscribe,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+)
+from sapwood.routing.mesh.branch import Branch, Place
+from sapwood.routing.mesh.changeover import advance
 from sapwood.routing.mesh.clients import Clients, Named
 from sapwood.routing.mesh.links import LinkMap
 from sapwood.routing.mesh.router import MeshRouter
-from sapwood.routing.messages import Announce, Join, MeshMessage, Neighbors, OnTree, Version
+from sapwood.routing.mesh.trees import Trees
+from sapwood.routing.messages import (
+    Announce,
+    Join,
+    Leave,
+    MeshMessage,
+    Neighbors,
+    OnTree,
+    Ready,
+    Version,
+)
 from sapwood.routing.protocols import protocol
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, draw_scenario
+from tests.simulation.changes import adding, shortcut
 from tests.simulation.helpers import faults_found, run_with
 from tests.simulation.test_mutants import sends
 
@@ -93,16 +114,17 @@ class PublishesOnEveryTree(MeshMutant):
 class ForgetsItsClientsOnNewTrees(MeshMutant):
     """A branch that is begun afresh does not hear what the clients want."""
 
-    def _begin(self, source: str, basis: Basis, now: float) -> list[Effect]:
-        clients, self.clients = self.clients, Clients()
-        for client in clients._asked:
-            self.clients.attach(client)
-        effects = super()._begin(source, basis, now)
-        self.clients = clients
-        return effects
+    class Forgetful(Clients):
+        def requests(self) -> Iterator[AttachClient | ClientSubscribe]:
+            yield from (one for one in super().requests() if isinstance(one, AttachClient))
+
+    def __init__(self, name: str, incarnation: int) -> None:
+        super().__init__(name, incarnation)
+        self.clients = self.forest.clients = self.Forgetful()
+        self.clients.reach(self.map.around)
 
 
-class OwnTreeOnly(Clients):
+class AnyTree(Clients):
     def confirmed(self, source: str, named: Named) -> None:
         for one in list(self.awaited.get(named, ())):
             super().confirmed(one, named)
@@ -113,7 +135,7 @@ class ConfirmsWithTheFirstTree(MeshMutant):
 
     def __init__(self, name: str, incarnation: int) -> None:
         super().__init__(name, incarnation)
-        self.clients = OwnTreeOnly()
+        self.clients = self.forest.clients = AnyTree()
         self.clients.reach(self.map.around)
 
 
@@ -124,7 +146,6 @@ class AnnouncesWithoutNumber(MeshMutant):
         if isinstance(message, Announce) and source is None:
             first = Version(message.version.incarnation, 1)
             message = replace(message, version=first)
-            self._keep(message)
         return super()._flood(message, source)
 
 
@@ -138,18 +159,109 @@ class SticksToItsFirstTree(MeshMutant):
 
     def __init__(self, name: str, incarnation: int) -> None:
         super().__init__(name, incarnation)
-        self.map = FirstTree(name, incarnation)
+        self.map = self.forest._map = FirstTree(name, incarnation)
 
 
 class GoesBackToOlderTrees(MeshMutant):
     """An announcement is taken even if it is older than the last."""
 
     def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
-        known = self.places.get(message.tree.source)
-        if known is not None and message.version < known.announced.version:
-            self._keep(message)
-            return self._grow(message.tree.source, now)
+        trees = self.forest.trees.get(message.tree.source)
+        if trees is not None and message.version < trees.place.announced.version:
+            self._is_current = None
+            return self.forest.adopt(message, now)
         return super()._adopt(neighbor, message, now)
+
+
+class GivesUpOldTreesAtOnce(MeshMutant):
+    """Whoever hears of a later tree gives up all older ones, and its source publishes there."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        forest = self.forest
+        for trees in forest.trees.values():
+            latest = trees.latest
+            if latest is not None and latest.source == self.name and not latest.carries:
+                forest.own = latest
+                latest.carries = latest.is_ready = latest.advertises = True
+            for branch in tuple(trees.branches):
+                if branch is not latest:
+                    effects.extend(forest.end(branch))
+        return effects
+
+
+class ChangesOverTooEarly(MeshMutant):
+    """The source publishes on a tree before all below are ready."""
+
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        for trees in self.forest.trees.values():
+            for branch in trees.branches:
+                branch.ready.update(branch.peers.keys() & set(branch.place.children))
+        effects = super().handle(event, now)
+        own = self.forest.trees[self.name].latest
+        if own is not None and own.peers and not own.carries:
+            own.ready.update(own.place.children)
+            self.forest.touched[self.name] = None
+            effects.extend(advance(self.forest, now))
+        return effects
+
+
+class OwesNothing(MeshMutant):
+    """A branch is ready though subscriptions are not confirmed on it."""
+
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        for branch in self.forest:
+            branch.owed.clear()
+            self.forest.touched[branch.source] = None
+        return super().handle(event, now)
+
+
+class Hasty(Trees):
+    def has_to_wait(self, branch: Branch) -> bool:
+        return False
+
+
+class HoldsNothing(MeshMutant):
+    """What comes on a later tree is delivered before the older one has run dry."""
+
+    def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
+        unknown = Place.of(self.name, replace(message, version=Version(-1, 0)))
+        self.forest.trees.setdefault(message.tree.source, Hasty(unknown))
+        return super()._adopt(neighbor, message, now)
+
+
+class HoldsForEver(MeshMutant):
+    """What was held is not let go."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        for trees in self.forest.trees.values():
+            trees.held.clear()
+        return effects
+
+
+class ConfirmsWhereNothingIsPublished(MeshMutant):
+    """A subscription counts as in force when the latest tree has it, though another one carries."""
+
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        for trees in self.forest.trees.values():
+            if trees.latest is not None:
+                trees.latest.carries = True
+        return super().handle(event, now)
+
+
+class KeepsOldTrees(MeshMutant):
+    """Nobody is told that an old tree carries nothing more."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        left = sends(effects, Leave)
+        return [effect for effect in effects if effect not in left]
+
+
+class NeverReady(MeshMutant):
+    """No parent is told that a tree is in force below."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        said = sends(effects, Ready)
+        return [effect for effect in effects if effect not in said]
 
 
 MUTANTS: dict[Callable[[str, int], MeshMutant], frozenset[str]] = {
@@ -162,13 +274,24 @@ MUTANTS: dict[Callable[[str, int], MeshMutant], frozenset[str]] = {
     AnnouncesWithoutNumber: frozenset({"lost"}),
     SticksToItsFirstTree: frozenset({"lost", "diverged"}),
     GoesBackToOlderTrees: frozenset({"closed"}),
+    GivesUpOldTreesAtOnce: frozenset({"lost"}),
+    ChangesOverTooEarly: frozenset({"lost"}),
+    OwesNothing: frozenset({"lost"}),
+    HoldsNothing: frozenset({"reordered"}),
+    HoldsForEver: frozenset({"lost"}),
+    ConfirmsWhereNothingIsPublished: frozenset({"lost"}),
+    KeepsOldTrees: frozenset({"leaked", "diverged"}),
+    NeverReady: frozenset({"diverged", "stuck"}),
 }
 """Each defect, and the words of which at least one must be said of it."""
 
 
 def scenarios() -> Iterator[Scenario]:
-    """Those of the swarm, with circles."""
-    yield from (draw_scenario(seed, Mixture(circles=True)) for seed in range(SEEDS_MAX))
+    """Those of the swarm, with circles, and links that come while everybody publishes."""
+    yield shortcut()
+    for seed in range(SEEDS_MAX):
+        yield draw_scenario(seed, Mixture(circles=True))
+        yield adding(seed, failing=seed % 2 == 0, churn=seed % 3 == 0)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
@@ -194,51 +317,62 @@ def test_a_mutant_without_a_defect_is_found_right() -> None:
 class Watched(MeshMutant):
     """Counts which of the rare ways through the algorithms are gone."""
 
-    def _grow(self, source: str, now: float) -> list[Effect]:
-        before = self.branches.get(source)
-        effects = super()._grow(source, now)
-        after = self.branches.get(source)
-        if before is not after:
-            SEEN["branch given up"] += after is None
-            if before is not None and after is not None:
-                same = before.basis.version == after.basis.version
-                SEEN["parent has another life" if same else "another tree"] += 1
-            waiting = bool(self.clients.awaited)
-            SEEN["begun while a subscription waits"] += after is not None and waiting
-        return effects
+    def __init__(self, name: str, incarnation: int) -> None:
+        super().__init__(name, incarnation)
+        self.begun = set(self.forest)
 
-    def _receive_on_tree(self, neighbor: str, message: OnTree, now: float) -> list[Effect]:
-        branch = self.branches.get(message.source)
-        SEEN["late for a branch"] += branch is None or branch.life != message.life
-        return super()._receive_on_tree(neighbor, message, now)
-
-    def _joined(self, neighbor: str, message: Join, now: float) -> list[Effect]:
-        branch = self.branches.get(message.source)
-        known = branch is not None and neighbor in branch.peers
-        SEEN["late joins"] += branch is not None and branch.basis.version > message.version
-        SEEN["joined again"] += known
-        return super()._joined(neighbor, message, now)
-
-    def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
-        reached = len(self.map.around)
-        effects = super()._learn(neighbor, message, now)
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        before = {branch: branch.carries for branch in self.forest}
+        awaited, reached = bool(self.clients.awaited), len(self.map.around)
+        effects = super().handle(event, now)
+        after = list(self.forest)
+        for trees in self.forest.trees.values():
+            SEEN["three versions at once"] += len(trees.branches) > 2
+            SEEN["held"] += bool(trees.held)
+        for branch in before.keys() - set(after):
+            SEEN["grew in vain" if not before[branch] else "ran dry"] += 1
+            SEEN["broken"] += isinstance(event, LinkDown)
+        for branch in set(after) - before.keys():
+            SEEN["same version again"] += any(
+                (one.source, one.version) == (branch.source, branch.version) for one in self.begun
+            )
+            self.begun.add(branch)
+        SEEN["begun while a subscription waits"] += awaited and not before.keys() >= set(after)
         SEEN["out of reach"] += len(self.map.around) < reached
         SEEN["in reach"] += len(self.map.around) > reached
         SEEN["not settled"] += not self.map.is_settled
+        return effects
+
+    def _receive(self, arrived: Receive, now: float) -> list[Effect]:
+        match arrived.message:
+            case OnTree(source, life):
+                known = self.forest.trees.get(source)
+                branches = () if known is None else known.branches
+                SEEN["late for a branch"] += all(one.life != life for one in branches)
+            case Join(source, version):
+                known = self.forest.trees.get(source)
+                branch = None if known is None else known.of(version)
+                SEEN["late joins"] += branch is None
+        return super()._receive(arrived, now)
+
+    def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
+        before = set(self.forest)
+        effects = super()._learn(neighbor, message, now)
         SEEN["known already"] += not effects
+        SEEN["disowned"] += not before <= set(self.forest)
         return effects
 
 
 WAYS = (
-    *("branch given up", "another tree", "parent has another life"),
-    *("begun while a subscription waits", "late for a branch", "late joins", "joined again"),
-    *("out of reach", "in reach", "not settled", "known already"),
+    *("grew in vain", "ran dry", "broken", "same version again", "three versions at once", "held"),
+    *("begun while a subscription waits", "late for a branch", "late joins"),
+    *("out of reach", "in reach", "not settled", "known already", "disowned"),
 )
 
 
 def test_the_swarm_goes_every_way_through_the_algorithms() -> None:
     """Without this, quiet scenarios could make every test of circles pass."""
     SEEN.clear()
-    for scenario in islice(scenarios(), 10):
+    for scenario in islice(scenarios(), 24):
         run_with(scenario, Watched, PROTOCOL)
     assert {way: SEEN[way] for way in WAYS if not SEEN[way]} == {}

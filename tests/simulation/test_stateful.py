@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from sapwood.overlay.topology import Link, Topology
+from sapwood.overlay.topology import Link, Overlay, Topology
 from sapwood.simulation.divergence import divergences, leaks
 from sapwood.simulation.examination import strayed
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.swarm import close_circles
 from sapwood.simulation.world import MakeRouter, World
 from tests.simulation.helpers import (
     ADVERTISED,
@@ -39,6 +41,10 @@ class NetworkMachine(RuleBasedStateMachine):
     make_router: MakeRouter
     protocol: str
     published = 0
+    prefix = ""
+
+    def overlay(self, tree: Topology, seed: int) -> Overlay:
+        return tree
 
     @initialize(
         protocol=st.sampled_from((*PROTOCOLS, *ADVERTISED)),
@@ -72,10 +78,10 @@ class NetworkMachine(RuleBasedStateMachine):
             Link(names[parent % (i + 1)], names[i + 1], latencies[i])
             for i, parent in enumerate(parents)
         )
-        self.protocol = protocol
-        self.make_router = router_maker(protocol)
+        self.protocol = f"{self.prefix}{protocol}"
+        self.make_router = router_maker(self.protocol)
         self.world = World(
-            Topology(names, links),
+            self.overlay(Topology(names, links), seed),
             self.make_router,
             seed=seed,
             timing=timing,
@@ -171,5 +177,16 @@ class NetworkMachine(RuleBasedStateMachine):
         assert leaks(self.world, self.make_router) == ()
 
 
+class CirclesMachine(NetworkMachine):
+    """The same where links form circles, and each source has a tree."""
+
+    prefix = "mesh+"
+
+    def overlay(self, tree: Topology, seed: int) -> Overlay:
+        return close_circles(Random(seed), tree)
+
+
 TestNetwork = NetworkMachine.TestCase
 TestNetwork.settings = settings(suppress_health_check=[HealthCheck.too_slow])
+TestCircles = CirclesMachine.TestCase
+TestCircles.settings = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])

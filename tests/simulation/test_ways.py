@@ -6,6 +6,7 @@ import pytest
 
 from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import Link, Overlay, Topology
+from sapwood.simulation import ways as module
 from sapwood.simulation.history import History, Moment
 from sapwood.simulation.ways import Way, Ways, ways_of
 
@@ -53,22 +54,76 @@ def test_with_circles_nothing_is_sure_before_the_overlay_has_settled() -> None:
     assert is_calm(after, 4.0)
 
 
-def test_with_circles_any_link_disturbs_until_the_overlay_has_settled_with_what_is_left() -> None:
+def test_with_circles_a_link_disturbs_what_goes_over_it_until_the_overlay_has_settled() -> None:
     history = history_of(RING)
     history.settle(0.0)
     history.link_down(10.0, "b", "c")
     history.settle(12.0)
-    sent = Moment(5.0, LATE)
-    assert not is_calm(ways(history).way("a", "c", sent), 5.0)
-    assert is_calm(ways(history).way("a", "b", sent), 5.0)
-    assert not is_calm(ways(history).way("a", "b", Moment(11.0, LATE)), 11.0)
+    assert not is_calm(ways(history).way("a", "c", Moment(5.0, LATE)), 5.0)
+    assert is_calm(ways(history).way("a", "b", Moment(5.0, LATE)), 5.0)
+    assert not is_calm(ways(history).way("a", "c", Moment(11.0, LATE)), 11.0)
+    beside = ways(history).way("a", "b", Moment(11.0, LATE))
+    assert beside.delay_s == 30.0
+    assert is_calm(beside, 11.0)
     around = ways(history).way("a", "c", Moment(20.0, LATE))
     assert around.delay_s == 24.0
     assert is_calm(around, 20.0)
+
+
+def back_up() -> History:
+    """A ring in which a link that was down has just come up."""
+    history = history_of(RING)
+    history.settle(0.0)
+    history.link_down(10.0, "b", "c")
+    history.settle(12.0)
     history.link_joined(30.0, "b", "c")
     assert history.settling
+    return history
+
+
+def test_with_circles_a_link_that_comes_up_disturbs_nothing() -> None:
+    history = back_up()
+    for start in RING.routers:
+        for end in RING.routers:
+            assert is_calm(ways(history).way(start, end, Moment(29.0, LATE)), 29.0)
+            assert is_calm(ways(history).way(start, end, Moment(30.5, LATE)), 30.5)
     history.settle(31.0)
     assert ways(history).way("a", "c", Moment(40.0, LATE)).delay_s == 6.0
+
+
+def disturbed(history: History, sent: float) -> set[str]:
+    """The ways, as "ac", that are not calm for what is sent at a time."""
+    pairs = [(start, end) for start in RING.routers for end in RING.routers]
+    moment = Moment(sent, LATE)
+    return {a + b for a, b in pairs if not is_calm(ways(history).way(a, b, moment), sent)}
+
+
+def test_with_circles_a_source_may_know_of_a_change_or_not() -> None:
+    history = back_up()
+    history.link_down(50.0, "c", "d")
+    # Who does not know that b and c are linked goes round over d.
+    assert disturbed(history, 50.5) == {"ac", "bc", "ca", "cb", "cd", "dc"}
+    history.settle(51.0)
+    assert disturbed(history, 52.0) == set()
+
+
+def test_with_circles_a_link_that_was_not_up_again_cannot_fail() -> None:
+    history = back_up()
+    history.settle(31.0)
+    history.link_down(40.0, "c", "d")
+    history.settle(41.0)
+    history.link_down(50.0, "c", "d")
+    assert disturbed(history, 50.5) == set()
+    history.link_joined(51.0, "c", "d")
+    history.settle(52.0)
+    assert ways(history).way("c", "d", Moment(60.0, LATE)).delay_s == 8.0
+
+
+def test_with_circles_too_many_changes_excuse_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "VIEWED_CHANGES_MAX", 1)
+    history = back_up()
+    history.link_down(50.0, "c", "d")
+    assert disturbed(history, 50.5) == {a + b for a in "abcd" for b in "abcd" if a != b}
 
 
 def test_with_circles_a_link_is_up_again_however_often_it_failed() -> None:

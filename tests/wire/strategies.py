@@ -26,16 +26,19 @@ from sapwood.wire.messages import (
     GoodbyeCode,
     LinkAdvertise,
     LinkAnnounce,
+    LinkCarry,
     LinkConfirm,
     LinkConfirmAdvertisement,
     LinkConfirmUpdate,
     LinkCongestion,
     LinkEstablished,
     LinkJoin,
+    LinkLeave,
     LinkMessage,
     LinkNeighbors,
     LinkOnTree,
     LinkPublish,
+    LinkReady,
     LinkReplace,
     LinkSubscribe,
     LinkUnadvertise,
@@ -174,10 +177,14 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
             LinkAnnounce,
             offsets,
             offsets,
+            offsets,
             st.lists(names, min_size=1, max_size=3).map(tuple),
             st.lists(st.integers(0, 3), max_size=3).map(tuple),
         ),
         st.builds(LinkJoin, names, offsets, offsets, offsets),
+        st.builds(LinkLeave, names, offsets),
+        st.builds(LinkReady, names, offsets),
+        st.builds(LinkCarry, names, offsets),
         st.builds(LinkOnTree, names, offsets, st.builds(LinkConfirm, ids, sequences)),
         st.builds(LinkOnTree, names, offsets, st.builds(LinkPublish, names, offsets, bodies())),
         st.builds(LinkCongestion, st.booleans()),
@@ -206,7 +213,7 @@ def hostile_frames() -> st.SearchStrategy[bytes]:
         ),
         max_leaves=8,
     )
-    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 46), 99))
+    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 49), 99))
     arrays = st.tuples(tags, st.lists(values, max_size=4)).map(
         lambda pair: msgspec.msgpack.encode([pair[0], *pair[1]])
     )

@@ -51,8 +51,11 @@ messages: st.SearchStrategy[routing.Message] = st.one_of(
     tree_messages,
     st.builds(routing.OnTree, names, st.integers(1, 9), tree_messages),
     st.builds(routing.Neighbors, names, versions, st.sampled_from(((), ("r2",), ("a", "b")))),
-    st.builds(routing.Announce, trees, versions),
+    st.builds(routing.Announce, trees, versions, st.integers(0, 9)),
     st.builds(routing.Join, names, versions, st.integers(1, 9)),
+    st.builds(routing.Leave, names, st.integers(1, 9)),
+    st.builds(routing.Ready, names, st.integers(1, 9)),
+    st.builds(routing.Carry, names, st.integers(1, 9)),
 )
 
 
@@ -102,9 +105,9 @@ def test_a_filter_travels_as_canonical_text() -> None:
         LinkPublish("r1", 1, Raw(b"\xc0")),
         LinkPublish("r1", 1, Raw(msgspec.msgpack.encode(["p", {"a": float("nan")}]))),
         LinkOnTree("r1", 1, LinkSubscribe("k", "price >", 1)),
-        LinkAnnounce(0, 1, ("r1", "r2", "r2"), (0, 0)),
-        LinkAnnounce(0, 1, ("r1", "r2", "r3"), (0, 2)),
-        LinkAnnounce(0, 1, ("r1", "r2"), ()),
+        LinkAnnounce(0, 1, 0, ("r1", "r2", "r2"), (0, 0)),
+        LinkAnnounce(0, 1, 0, ("r1", "r2", "r3"), (0, 2)),
+        LinkAnnounce(0, 1, 0, ("r1", "r2"), ()),
     ],
 )
 def test_what_a_neighbor_should_have_refused_is_its_fault(message: RoutingMessage) -> None:

@@ -154,10 +154,15 @@ class Neighbors:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """The publications of the tree's source take this tree from now on; flooded to all routers."""
+    """The publications of the tree's source are to take this tree; flooded to all routers.
+
+    Until it is in force they take the version with the number `carrying`, of the same incarnation;
+    none between that and this one will ever carry any.
+    """
 
     tree: SpanningTree
     version: Version
+    carrying: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +178,40 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Leave:
+    """The sender has given up the tree of a source that it began in that `life`.
+
+    Nothing comes from there any more, and what did come was all.
+    """
+
+    source: str
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """In that `life` of its tree of a source the sender, with all below it, lacks nothing.
+
+    All of them have joined, and every subscription that clients there believe in force is in force
+    on this tree as well. Told to the parent, once.
+    """
+
+    source: str
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """The source publishes on this tree, which the sender began in that `life`; told to children.
+
+    Its publications come after it.
+    """
+
+    source: str
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
 class OnTree:
     """A message of one tree, to the receiver as long as it is in that `life` of the tree."""
 
@@ -181,7 +220,7 @@ class OnTree:
     message: TreeMessage
 
 
-MeshMessage: TypeAlias = Neighbors | Announce | Join | OnTree
+MeshMessage: TypeAlias = Neighbors | Announce | Join | Leave | Ready | Carry | OnTree
 """What routers say to each other where links form circles."""
 
 Message: TypeAlias = TreeMessage | MeshMessage

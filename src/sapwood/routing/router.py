@@ -56,11 +56,14 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import (
     Advertise,
     Announce,
+    Carry,
     ConfirmAdvertisement,
     Join,
+    Leave,
     Neighbors,
     OnTree,
     Publish,
+    Ready,
     SubscriptionMessage,
     Unadvertise,
 )
@@ -171,6 +174,12 @@ class Router:
         for neighbor, received in self.subscriptions.entries.received.items():
             for key, entry in received.items():
                 yield ReceivedSubscription(neighbor, key, entry.filter)
+
+    def deliveries(self, publication: Publication) -> list[Deliver]:
+        """What the router's clients have to have of a publication, as they are subscribed now."""
+        return [
+            Deliver(client, ids, publication) for client, ids in self._matched_clients(publication)
+        ]
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
@@ -303,7 +312,9 @@ class Router:
                 return self._receive_unadvertisement(neighbor, key)
             case ConfirmAdvertisement(key, sending):
                 return self.advertisements.confirmed(neighbor, key, sending)
-            case Neighbors() | Announce() | Join() | OnTree() as message:
+            case (
+                Neighbors() | Announce() | Join() | Leave() | Ready() | Carry() | OnTree()
+            ) as message:
                 return self._close(neighbor, stranger(message))
             case message:
                 return self._hear(neighbor, message)
@@ -346,9 +357,7 @@ class Router:
         self, publication: Publication, origin: str, hops: int, arrival: str | None
     ) -> list[Effect]:
         """Deliver to matching clients, forward over the links that the protocol chooses."""
-        effects: list[Effect] = [
-            Deliver(client, ids, publication) for client, ids in self._matched_clients(publication)
-        ]
+        effects: list[Effect] = [*self.deliveries(publication)]
         onward = self.protocol.forwarding(publication, arrival, self.tables)
         if onward:
             message = Publish(origin, hops + 1, publication)

@@ -5,9 +5,9 @@ For each pair of a publication and a subscription it says, from the history alon
 * *must*: the filter matches; the subscription was confirmed before the publication was accepted
   and nobody asked to end it before the publication could arrive; and the way between the two homes
   was sound all that time: each link on it was up, and the overlay had settled since it last came
-  up (on many trees: there was a way, and the overlay had settled since any link came up
-  or went down; see `ways`). (A subscription that is confirmed in between may rely on one that was
-  confirmed earlier and has yet to travel over the link again.)
+  up (on many trees: there was a way, and the overlay had settled since a link went down that its
+  source's tree may have on the way; see `ways`). (A subscription that is confirmed in between may
+  rely on one that was confirmed earlier and has yet to travel over the link again.)
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
 * *must not*: everything else, and whatever its publisher was told is refused. Besides, nothing may

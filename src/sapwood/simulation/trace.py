@@ -37,14 +37,17 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import (
     Advertise,
     Announce,
+    Carry,
     Confirm,
     ConfirmAdvertisement,
     ConfirmUpdate,
     Join,
+    Leave,
     Message,
     Neighbors,
     OnTree,
     Publish,
+    Ready,
     Replace,
     Subscribe,
     Unadvertise,
@@ -177,15 +180,21 @@ class Trace:
         return text
 
 
-def _of_links(message: Neighbors | Announce | Join) -> str:
+def _of_links(message: Neighbors | Announce | Join | Leave | Ready | Carry) -> str:
     """What routers say of links and trees."""
     match message:
         case Neighbors(router, version, neighbors):
             return f"neighbors {version[0]}.{version[1]} of {router}: {', '.join(neighbors)}"
-        case Announce(tree, version):
+        case Announce(tree, version, carrying):
             links = " ".join(f"{a}>{b}" for a, b in tree.links())
-            return f"announce {version[0]}.{version[1]} of {tree.source}: {links}"
+            return f"announce {version[0]}.{version[1]} of {tree.source}, after {carrying}: {links}"
         case Join(source, version, life):
             return f"join {version[0]}.{version[1]} of {source}, life {life}"
+        case Leave(source, life):
+            return f"leave the tree of {source}, life {life}"
+        case Ready(source, life):
+            return f"ready on the tree of {source}, life {life}"
+        case Carry(source, life):
+            return f"the tree of {source} carries, life {life}"
         case _:
             assert_never(message)

@@ -1,23 +1,30 @@
 """How long a publication may be under way to a subscriber, and what may disturb it meanwhile.
 
 On one tree there is one way: its links disturb, from when they fail until the overlay has settled
-after their return. Where routers route on many trees any link may change any of them, and then no
-way is to be relied on until the overlay has settled, with whatever links it has then.
+after their return. Where routers route on many trees, too, only links disturb that go down, and of
+these only those that a tree of the publication's source may have on the way; then the way is not to
+be relied on until the overlay has settled, with whatever links it has then. Links that come up
+disturb nothing.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from sapwood.overlay.spanning import fewest_links
+from sapwood.limits import VIEWED_CHANGES_MAX
+from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.overlay.topology import Link
 from sapwood.simulation.history import History, Moment, Outage
 
 LongestDelay: TypeAlias = Callable[[Link], float]
 """The longest, in seconds, that a message may be under way on a link."""
+
+_SLACK_S: Final = 1e-9
+"""Times are sums of floats in different orders; within this they count as equal."""
 
 _ALWAYS: Final = (Outage(Moment(-math.inf, 0)),)
 
@@ -62,7 +69,12 @@ class _TreeWays:
 
 
 class _MeshWays:
-    """On a tree for each source."""
+    """On a tree for each source, where a new one takes over only when it is in force.
+
+    What a source knows of links says which tree it takes. Until the overlay has settled it may know
+    of any of the changes since, or not; whatever goes down beside its tree under all of these views
+    disturbs nothing.
+    """
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
@@ -71,19 +83,81 @@ class _MeshWays:
         self._total_s = math.fsum(map(longest, history.topology.links))
         #: (number of the last unrest, source) -> router -> the longest delay; both only at rest
         self._delays: dict[tuple[int, str], Mapping[str, float]] = {}
+        self._changes = _changes(history)
+        #: (number of an unrest, source) -> router -> since when ways there are not sure
+        self._broken: dict[tuple[int, str], Mapping[str, Moment]] = {}
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
         at = bisect_right(self._begun, sent)
-        unrests = self._history.unrests[at - 1 : at + 1]  # the last one, and the next
-        settled = unrests[0].settled
-        if settled is None or settled >= sent:
-            return Way(self._total_s, tuple(unrests))
-        delays = self._delays.get((at, start))
-        if delays is None:
-            delays = self._delays[at, start] = self._delays_from(start, sent)
-        if end not in delays:
-            return Way(self._total_s, _ALWAYS)
-        return Way(delays[end], tuple(unrests))
+        settled = self._history.unrests[at - 1].settled
+        delay = self._total_s
+        if settled is not None and settled < sent:
+            delays = self._delays.get((at, start))
+            if delays is None:
+                delays = self._delays[at, start] = self._delays_from(start, sent)
+            if end not in delays:
+                return Way(self._total_s, _ALWAYS)
+            delay = delays[end]
+        return Way(delay, tuple(self._outages(start, end, at - 1, sent.time + delay)))
+
+    def _outages(self, start: str, end: str, first: int, until_s: float) -> Iterator[Outage]:
+        """What may disturb a way, of the unrests from a number on that began by some time."""
+        for number, unrest in enumerate(self._history.unrests[first:], first):
+            if unrest.down.time > until_s + _SLACK_S:
+                return
+            broken = self._broken.get((number, start))
+            if broken is None:
+                broken = self._broken[number, start] = self._broken_from(number, start)
+            if end in broken:
+                yield Outage(broken[end], settled=unrest.settled)
+
+    def _broken_from(self, number: int, source: str) -> Mapping[str, Moment]:
+        """For each router to which a way from the source broke in an unrest: since when."""
+        begun = self._history.unrests[number].down
+        routers = self._history.topology.routers
+        up = self._up(begun) if number else set()  # before the first, there were no trees
+        reached = self._tree(source, up).routers
+        broken = {router: begun for router in routers if router not in reached}
+        changed: dict[Link, None] = {}
+        ever = set(up)
+        for moment, link, is_up in self._changes[number]:
+            if is_up:
+                changed[link] = None
+                ever.add(link)
+            elif link in ever:
+                changed[link] = None
+                for router in self._beyond(source, link, ever, tuple(changed)):
+                    broken.setdefault(router, moment)
+        return broken
+
+    def _beyond(
+        self, source: str, link: Link, ever: set[Link], changed: tuple[Link, ...]
+    ) -> Iterable[str]:
+        """To whom the source may publish over a link, whatever it knows of the changes."""
+        if len(changed) > VIEWED_CHANGES_MAX:
+            return [router for router in self._history.topology.routers if router != source]
+        beyond: dict[str, None] = {}
+        others = [other for other in changed if other != link]
+        sure = ever.difference(others)
+        for count in range(len(others) + 1):
+            for known in combinations(others, count):
+                beyond.update(_behind(self._tree(source, sure.union(known)), link))
+        return beyond
+
+    def _tree(self, source: str, links: Iterable[Link]) -> SpanningTree:
+        around: dict[str, list[str]] = {router: [] for router in self._history.topology.routers}
+        for link in links:
+            around[link.a].append(link.b)
+            around[link.b].append(link.a)
+        return fewest_links(source, around)
+
+    def _up(self, at: Moment) -> set[Link]:
+        """The links that carried messages before the unrest that began at a moment.
+
+        What began it is in the history right before it.
+        """
+        before = Moment(at.time, at.order - 2)
+        return {link for link in self._history.topology.links if self._is_up(link, before)}
 
     def _is_up(self, link: Link, at: Moment) -> bool:
         outages = self._history.outages.get((link.a, link.b), ())
@@ -94,12 +168,35 @@ class _MeshWays:
     def _delays_from(self, source: str, sent: Moment) -> Mapping[str, float]:
         """For each router in reach, the longest that a publication takes on the source's tree."""
         topology = self._history.topology
-        around: dict[str, list[str]] = {router: [] for router in topology.routers}
-        for link in topology.links:
-            if self._is_up(link, sent):
-                around[link.a].append(link.b)
-                around[link.b].append(link.a)
+        links = [link for link in topology.links if self._is_up(link, sent)]
         delays = {source: 0.0}
-        for parent, child in fewest_links(source, around).links():
+        for parent, child in self._tree(source, links).links():
             delays[child] = delays[parent] + self._longest(topology.link(parent, child))
         return delays
+
+
+def _behind(tree: SpanningTree, link: Link) -> dict[str, None]:
+    """The routers that a tree reaches over a link."""
+    behind: dict[str, None] = {}
+    for parent, child in tree.links():  # parents come before their children
+        if parent in behind or {parent, child} == {link.a, link.b}:
+            behind[child] = None
+    return behind
+
+
+def _changes(history: History) -> list[list[tuple[Moment, Link, bool]]]:
+    """For each unrest the links that went down or came up (true) in it, in order."""
+    found: list[tuple[Moment, Link, bool]] = []
+    for link in history.topology.links:
+        for outage in history.outages.get((link.a, link.b), ()):
+            found.append((outage.down, link, False))
+            if outage.joined is not None:
+                found.append((outage.joined, link, True))
+    found.sort(key=lambda change: change[0])
+    changes: list[list[tuple[Moment, Link, bool]]] = [[] for _ in history.unrests]
+    number = 0
+    for change in found:
+        while (settled := history.unrests[number].settled) is not None and settled < change[0]:
+            number += 1
+        changes[number].append(change)
+    return changes

@@ -15,24 +15,28 @@ from sapwood.wire.interests import from_text, promise_from_text, promise_to_text
 from sapwood.wire.messages import (
     LinkAdvertise,
     LinkAnnounce,
+    LinkCarry,
     LinkConfirm,
     LinkConfirmAdvertisement,
     LinkConfirmUpdate,
     LinkJoin,
+    LinkLeave,
     LinkNeighbors,
     LinkOnTree,
     LinkPublish,
+    LinkReady,
     LinkReplace,
     LinkSubscribe,
     LinkUnadvertise,
     LinkUnsubscribe,
     LinkUpdate,
+    MeshLinkMessage,
     TreeLinkMessage,
 )
 from sapwood.wire.publications import EncodedPublications, decode_publication
 from sapwood.wire.updates import Parts, to_parts
 
-RoutingMessage: TypeAlias = TreeLinkMessage | LinkOnTree | LinkNeighbors | LinkAnnounce | LinkJoin
+RoutingMessage: TypeAlias = TreeLinkMessage | MeshLinkMessage
 """The messages of a link that concern the router."""
 
 
@@ -43,14 +47,40 @@ def to_link(message: routing.Message, encoded: EncodedPublications) -> Sequence[
             return _to_tree(message, encoded)
         case routing.OnTree(source, life, inner):
             return [LinkOnTree(source, life, part) for part in _to_tree(inner, encoded)]
-        case routing.Neighbors(router, version, neighbors):
-            return (LinkNeighbors(router, *version, neighbors),)
-        case routing.Announce(tree, version):
-            return (LinkAnnounce(*version, tree.routers, tree.parents),)
-        case routing.Join(source, version, life):
-            return (LinkJoin(source, *version, life),)
+        case (
+            routing.Neighbors()
+            | routing.Announce()
+            | routing.Join()
+            | routing.Leave()
+            | routing.Ready()
+            | routing.Carry()
+        ):
+            return (_to_mesh(message),)
         case _:
             return _to_tree(message, encoded)
+
+
+def _to_mesh(
+    message: routing.Neighbors
+    | routing.Announce
+    | routing.Join
+    | routing.Leave
+    | routing.Ready
+    | routing.Carry,
+) -> MeshLinkMessage:
+    match message:
+        case routing.Neighbors(router, version, neighbors):
+            return LinkNeighbors(router, *version, neighbors)
+        case routing.Announce(tree, version, carrying):
+            return LinkAnnounce(*version, carrying, tree.routers, tree.parents)
+        case routing.Join(source, version, life):
+            return LinkJoin(source, *version, life)
+        case routing.Leave(source, life):
+            return LinkLeave(source, life)
+        case routing.Ready(source, life):
+            return LinkReady(source, life)
+        case routing.Carry(source, life):
+            return LinkCarry(source, life)
 
 
 def _to_tree(
@@ -104,14 +134,15 @@ class Arriving:
                 case LinkOnTree(source, life, part):
                     inner = self._from_tree(part)
                     return None if inner is None else routing.OnTree(source, life, inner)
-                case LinkNeighbors(router, incarnation, number, neighbors):
-                    version = routing.Version(incarnation, number)
-                    return routing.Neighbors(router, version, neighbors)
-                case LinkAnnounce(incarnation, number, routers, parents):
-                    tree = SpanningTree(routers, parents)
-                    return routing.Announce(tree, routing.Version(incarnation, number))
-                case LinkJoin(source, incarnation, number, life):
-                    return routing.Join(source, routing.Version(incarnation, number), life)
+                case (
+                    LinkNeighbors()
+                    | LinkAnnounce()
+                    | LinkJoin()
+                    | LinkLeave()
+                    | LinkReady()
+                    | LinkCarry()
+                ):
+                    return _from_mesh(message)
                 case _:
                     return self._from_tree(message)
         except InputError as error:
@@ -141,6 +172,25 @@ class Arriving:
                 return self._parts.take(message)
             case LinkConfirmUpdate(sending):
                 return routing.ConfirmUpdate(sending)
+
+
+def _from_mesh(
+    message: LinkNeighbors | LinkAnnounce | LinkJoin | LinkLeave | LinkReady | LinkCarry,
+) -> routing.MeshMessage:
+    match message:
+        case LinkNeighbors(router, incarnation, number, neighbors):
+            return routing.Neighbors(router, routing.Version(incarnation, number), neighbors)
+        case LinkAnnounce(incarnation, number, carrying, routers, parents):
+            tree = SpanningTree(routers, parents)
+            return routing.Announce(tree, routing.Version(incarnation, number), carrying)
+        case LinkJoin(source, incarnation, number, life):
+            return routing.Join(source, routing.Version(incarnation, number), life)
+        case LinkLeave(source, life):
+            return routing.Leave(source, life)
+        case LinkReady(source, life):
+            return routing.Ready(source, life)
+        case LinkCarry(source, life):
+            return routing.Carry(source, life)
 
 
 def remembered(body: Raw, encoded: EncodedPublications) -> Publication:

@@ -298,6 +298,7 @@ class LinkAnnounce(Struct, array_like=True, frozen=True, tag=42, gc=False):
 
     incarnation: Count
     number: Count
+    carrying: Count
     routers: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MESH_ROUTERS_MAX)]
     parents: Annotated[tuple[Count, ...], Meta(max_length=MESH_ROUTERS_MAX)]
 
@@ -308,6 +309,27 @@ class LinkJoin(Struct, array_like=True, frozen=True, tag=43, gc=False):
     source: Name
     incarnation: Count
     number: Count
+    life: Count
+
+
+class LinkLeave(Struct, array_like=True, frozen=True, tag=46, gc=False):
+    """`routing.messages.Leave`."""
+
+    source: Name
+    life: Count
+
+
+class LinkReady(Struct, array_like=True, frozen=True, tag=47, gc=False):
+    """`routing.messages.Ready`."""
+
+    source: Name
+    life: Count
+
+
+class LinkCarry(Struct, array_like=True, frozen=True, tag=48, gc=False):
+    """`routing.messages.Carry`."""
+
+    source: Name
     life: Count
 
 
@@ -333,6 +355,11 @@ class LinkOnTree(Struct, array_like=True, frozen=True, tag=44, gc=False):
     life: Count
     message: TreeLinkMessage
 
+
+MeshLinkMessage: TypeAlias = (
+    LinkOnTree | LinkNeighbors | LinkAnnounce | LinkJoin | LinkLeave | LinkReady | LinkCarry
+)
+"""What is said where links form circles."""
 
 ClientMessage: TypeAlias = (
     PublishRequest
@@ -366,16 +393,7 @@ BrokerMessage: TypeAlias = (
 """What a broker may send to a client it has welcomed."""
 
 LinkMessage: TypeAlias = (
-    TreeLinkMessage
-    | LinkOnTree
-    | LinkNeighbors
-    | LinkAnnounce
-    | LinkJoin
-    | LinkCongestion
-    | LinkEstablished
-    | Ping
-    | Pong
-    | Goodbye
+    TreeLinkMessage | MeshLinkMessage | LinkCongestion | LinkEstablished | Ping | Pong | Goodbye
 )
 """What two brokers say to each other once the link is agreed."""
 

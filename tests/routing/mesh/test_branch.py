@@ -6,7 +6,7 @@ from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.mesh.branch import Place
 from sapwood.routing.messages import Announce, Version
 
-TREE = Announce(SpanningTree(("r1", "r2", "r3", "r4"), (0, 0, 1)), Version(0, 1))
+TREE = Announce(SpanningTree(("r1", "r2", "r3", "r4"), (0, 0, 1)), Version(0, 1), 0)
 
 
 def test_a_place_names_parent_and_children() -> None:

@@ -7,11 +7,15 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientSubscribe
-from sapwood.routing.mesh.clients import Clients
+from sapwood.routing.mesh.clients import Clients, Named
 
 WANTED = parse_filter("x > 1")
 S1 = ClientSubscribe("ann", "s1", WANTED)
 A1 = ClientAdvertise("ann", "a1", WANTED)
+
+
+def nowhere(source: str, named: Named) -> bool:
+    return False
 
 
 def clients(*sources: str) -> Clients:
@@ -31,29 +35,29 @@ def test_a_subscription_is_in_force_when_every_tree_in_reach_has_confirmed() -> 
     assert made.take_in_force() == []
     made.confirmed("r2", ("ann", "s1"))  # as every new branch says again
     assert made.take_in_force() == []
-    made.validate()
+    made.validate(nowhere)
 
 
 def test_what_waits_follows_who_is_in_reach() -> None:
     made = clients("r1")
     made.subscribe(S1)
-    made.reach(("r1", "r2"))
+    assert made.reach(("r1", "r2")) == {"r2"}
     made.confirmed("r1", ("ann", "s1"))
     assert made.take_in_force() == []
     made.reach(("r1",))
     assert made.take_in_force() == [("ann", "s1")]
 
 
-def test_a_tree_that_is_begun_afresh_confirms_again() -> None:
+def test_what_waits_follows_the_trees_of_a_source() -> None:
     made = clients("r1", "r2")
     made.subscribe(S1)
-    made.confirmed("r1", ("ann", "s1"))
-    made.confirmed("r2", ("ann", "s1"))
-    made.start_over("r2")
-    made.start_over("r9")
-    made.validate()
+    made.review("r1", lambda _: True)
+    made.review("r2", lambda _: True)
+    made.review("r2", lambda _: False)
+    made.review("r9", lambda _: False)
+    made.validate(lambda source, _: source == "r1")
     assert made.take_in_force() == []
-    made.confirmed("r2", ("ann", "s1"))
+    made.review("r2", lambda _: True)
     assert made.take_in_force() == [("ann", "s1")]
 
 
@@ -65,21 +69,21 @@ def test_what_is_withdrawn_waits_no_longer() -> None:
     made.unadvertise("ann", "a1")
     made.confirmed("r1", ("ann", "s1"))
     assert made.take_in_force() == []
-    assert made.unannounced == set()
+    assert made.unannounced == {}
     made.subscribe(S1)
     made.advertise(A1)
     made.detach("ann")
     assert not made.awaited
     assert not made.unannounced
-    made.validate()
+    made.validate(nowhere)
 
 
 def test_a_new_branch_hears_all_that_was_asked_for() -> None:
     made = clients("r1")
     made.subscribe(S1)
     made.advertise(A1)
-    assert list(made.requests(advertisements=True)) == [AttachClient("ann"), S1, A1]
-    assert list(made.requests(advertisements=False)) == [AttachClient("ann"), S1]
+    assert list(made.requests()) == [AttachClient("ann"), S1]
+    assert list(made.advertisements()) == [A1]
 
 
 def test_clients_are_attached_once_and_before_they_ask() -> None:
@@ -94,15 +98,15 @@ def test_validate_finds_what_waits_for_no_reason() -> None:
     made = clients("r1")
     made.awaited["ann", "s1"] = {"r1"}
     with pytest.raises(InvariantError, match="and has none"):
-        made.validate()
+        made.validate(nowhere)
     made.subscribe(S1)
     made.awaited["ann", "s1"] = {"r7"}
-    with pytest.raises(InvariantError, match="nobody in reach"):
-        made.validate()
+    with pytest.raises(InvariantError, match="other sources"):
+        made.validate(nowhere)
     made.awaited["ann", "s1"] = set()
     with pytest.raises(InvariantError, match="waits for nothing"):
-        made.validate()
+        made.validate(lambda *_: True)
     made = clients("r1")
-    made.unannounced.add(("ann", "a1"))
+    made.unannounced["ann", "a1"] = None
     with pytest.raises(InvariantError, match="and has none"):
-        made.validate()
+        made.validate(nowhere)

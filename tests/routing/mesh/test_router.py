@@ -16,13 +16,17 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
+from sapwood.routing.mesh.branch import Branch
 from sapwood.routing.mesh.router import MeshRouter
 from sapwood.routing.messages import (
     Announce,
+    Carry,
     Join,
+    Leave,
     Neighbors,
     OnTree,
     Publish,
+    Ready,
     Subscribe,
     Unsubscribe,
     Version,
@@ -171,40 +175,65 @@ def pair() -> tuple[MeshRouter, list[Effect]]:
 def test_a_neighbor_is_told_first_what_is_known() -> None:
     _, effects = pair()
     assert effects == [
-        Send("r2", Announce(SpanningTree(("r1",)), Version(0, 0))),
+        Send("r2", Announce(SpanningTree(("r1",)), Version(0, 0), 0)),
         Send("r2", Neighbors("r1", V1, ("r2",))),
     ]
 
 
-def test_a_branch_begins_when_its_parent_has_joined() -> None:
+def below_r2() -> MeshRouter:
+    """A router that has heard of its neighbor's tree."""
     router, _ = pair()
     router.handle(Receive("r2", Neighbors("r2", V1, ("r1",))), 0.0)
-    tree = SpanningTree(("r2", "r1"), (0,))
-    assert router.handle(Receive("r2", Announce(tree, V1)), 0.0) == []
-    assert list(router.branches) == ["r1"]
-    [joined] = router.handle(Receive("r2", Join("r2", V1, 7)), 0.0)
-    assert isinstance(joined, Send)
-    assert isinstance(joined.message, Join)
-    assert router.branches["r2"].peers == {"r2": 7}
+    announced = Announce(SpanningTree(("r2", "r1"), (0,)), V1, 0)
+    assert router.handle(Receive("r2", announced), 0.0) == []
+    return router
+
+
+def latest(router: MeshRouter, source: str) -> Branch:
+    branch = router.forest.trees[source].latest
+    assert branch is not None
+    return branch
+
+
+def test_a_branch_begins_when_its_parent_has_joined() -> None:
+    router = below_r2()
+    assert {branch.source for branch in router.forest} == {"r1"}
+    joined, ready = router.handle(Receive("r2", Join("r2", V1, 7)), 0.0)
+    life = latest(router, "r2").life
+    assert joined == Send("r2", Join("r2", V1, life))
+    assert ready == Send("r2", Ready("r2", life))
+    assert latest(router, "r2").peers == {"r2": 7}
     assert router.handle(Receive("r2", Join("r2", V1, 7)), 0.0) == []
     router.handle(Receive("r2", Join("r2", V1, 8)), 0.0)
-    assert router.branches["r2"].life == joined.message.life + 1
-    router.handle(Receive("r2", Announce(SpanningTree(("r2",)), Version(0, 2))), 0.0)
-    assert "r2" not in router.branches
+    assert latest(router, "r2").life == life + 1
+    router.validate()
+
+
+def test_a_branch_stays_until_its_parent_leaves_it() -> None:
+    router = below_r2()
+    router.handle(Receive("r2", Join("r2", V1, 7)), 0.0)
+    router.handle(Receive("r2", Announce(SpanningTree(("r2",)), Version(0, 2), 1)), 0.0)
+    router.handle(Receive("r2", Leave("r2", 6)), 0.0)
+    router.handle(Receive("r2", Leave("r9", 7)), 0.0)
+    assert len(list(router.forest)) == 3
+    router.handle(Receive("r2", Leave("r2", 7)), 0.0)
+    assert {branch.source for branch in router.forest} == {"r1"}
     router.validate()
 
 
 def test_what_is_of_another_life_is_dropped() -> None:
-    router, _ = pair()
-    router.handle(Receive("r2", Neighbors("r2", V1, ("r1",))), 0.0)
-    router.handle(Receive("r2", Announce(SpanningTree(("r2", "r1"), (0,)), V1)), 0.0)
+    router = below_r2()
     router.handle(Receive("r2", Join("r2", V1, 7)), 0.0)
-    life = router.branches["r2"].life
+    life = latest(router, "r2").life
     late = OnTree("r2", life + 1, Unsubscribe("k"))
-    assert router.handle(Receive("r2", late), 0.0) == []
-    assert router.handle(Receive("r2", Join("r9", V1, 1)), 0.0) == []
+    for message in (late, Join("r9", V1, 1), Ready("r9", 1), Ready("r1", 1), Carry("r2", 6)):
+        assert router.handle(Receive("r2", message), 0.0) == []
+    assert router.handle(Receive("r2", Carry("r9", 1)), 0.0) == []
     assert router.handle(Receive("r3", late), 0.0) == []
     assert router.handle(LinkDown("r3"), 0.0) == []
+    router.handle(Receive("r2", Carry("r2", 7)), 0.0)
+    assert latest(router, "r2").carries
+    assert router.handle(Receive("r2", Carry("r2", 7)), 0.0) == []
 
 
 @pytest.mark.parametrize(
@@ -212,7 +241,7 @@ def test_what_is_of_another_life_is_dropped() -> None:
     [
         (Publish("r2", 1, None), "nobody says Publish"),  # type: ignore[arg-type]
         (Neighbors("r1", Version(0, 9), ()), "knows a later router 'r1'"),
-        (Announce(SpanningTree(("r1",)), Version(1, 0)), "knows a later router 'r1'"),
+        (Announce(SpanningTree(("r1",)), Version(1, 0), 0), "knows a later router 'r1'"),
     ],
 )
 def test_a_neighbor_that_breaks_a_rule_loses_its_link(message: Neighbors, reason: str) -> None:
@@ -220,7 +249,7 @@ def test_a_neighbor_that_breaks_a_rule_loses_its_link(message: Neighbors, reason
     effects = router.handle(Receive("r2", message), 0.0)
     assert isinstance(effects[-1], CloseLink)
     assert reason in effects[-1].reason
-    assert router.links == {}
+    assert router.forest.links == {}
     router.validate()
 
 
@@ -228,12 +257,12 @@ def test_a_neighbor_that_breaks_a_rule_on_one_tree_loses_its_link() -> None:
     router, _ = pair()
     router.handle(Receive("r2", Neighbors("r2", V1, ("r1",))), 0.0)
     router.handle(Receive("r2", Join("r1", V1, 7)), 0.0)
-    life = router.branches["r1"].life
+    life = latest(router, "r1").life
     again = OnTree("r1", life, Subscribe("k", parse_filter("x > 1"), 1))
     router.handle(Receive("r2", again), 0.0)
     effects = router.handle(Receive("r2", again), 0.0)
     assert isinstance(effects[-1], CloseLink)
-    assert router.branches["r1"].peers == {}
+    assert latest(router, "r1").peers == {}
     router.validate()
 
 
@@ -261,13 +290,8 @@ def test_links_come_up_once_and_deadlines_are_those_of_the_branches() -> None:
     assert router.next_deadline() is None
 
 
-def test_validate_finds_a_branch_that_is_out_of_date() -> None:
-    overlay = wired("covering")
-    router = mesh(overlay, "r1")
-    branch = router.branches.pop("r2")
-    with pytest.raises(InvariantError, match="is missing"):
-        router.validate()
-    router.branches["r2"] = branch
-    branch.peers["r9"] = 1
-    with pytest.raises(InvariantError, match="other links than peers"):
+def test_validate_finds_links_that_nobody_is_told_of() -> None:
+    router, _ = pair()
+    router.forest.links["r9"] = {}
+    with pytest.raises(InvariantError, match="everybody is told of"):
         router.validate()

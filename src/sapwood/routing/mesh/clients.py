@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
-from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientInput, ClientSubscribe
+from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientSubscribe
 
 Named: TypeAlias = tuple[str, str]
 """A client, and the id that it gave to a statement."""
@@ -26,11 +26,12 @@ class Asked:
 class Clients:
     """The clients of a router that routes on many trees.
 
-    #: awaited[s] are the sources, of those in reach, on whose tree subscription s is not in force
+    #: awaited[s] are the sources, of those in reach, of whose publications subscription s could
+    #: miss some
     #: in_force are the keys of awaited for which there are none; of all others that clients have
     #: subscribed to they have heard that they are in force
     #: reached is never empty: a router reaches itself
-    #: unannounced are the advertisements of which their clients have not heard
+    #: unannounced are the advertisements of which their clients have not heard, in their order
     """
 
     __slots__ = ("_asked", "_reached", "awaited", "in_force", "unannounced")
@@ -40,7 +41,7 @@ class Clients:
         self._reached: frozenset[str] = frozenset()
         self.awaited: dict[Named, set[str]] = {}
         self.in_force: dict[Named, None] = {}
-        self.unannounced: set[Named] = set()
+        self.unannounced: dict[Named, None] = {}
 
     def attach(self, client: str) -> None:
         """A client has come, with nothing."""
@@ -53,7 +54,8 @@ class Clients:
         asked = self.of(client)
         for id_ in asked.subscriptions:
             self._wait_no_longer((client, id_))
-        self.unannounced.difference_update((client, id_) for id_ in asked.advertisements)
+        for id_ in asked.advertisements:
+            self.unannounced.pop((client, id_), None)
         del self._asked[client]
 
     def of(self, client: str) -> Asked:
@@ -76,15 +78,18 @@ class Clients:
     def advertise(self, request: ClientAdvertise) -> None:
         """Take in an advertisement under a free id."""
         self.of(request.client).advertisements[request.advertisement] = request.filter
-        self.unannounced.add((request.client, request.advertisement))
+        self.unannounced[request.client, request.advertisement] = None
 
     def unadvertise(self, client: str, id_: str) -> None:
         """An advertisement is withdrawn."""
         del self.of(client).advertisements[id_]
-        self.unannounced.discard((client, id_))
+        self.unannounced.pop((client, id_), None)
 
-    def reach(self, sources: Iterable[str]) -> None:
-        """These are the sources in reach from now on: new ones are waited for, others not."""
+    def reach(self, sources: Iterable[str]) -> frozenset[str]:
+        """These are the sources in reach from now on; returns the new ones, which are waited for.
+
+        Those that are out of reach are waited for no longer.
+        """
         reached = frozenset(sources)
         gained, lost = reached - self._reached, self._reached - reached
         if gained or lost:
@@ -93,16 +98,20 @@ class Clients:
                 awaited.update(gained)
                 awaited.difference_update(lost)
             self._sort()
+        return gained
 
-    def start_over(self, source: str) -> None:
-        """A tree is routed on afresh: what waits, waits for that one again."""
-        if source in self._reached:
-            for awaited in self.awaited.values():
-                awaited.add(source)
+    def review(self, source: str, is_in_force: Callable[[Named], bool]) -> None:
+        """Another tree of a source carries, or grows: what waits, waits for it if it has to."""
+        if source in self._reached and self.awaited:
+            for named, awaited in self.awaited.items():
+                if is_in_force(named):
+                    awaited.discard(source)
+                else:
+                    awaited.add(source)
             self._sort()
 
     def confirmed(self, source: str, named: Named) -> None:
-        """A subscription is in force on a tree."""
+        """A subscription is in force wherever a source publishes."""
         awaited = self.awaited.get(named)
         if awaited is not None:
             awaited.discard(source)
@@ -116,23 +125,30 @@ class Clients:
             self._wait_no_longer(named)
         return found
 
-    def requests(self, *, advertisements: bool) -> Iterator[ClientInput]:
-        """All that was asked for, as a router on a new tree has to hear it."""
+    def requests(self) -> Iterator[AttachClient | ClientSubscribe]:
+        """All that clients want, as a router on a new tree has to hear it."""
         for client, asked in self._asked.items():
             yield AttachClient(client)
             for id_, wanted in asked.subscriptions.items():
                 yield ClientSubscribe(client, id_, wanted)
-            if advertisements:
-                for id_, promised in asked.advertisements.items():
-                    yield ClientAdvertise(client, id_, promised)
 
-    def validate(self) -> None:
-        """Check the relations above; raises `InvariantError`."""
+    def advertisements(self) -> Iterator[ClientAdvertise]:
+        """All that clients advertise."""
+        for client, asked in self._asked.items():
+            for id_, promised in asked.advertisements.items():
+                yield ClientAdvertise(client, id_, promised)
+
+    def validate(self, is_in_force: Callable[[str, Named], bool]) -> None:
+        """Check the relations above; raises `InvariantError`.
+
+        `is_in_force` says of a source and a subscription whether that misses nothing from there.
+        """
         for (client, id_), awaited in self.awaited.items():
             if id_ not in self.of(client).subscriptions:
                 raise InvariantError(f"{client} waits for subscription {id_!r}, and has none")
-            if not awaited <= self._reached:
-                raise InvariantError(f"subscription {id_!r} of {client} waits for nobody in reach")
+            missing = {s for s in self._reached if not is_in_force(s, (client, id_))}
+            if awaited != missing:
+                raise InvariantError(f"subscription {id_!r} of {client} waits for other sources")
         if self.in_force.keys() != {
             named for named, awaited in self.awaited.items() if not awaited
         }:

@@ -63,6 +63,11 @@ class LinkMap:
         self._look()
         return True
 
+    def claims(self, router: str, neighbor: str) -> bool:
+        """Whether a router says that it has a link to another."""
+        said = self._said.get(router)
+        return said is not None and neighbor in said.neighbors
+
     def best_tree(self, current: SpanningTree) -> SpanningTree:
         """The tree that the own router should announce, where `current` is the last one.
 
@@ -89,7 +94,7 @@ class LinkMap:
         self.is_settled = True
         for router in reached:
             claimed = self._said[router].neighbors
-            mutual = tuple(other for other in claimed if self._claims(other, router))
+            mutual = tuple(other for other in claimed if self.claims(other, router))
             around[router] = mutual
             self.is_settled &= len(mutual) == len(claimed)
             for other in mutual:
@@ -105,7 +110,3 @@ class LinkMap:
             for other in ends
             if other != self._name
         )
-
-    def _claims(self, router: str, neighbor: str) -> bool:
-        said = self._said.get(router)
-        return said is not None and neighbor in said.neighbors

@@ -11,11 +11,13 @@ from sapwood.simulation.swarm import draw_scenario
 from tests.simulation.helpers import PROTOCOLS, run
 
 SEEDS = range(5)
+CIRCLES = "mesh+advertisement+covering"
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = f"""
 from sapwood.simulation.scenario_document import encode_scenario
 from sapwood.simulation.swarm import draw_scenario
+from tests.simulation.changes import adding
 from tests.simulation.helpers import PROTOCOLS, run
 from hashlib import blake2b
 
@@ -25,6 +27,8 @@ for seed in range({SEEDS.start}, {SEEDS.stop}):
     for protocol in PROTOCOLS:
         trial = run(scenario, protocol)
         print(trial.metrics.trace, trial.pairs, trial.metrics.to_json())
+    trial = run(adding(seed, failing=True, churn=True), {CIRCLES!r})
+    print(trial.metrics.trace, trial.pairs, trial.metrics.to_json())
 """
 
 
@@ -61,4 +65,4 @@ def test_other_seeds_and_other_protocols_give_other_traces() -> None:
 def test_the_trace_does_not_depend_on_the_order_of_hashes() -> None:
     first = output_under("1")
     assert first == output_under("2")
-    assert len(first.splitlines()) == len(SEEDS) * (1 + len(PROTOCOLS))
+    assert len(first.splitlines()) == len(SEEDS) * (2 + len(PROTOCOLS))

@@ -6,7 +6,7 @@ What the swarm reaches where links form circles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -26,7 +26,7 @@ from sapwood.routing.inputs import (
     Receive,
 )
 from sapwood.routing.mesh.branch import Branch, Place
-from sapwood.routing.mesh.changeover import advance
+from sapwood.routing.mesh.changeover import _advertise, advance
 from sapwood.routing.mesh.clients import Clients, Named
 from sapwood.routing.mesh.links import LinkMap
 from sapwood.routing.mesh.router import MeshRouter
@@ -50,6 +50,7 @@ from tests.simulation.helpers import faults_found, run_with
 from tests.simulation.test_mutants import sends
 
 PROTOCOL = "mesh+covering"
+ADVERTISED = "mesh+advertisement+covering"
 SEEDS_MAX = 60
 SEEN: Counter[str] = Counter()
 
@@ -264,7 +265,33 @@ class NeverReady(MeshMutant):
         return [effect for effect in effects if effect not in said]
 
 
-MUTANTS: dict[Callable[[str, int], MeshMutant], frozenset[str]] = {
+class AdvertisesTooEarly(MeshMutant):
+    """What clients advertise is put on a tree before all below are ready, and confirmed by few."""
+
+    protocol_used = protocol(ADVERTISED)
+
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        effects = super().handle(event, now)
+        latest = self.forest.trees[self.name].latest
+        if latest is not None and not latest.advertises:
+            effects.extend(_advertise(self.forest, latest, now))
+            effects.extend(advance(self.forest, now))
+        return effects
+
+
+class PromisesNothing(MeshMutant):
+    """The source publishes on a tree though what its clients advertise is not in force there."""
+
+    protocol_used = protocol(ADVERTISED)
+
+    def handle(self, event: Input, now: float) -> list[Effect]:
+        for branch in self.forest.trees[self.name].branches:
+            branch.promised.clear()
+        self.forest.touched[self.name] = None
+        return super().handle(event, now)
+
+
+MUTANTS: dict[type[MeshMutant], frozenset[str]] = {
     KeepsAnnouncementsToItself: frozenset({"stuck"}),
     KeepsNewsOfLinksToItself: frozenset({"stuck"}),
     TellsReturningNeighborsNothing: frozenset({"lost", "stuck"}),
@@ -282,6 +309,8 @@ MUTANTS: dict[Callable[[str, int], MeshMutant], frozenset[str]] = {
     ConfirmsWhereNothingIsPublished: frozenset({"lost"}),
     KeepsOldTrees: frozenset({"leaked", "diverged"}),
     NeverReady: frozenset({"diverged", "stuck"}),
+    AdvertisesTooEarly: frozenset({"lost"}),
+    PromisesNothing: frozenset({"rebuffed"}),
 }
 """Each defect, and the words of which at least one must be said of it."""
 
@@ -295,12 +324,12 @@ def scenarios() -> Iterator[Scenario]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-def test_the_oracle_finds_a_planted_bug(mutant: Callable[[str, int], MeshMutant]) -> None:
-    wanted = MUTANTS[mutant]
+def test_the_oracle_finds_a_planted_bug(mutant: type[MeshMutant]) -> None:
+    wanted, name = MUTANTS[mutant], mutant.protocol_used.name
     for scenario in scenarios():
         try:
-            trial = run_with(scenario, mutant, PROTOCOL)
-            found = faults_found(trial, router_maker(PROTOCOL))
+            trial = run_with(scenario, mutant, name)
+            found = faults_found(trial, router_maker(name))
         except (SapwoodError, KeyError):
             continue  # found as well, but by somebody else
         if wanted & found.keys():

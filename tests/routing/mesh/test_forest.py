@@ -7,7 +7,13 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.routing.effects import Send
-from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown, Receive
+from sapwood.routing.inputs import (
+    ClientAdvertise,
+    ClientSubscribe,
+    ClientUnsubscribe,
+    LinkDown,
+    Receive,
+)
 from sapwood.routing.mesh import forest as module
 from sapwood.routing.messages import Join, Leave
 from tests.routing.mesh.lines import SLOW, forest, mesh, overtaken, publish, settle_but, wired
@@ -103,4 +109,30 @@ def test_validate_finds_a_branch_that_is_out_of_place() -> None:
     trees.branches.append(branch)
     branch.peers["r9"] = 1
     with pytest.raises(InvariantError, match="other links than peers"):
+        router.validate()
+
+
+def test_validate_finds_what_a_branch_cannot_stand_on() -> None:
+    overlay = wired("covering")
+    router = mesh(overlay, "r2")
+    trees = router.forest.trees["r1"]
+    [branch] = trees.branches
+    basis = branch.basis
+    branch.basis = basis._replace(parent_life=900)
+    with pytest.raises(InvariantError, match="not of the latest tree"):
+        router.validate()
+    branch.basis = basis
+    branch.unconfirmed.add(("ann", "never asked"))
+    with pytest.raises(InvariantError, match="asked for something else"):
+        router.validate()
+    branch.unconfirmed.clear()
+    branch.router.handle(ClientAdvertise("ann", "a", WANTED), 0.0)
+    with pytest.raises(InvariantError, match="advertise something else"):
+        router.validate()
+
+
+def test_validate_finds_a_tree_that_does_not_carry() -> None:
+    router = mesh(wired("covering"), "r1")
+    router.forest.own.carries = False
+    with pytest.raises(InvariantError, match="does not carry"):
         router.validate()

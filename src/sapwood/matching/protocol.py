@@ -63,7 +63,10 @@ class Engine(Protocol):
         """How many filters accept `record`."""
 
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
-        """The matches of many records at once: the fast path."""
+        """The matches of many records at once: the fast path.
+
+        `records` may be a `matching.tables.RecordTable`, for engines that read columns.
+        """
 
     def fold(self) -> None:
         """Put off work that makes matching faster no longer.

@@ -15,7 +15,6 @@ from sapwood.pipeline.ingest import (
     ingested,
     mark_duplicates,
     number,
-    piece_offsets,
     publications,
     rejected,
     repeated_ids,
@@ -128,26 +127,38 @@ def decoded(spark: Any, *rows: tuple[str, int, int, str | None]) -> Any:
 def test_number_adds_the_lines_of_the_pieces_before(spark: Any) -> None:
     rows = [("f", 0, 1, "a"), ("f", 0, 2, "b"), ("f", 90, 1, "c"), ("f", 200, 1, "d")]
     pieces = decoded(spark, *rows, ("g", 0, 1, "e"))
-    table = number(pieces, piece_offsets(pieces))
+    table = number(pieces.where("id <> 'b'"), pieces)
     found = {row["id"]: row["line"] for row in table.collect()}
-    assert found == {"a": 1, "b": 2, "c": 3, "d": 4, "e": 1}
+    assert found == {"a": 1, "c": 3, "d": 4, "e": 1}
     assert "block" not in table.columns
+    numbered = pieces.drop("block")
+    assert number(numbered, numbered) is numbered
 
 
-def test_mark_duplicates_keeps_the_first_by_file_and_line(spark: Any) -> None:
-    rows = [("g", 0, 1, "x"), ("f", 0, 10, "x"), ("f", 0, 9, "x"), ("f", 0, 1, None)]
-    table = decoded(spark, *rows, ("f", 0, 2, "y")).drop("block")
-    repeated = repeated_ids(table)
-    assert [row["id"] for row in repeated.collect()] == ["x"]
-    marked = mark_duplicates(table, repeated).orderBy("file", "line").collect()
-    assert [(row["file"], row["line"], row["id"]) for row in marked] == [
-        ("f", 1, None),
-        ("f", 2, "y"),
-        ("f", 9, "x"),
-        ("f", 10, None),
-        ("g", 1, None),
+def test_mark_duplicates_keeps_the_first_by_file_and_piece_and_line(spark: Any) -> None:
+    rows = [("g", 0, 1, "x"), ("f", 90, 2, "x"), ("f", 90, 1, "x"), ("f", 0, 1, None)]
+    table = decoded(spark, *rows, ("f", 0, 2, "y"))
+    repeated = repeated_ids(table.where("id = 'x'"), table)
+    assert [tuple(row) for row in repeated.collect()] == [("x", ("f", 90, 1), 3)]
+    marked = mark_duplicates(table, repeated).orderBy("file", "block", "line").collect()
+    assert [(row["file"], row["block"], row["line"], row["id"]) for row in marked] == [
+        ("f", 0, 1, None),
+        ("f", 0, 2, "y"),
+        ("f", 90, 1, "x"),
+        ("f", 90, 2, None),
+        ("g", 0, 1, None),
     ]
-    assert [row["reason"] is None for row in marked] == [True, True, True, False, False]
+    said = [row["reason"] and row["reason"].partition(" already")[0] for row in marked]
+    assert said == [None, None, None, "id 'x' was on line 3", "id 'x' was on line 3 of f"]
+
+
+def test_rows_are_told_apart_by_file_and_line_where_they_have_no_pieces(spark: Any) -> None:
+    rows = [("g", 0, 1, "x"), ("f", 0, 10, "x"), ("f", 0, 9, "x")]
+    table = decoded(spark, *rows).drop("block")
+    repeated = repeated_ids(table, table)
+    assert [tuple(row) for row in repeated.collect()] == [("x", ("f", 9), 9)]
+    marked = mark_duplicates(table, repeated).orderBy("file", "line").collect()
+    assert [row["id"] for row in marked] == ["x", None, None]
 
 
 def test_decode_gives_a_row_a_line(spark: Any, folder: Path) -> None:

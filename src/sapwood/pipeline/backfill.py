@@ -47,6 +47,7 @@ LIVE: Final = "live"
 SEAM: Final = "seam"
 SUMMARY: Final = "summary"
 
+_SEAM: Final = "journal STRING, offset BIGINT"
 _SUMMARY: Final = "journal STRING, seam BIGINT, deliveries BIGINT, rejected BIGINT"
 
 
@@ -137,8 +138,10 @@ class BackfillJob:
         path = f"{self.out}/{SUMMARY}"
         if not exists(spark, path):
             return None
-        row = spark.read.parquet(path).first()
-        if row is None or row["journal"] != self.journal:
+        row = spark.read.schema(_SUMMARY).parquet(path).first()
+        if row is None:  # A run was cut short while it wrote this.
+            return None
+        if row["journal"] != self.journal:
             raise FileFormatError(path, f"speaks of another journal than {self.journal}")
         return BackfillSummary(
             row["seam"], row["deliveries"], is_new=False, rejected=row["rejected"]
@@ -150,10 +153,10 @@ class BackfillJob:
         first, end = journals.bounds(self.journal)
         self._check_gap(spark, first, end)
         if exists(spark, path):
-            row = spark.read.parquet(path).first()
+            row = spark.read.schema(_SEAM).parquet(path).first()
             if row is not None and row["journal"] == self.journal:
                 return int(row["offset"])
-        made = spark.createDataFrame([(self.journal, end)], "journal STRING, offset BIGINT")
+        made = spark.createDataFrame([(self.journal, end)], _SEAM)
         write_table(made, path)
         return end
 
@@ -168,8 +171,8 @@ class BackfillJob:
             raise InputError(f"{lost} and holds nothing that could be found in the lake")
         part = journals.Part(self.journal, first, first + 1)
         oldest = decode_publication(next(journals.read(part))).publication.id
-        with published(spark, self.lake) as table:
-            if not table.good.where(table.good["id"] == oldest).limit(1).count():
+        with published(spark, self.lake, distinct=False) as table:
+            if table.good.where(table.good["id"] == oldest).isEmpty():
                 raise InputError(
                     f"{lost}, whose publication {oldest!r} is not in {self.lake}: what lies "
                     "between the two is lost; ingest the journal into the lake more often"

@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.decoding import SubscriptionDecoder
-from sapwood.pipeline.ingest import (
-    decode,
-    mark_duplicates,
-    number,
-    piece_offsets,
-    repeated_ids,
-)
+from sapwood.pipeline.ingest import decode, without_repeated
+from sapwood.pipeline.keeping import persisted
 from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
 
 if TYPE_CHECKING:
@@ -56,11 +51,8 @@ def candidate_rows(spark: SparkSession, path: str) -> Iterator[DataFrame]:
 def line_rows(lines: DataFrame) -> Iterator[DataFrame]:
     """The rows of JSON Lines (`reading.read_lines`), decoded once; of one id the first is taken."""
     with ExitStack() as kept:
-        decoded = decode(lines, SubscriptionDecoder()).persist()
-        kept.callback(decoded.unpersist)
-        offsets = piece_offsets(decoded).persist()
-        kept.callback(offsets.unpersist)
-        yield _without_repeated(number(decoded, offsets), kept)
+        decoded = persisted(decode(lines, SubscriptionDecoder()), kept)
+        yield without_repeated(decoded, kept)
 
 
 @contextmanager
@@ -80,29 +72,8 @@ def table_rows(table: DataFrame) -> Iterator[DataFrame]:
     value = F.to_json(F.struct(*texts)).cast("binary").alias("value")
     placed = table.select(file.alias("file"), line.cast("bigint").alias("line"), value)
     with ExitStack() as kept:
-        decoded = placed.mapInArrow(DecodeRows(), ROWS).persist()
-        kept.callback(decoded.unpersist)
-        yield _without_repeated(decoded, kept)
-
-
-def _without_repeated(rows: DataFrame, kept: ExitStack) -> DataFrame:
-    """The rows, with a reason and no id where the id was there before (`ingest.mark_duplicates`).
-
-    Ids are counted by their hashes: numbers, which Spark counts without sorting. Most sets have no
-    id twice, and then the rows are not looked at again.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    hashed = rows.where("id IS NOT NULL").select(F.xxhash64("id").alias("hash"))
-    suspects = hashed.groupBy("hash").count().where("count > 1").select("hash").persist()
-    kept.callback(suspects.unpersist)
-    if not suspects.count():
-        return rows
-    suspected = rows.withColumn("hash", F.xxhash64("id")).join(suspects, "hash", "left_semi")
-    repeated = repeated_ids(suspected).persist()
-    kept.callback(repeated.unpersist)
-    repeated.count()  # Spark knows the size of what it holds, and copies it to the rows if small.
-    return mark_duplicates(rows, repeated)
+        decoded = persisted(placed.mapInArrow(DecodeRows(), ROWS), kept)
+        yield without_repeated(decoded, kept)
 
 
 def interest_columns(types: Mapping[str, str]) -> list[str]:

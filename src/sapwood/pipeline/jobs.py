@@ -101,10 +101,13 @@ class MatchJob:
         )
 
     def explain(self, spark: SparkSession) -> str:
-        """The physical plan of the match; of the inputs only the subscriptions are read."""
+        """The physical plan of the match; of the inputs only the subscriptions are read.
+
+        It is that of publications of which no two have one id.
+        """
         with (
             spark_faults(),
-            published(spark, self.publications, self.id_columns) as table,
+            published(spark, self.publications, self.id_columns, distinct=False) as table,
             self._interests(spark) as wanted,
         ):
             return plan_of(wanted.match(table.good, shape_of(table.good)))
@@ -166,20 +169,20 @@ class IngestJob:
         return IngestSummary(_of_lines(counts), undeclared, self.out, aside)
 
     def explain(self, spark: SparkSession) -> str:
-        """The physical plan of the table; nothing is written."""
-        with spark_faults(), self._read(spark) as (rows, _, _):
+        """The physical plan of the table, if no id comes twice; nothing is written."""
+        with spark_faults(), self._read(spark, distinct=False) as (rows, _, _):
             return plan_of(timed_publications(rows))
 
     @contextmanager
     def _read(
-        self, spark: SparkSession
+        self, spark: SparkSession, *, distinct: bool = True
     ) -> Iterator[tuple[DataFrame, DataFrame, tuple[str, ...] | None]]:
         """Rows with their times, what they were read from, and undeclared columns of CSV."""
         from pyspark.sql import functions as F  # noqa: N812
 
         kind = self.kind or file_kind(spark, self.source)
         if kind is FileKind.XML:
-            with self._read_xml(spark) as (rows, read):
+            with self._read_xml(spark, distinct=distinct) as (rows, read):
                 yield rows, read, None
             return
         if self.row_tag is not None:
@@ -187,7 +190,8 @@ class IngestJob:
         if kind is FileKind.PARQUET:
             if self.schema is not None:
                 raise InputError("Parquet brings the types of its columns; leave the schema out")
-            with table_of(spark, self.source, self.id_columns, self.published_at) as (rows, shape):
+            place = (spark, self.source, self.id_columns, self.published_at)
+            with table_of(*place, distinct=distinct) as (rows, shape):
                 text = F.col("time")
                 if self.published_at is not None and not self.id_columns:
                     text = attribute_text(self.published_at, shape.record)
@@ -197,7 +201,7 @@ class IngestJob:
         decoder, raw = self._decoder(lines, kind)
         record = self.schema.record if self.schema else None
         header = decoder.undeclared if isinstance(decoder, CSVDecoder) else None
-        with ingested(lines, decoder, raw) as rows:
+        with ingested(lines, decoder, raw, distinct=distinct) as rows:
             if self.published_at is not None:
                 yield with_times(rows, attribute_text(self.published_at, record)), lines, header
             else:
@@ -205,7 +209,9 @@ class IngestJob:
                 yield with_times(rows, said), lines, header
 
     @contextmanager
-    def _read_xml(self, spark: SparkSession) -> Iterator[tuple[DataFrame, DataFrame]]:
+    def _read_xml(
+        self, spark: SparkSession, *, distinct: bool
+    ) -> Iterator[tuple[DataFrame, DataFrame]]:
         """Rows with their times, and what they were read from."""
         if self.row_tag is None:
             if self.schema is not None or self.published_at is not None:
@@ -220,7 +226,8 @@ class IngestJob:
             raise InputError("elements need a schema: XML does not say which type a value has")
         time = self.published_at
         text = None if time is None else attribute_text(time, self.schema.record)
-        with elements(spark, self.source, self.row_tag, self.schema) as (rows, read):
+        place = (spark, self.source, self.row_tag, self.schema)
+        with elements(*place, distinct=distinct) as (rows, read):
             yield with_times(rows, text), read
 
     def _decoder(self, lines: DataFrame, kind: FileKind) -> tuple[LineDecoder, bytes | None]:
@@ -246,11 +253,12 @@ class Published(NamedTuple):
 
 @contextmanager
 def published(
-    spark: SparkSession, path: str, id_columns: Sequence[str] = ()
+    spark: SparkSession, path: str, id_columns: Sequence[str] = (), *, distinct: bool = True
 ) -> Iterator[Published]:
     """The publications at a path, JSON Lines or Parquet, ready to be read more than once.
 
-    Raises `InputError` for files of another kind, and for a table that has no publications.
+    With `distinct`, of several lines with one id all but the first are rejected. Raises
+    `InputError` for files of another kind, and for a table that has no publications.
     """
     kind = file_kind(spark, path)
     if kind is FileKind.XML:
@@ -264,7 +272,7 @@ def published(
     if kind is FileKind.LINES:
         if id_columns:
             raise InputError("JSON Lines name their ids themselves; leave the id columns out")
-        with ingested(read_lines(spark, path), JSONDecoder(None)) as rows:
+        with ingested(read_lines(spark, path), JSONDecoder(None), distinct=distinct) as rows:
             yield Published(
                 publications(rows), rejected(rows), lambda: _of_lines(count_lines(rows))
             )

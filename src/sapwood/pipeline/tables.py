@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from sapwood.pipeline.ingest import mark_duplicates, repeated_ids
+from sapwood.pipeline.ingest import without_repeated
+from sapwood.pipeline.keeping import persisted
 from sapwood.pipeline.publications import (
     Shape,
     as_publications,
@@ -26,13 +27,19 @@ if TYPE_CHECKING:
 
 @contextmanager
 def table_of(
-    spark: SparkSession, path: str, id_columns: Sequence[str], time: str | None
+    spark: SparkSession,
+    path: str,
+    id_columns: Sequence[str],
+    time: str | None,
+    *,
+    distinct: bool = True,
 ) -> Iterator[tuple[DataFrame, Shape]]:
     """Rows of Parquet files as `ingest` knows them, and what their attributes are.
 
     They are publications (`id`, `attributes`), or with `id_columns` rows of any shape. A column
     beside these holds the time: `published_at`, or in a table of any shape the one named `time`,
-    which is no attribute then. Raises `InputError` for a table that cannot be read as publications.
+    which is no attribute then. With `distinct`, of rows with one id the first is taken. Raises
+    `InputError` for a table that cannot be read as publications.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -55,13 +62,9 @@ def table_of(
         document = ["document"] if shape_of(frame).documents else []
         table = frame.select("id", "attributes", *document, *places, home, clock)
     shape = shape_of(table)
-    rows = _judged(table, shape).persist()
-    repeated = repeated_ids(rows).persist()
-    try:
-        yield mark_duplicates(rows, repeated), shape
-    finally:
-        repeated.unpersist()
-        rows.unpersist()
+    with ExitStack() as kept:
+        rows = persisted(_judged(table, shape), kept)
+        yield without_repeated(rows, kept) if distinct else rows, shape
 
 
 def judge_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,8 @@ from sapwood.limits import DOCUMENT_BYTES_MAX, SET_ASIDE_CHARS_MAX
 from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.decoding import one_line
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.ingest import mark_duplicates, repeated_ids
+from sapwood.pipeline.ingest import without_repeated
+from sapwood.pipeline.keeping import persisted
 from sapwood.pipeline.publications import as_publications, fault, invisible_arrays, shape_of
 from sapwood.pipeline.reading import check_path, shown_path
 from sapwood.xml import read_document
@@ -50,9 +51,7 @@ def whole_documents(spark: SparkSession, path: str) -> Iterator[tuple[DataFrame,
     content = F.substring("content", 1, DOCUMENT_BYTES_MAX + 1).alias("value")
     named = files.select(shown_path(F.col("path")).alias("file"), content)
     with ExitStack() as kept:
-        rows = named.mapInArrow(decode_documents, DOCUMENTS).persist()
-        kept.callback(rows.unpersist)
-        yield rows, files
+        yield persisted(named.mapInArrow(decode_documents, DOCUMENTS), kept), files
 
 
 def decode_documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -91,12 +90,13 @@ def decode_documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 @contextmanager
 def elements(
-    spark: SparkSession, path: str, row_tag: str, schema: DeclaredSchema
+    spark: SparkSession, path: str, row_tag: str, schema: DeclaredSchema, *, distinct: bool = True
 ) -> Iterator[tuple[DataFrame, DataFrame]]:
     """The rows of all elements `row_tag` in XML files, and what they were read from.
 
     Attributes of the element are columns with `_` before their names, as Spark has it. The line of
-    a row is its element's number within the file. Raises `FileFormatError` if there is nothing.
+    a row is its element's number within the file. With `distinct`, of elements with one id the
+    first is taken. Raises `FileFormatError` if there is nothing.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
@@ -137,8 +137,5 @@ def elements(
         F.substring(text, 1, SET_ASIDE_CHARS_MAX).alias("text"),
     )
     with ExitStack() as kept:
-        judged = rows.persist()
-        kept.callback(judged.unpersist)
-        repeated = repeated_ids(judged).persist()
-        kept.callback(repeated.unpersist)
-        yield mark_duplicates(judged, repeated), read
+        judged = persisted(rows, kept)
+        yield without_repeated(judged, kept) if distinct else judged, read

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood import parse_filter
 from sapwood.errors import InputError
-from sapwood.pipeline.compiling import covers, distinct, entries, keyed, members
+from sapwood.pipeline.compiling import covers, distinct, entries, held, keyed, members, set_digest
 from sapwood.pipeline.normalforms import encode_form
 
 pytestmark = pytest.mark.spark
@@ -31,8 +31,11 @@ def test_the_steps_keep_one_filter_for_all_it_covers_at_one_home(spark: Any) -> 
     keys = {row["id"]: row["key"] for row in wanted.collect()}
     assert keys["a"] == keys["b"] != keys["c"] == keys["d"]
     filters = distinct(wanted)
-    with covers(filters) as covered:
-        assert [tuple(row) for row in covered.collect()] == [("r1", keys["c"], keys["a"])]
+    sizes = held(filters)
+    assert sorted(sizes) == [("r1", False, 2, 3), ("r2", False, 1, 1), ("r3", False, 1, 1)]
+    with covers(filters, sizes) as (covered, count):
+        assert count == 1
+        assert [tuple(row) for row in covered.collect()] == [("r1", keys["c"], keys["a"], 1)]
         kept = entries(filters, covered).select("home", "key", "subscriptions", "stands_for")
         assert sorted(map(tuple, kept.collect())) == sorted(
             [("r1", keys["a"], 2, 3), ("r2", keys["d"], 1, 1), ("r3", keys["f"], 1, 1)]
@@ -55,6 +58,15 @@ def test_homes_are_drawn_by_id_and_seed_alone(spark: Any) -> None:
     assert set(everyone.values()) == set(homes)
     assert drawn(table.where("id > 's5'"), 1).items() <= everyone.items()
     assert drawn(table, 2) != everyone
+
+    def digest(some: Any, seed: int) -> int:
+        told: int = some.agg(set_digest(homes=homes, seed=seed)).first()[0]
+        return told
+
+    nameless = spark.createDataFrame([(None, None, None)], table.schema)
+    assert digest(table.union(nameless).repartition(3), 1) == digest(table, 1)
+    assert len({digest(table, 1), digest(table, 2), digest(table.where("id > 's5'"), 1)}) == 3
+    assert digest(table.limit(0), 1) == 0
     for nobody in ((), ("",)):
         with pytest.raises(InputError, match="at least one home"):
             keyed(table, homes=nobody)

@@ -51,14 +51,16 @@ def gone(found: dict[tuple[str, str], bytes], slots: int, some: int) -> set[tupl
     """The filters that need not be kept, found as workers do it."""
     cuts = Cuts.of(list(found.values())[:some])
     place = PlaceFilters({"r1": slots}, {"r1": slots}, cuts)
-    columns = [[home for home, _ in found], [key for _, key in found], list(found.values())]
-    types = (pa.string(), pa.string(), pa.binary())
+    homes, keys = [home for home, _ in found], [key for _, key in found]
+    columns = [homes, keys, list(found.values()), [int(key, 16) for key in keys]]
+    types = (pa.string(), pa.string(), pa.binary(), pa.int64())
     arrays = [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
-    batch = pa.RecordBatch.from_arrays(arrays, names=["home", "key", "form"])
+    batch = pa.RecordBatch.from_arrays(arrays, names=["home", "key", "form", "subscriptions"])
     placed = pa.Table.from_batches(place(iter([batch])))
     ordered = placed.sort_by([("slot", "ascending"), ("home", "ascending")])
     batches = FindCovers()(iter(ordered.to_batches(max_chunksize=3)))
     covers = [row for batch in batches for row in batch.to_pylist()]
+    assert all(row["subscriptions"] == int(row["key"], 16) for row in covers)
     told: set[tuple[str, str]] = set()
     for home in HOMES:
         ways = {row["key"]: row["cover"] for row in covers if row["home"] == home}

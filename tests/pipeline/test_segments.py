@@ -11,8 +11,10 @@ from sapwood.pipeline import segments as module
 from sapwood.pipeline.normalforms import encode_form
 from sapwood.pipeline.segments import (
     BuildSegments,
+    segment_heads,
     segment_home,
     segment_id,
+    segment_numbers,
     segments,
     unpack_segments,
     write_texts,
@@ -43,7 +45,8 @@ def test_segments_are_cut_into_chunks_and_equal_for_equal_filters(
     parts = [batch(rows[:1]), batch(rows[1:])]
     cut = [r for b in BuildSegments("counting")(iter(parts)) for r in b.to_pylist()]
     assert whole == cut
-    assert {(r["segment"], r["filters"]) for r in whole} == {(0, 2), (3, 1)}
+    heads = {(r["segment"], r["filters"], *r["attributes"]) for r in whole}
+    assert heads == {(0, 2, "x", "y"), (3, 1, "x")}
     for segment in (0, 3):
         chunks = [r for r in whole if r["segment"] == segment]
         assert [r["chunk"] for r in chunks] == list(range(len(chunks)))
@@ -74,11 +77,17 @@ def test_unpacked_segments_are_indexes(
     rows = [("r1", f"{n:02x}", bytearray(encode_form(parse_filter(f"x = {n}")))) for n in range(9)]
     entries = spark.createDataFrame(rows, "home STRING, key STRING, form BINARY")
     (tmp_path / "index" / "left").mkdir(parents=True)
-    folders = unpack_segments(segments(entries, engine="counting"), tmp_path / "index")
+    made = segments(entries, len(rows), engine="counting")
+    numbers = segment_numbers(made)
+    folders = unpack_segments(made, numbers, tmp_path / "index")
     assert sorted((tmp_path / "index").iterdir()) == list(folders)
     assert len(folders) > 1
     indexes = [Index.load(folder) for folder in folders]
     assert sorted(id_ for index in indexes for id_ in index) == [f"{n:02x}@r1" for n in range(9)]
     assert [id_ for index in indexes for id_ in index.match({"x": 5})] == ["05@r1"]
-    nothing = segments(entries.limit(0), engine="counting")
-    assert unpack_segments(nothing, tmp_path / "none") == ()
+    heads = segment_heads(made)
+    assert [head.segment for head in heads] == numbers
+    assert [head.filters for head in heads] == [len(index) for index in indexes]
+    assert {head.attributes for head in heads} == {("x",)}
+    nothing = segments(entries.limit(0), 0, engine="counting")
+    assert unpack_segments(nothing, segment_numbers(nothing), tmp_path / "none") == ()

@@ -13,31 +13,39 @@ from sapwood.pipeline.candidates import candidate_rows
 from sapwood.pipeline.checks import agree, refuse_first
 from sapwood.pipeline.compiling import (
     DEFAULT_HOMES,
+    Held,
     covers,
     distinct,
     entries,
-    is_pattern,
+    held,
     keyed,
     members,
     merged_covers,
     mergers,
+    set_digest,
     with_mergers,
 )
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.ingest import LineCounts, count_lines, rejected
+from sapwood.pipeline.ingest import LineCounts, rejected, sum_lines
+from sapwood.pipeline.keeping import persisted
 from sapwood.pipeline.output import (
     LARGE_ROWS,
     check_rejected,
     exists,
     local_path,
     rejected_path,
+    stored_table,
     write_rejected,
-    write_table,
 )
 from sapwood.pipeline.pieces import cut_for
 from sapwood.pipeline.plans import plan_of
-from sapwood.pipeline.segments import WRITTEN, segments, unpack_segments, write_texts
-from sapwood.pipeline.sharding import read_attributes
+from sapwood.pipeline.segments import (
+    WRITTEN,
+    segment_heads,
+    segments,
+    unpack_segments,
+    write_texts,
+)
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.usage import Usage, metered
 from sapwood.pipeline.versions import (
@@ -112,40 +120,57 @@ class CompileJob:
         check_rejected(spark, aside)
         before = self._before(spark)
         with spark_faults(), candidate_rows(spark, self.subscriptions) as rows:
-            counts = count_lines(rows)
+            digest = set_digest(homes=self.homes, seed=self.seed).alias("digest")
+            counts, sums = sum_lines(rows, digest)
             bad = rejected(rows)
             if self.strict:
                 refuse_first(bad, counts.rejected)
-            with cut_for(spark, counts.good):
-                report, is_new = self._compiled(spark, rows, bad, counts, before)
+            report = self._begun(counts, sums["digest"], before)
+            is_new = before is None or report.digest != before.digest
+            if counts.rejected:
+                report = replace(report, reasons=_reasons(rows))
+            if is_new:
+                with cut_for(spark, counts.good):
+                    report = self._compiled(rows, report)
             written = write_rejected(bad, aside, expected=counts.rejected)
             agree("rejected rows", counts.rejected, written)
         if is_new:
             write_report(spark, self.out, report)
         return CompileSummary(report, is_new, version_path(self.out, report.version), aside)
 
-    def _compiled(
-        self,
-        spark: SparkSession,
-        rows: DataFrame,
-        bad: DataFrame,
-        counts: LineCounts,
-        before: CompileReport | None,
-    ) -> tuple[CompileReport, bool]:
-        """The report on these rows, and whether it is of a version that was written just now."""
+    def _begun(
+        self, counts: LineCounts, digest: int, before: CompileReport | None
+    ) -> CompileReport:
+        """What is known once all rows are read: all, if their set is the version `before`."""
+        name = f"{counts.good:x}-{digest & (1 << 64) - 1:016x}"
+        if self.merge is not None:
+            name = f"{name}-{self.merge}"
+        read = counts.good + counts.rejected
+        if before is not None and before.digest == name:
+            return replace(before, read=read, rejected=counts.rejected, reasons=())
+        return CompileReport(
+            version=1 if before is None else before.version + 1,
+            digest=name,
+            read=read,
+            rejected=counts.rejected,
+            unsatisfiable=0,
+            repeated=0,
+            covered=0,
+            entries=0,
+            homes=0,
+            segments=0,
+            budget=self.merge,
+        )
+
+    def _compiled(self, rows: DataFrame, report: CompileReport) -> CompileReport:
+        """Write the version of these rows, all but the report; what the report says then."""
         wanted = self._keyed(rows)
         filters = distinct(wanted).persist()
         try:
-            with covers(filters, group_max=self.group_max) as covered:
-                report = _report(wanted, filters, covered, before)
-                agree("subscriptions", counts.good, report.good)
-                report = _with_rejections(report, bad, counts.rejected)
-                if self.merge is not None:
-                    digest = f"{report.digest}-{self.merge}"
-                    report = replace(report, digest=digest, budget=self.merge)
-                if before is not None and report.digest == before.digest:
-                    return _as_written(report, before), False
-                return self._write(spark, report, wanted, filters, covered), True
+            sizes = held(filters)
+            with covers(filters, sizes, group_max=self.group_max) as covered:
+                report = _reduced(report, sizes, covered.gone)
+                return self._write(report, wanted, filters, covered.table)
         finally:
             filters.unpersist()
 
@@ -176,126 +201,93 @@ class CompileJob:
         return before
 
     def _write(
-        self,
-        spark: SparkSession,
-        report: CompileReport,
-        wanted: DataFrame,
-        filters: DataFrame,
-        covered: DataFrame,
+        self, report: CompileReport, wanted: DataFrame, filters: DataFrame, covered: DataFrame
     ) -> CompileReport:
         """Write everything but the report, which comes with what was found while writing."""
-        from pyspark.sql import functions as F  # noqa: N812
-
         folder = version_path(self.out, report.version)
-        with ExitStack() as held:
-            kept = _persisted(entries(filters, covered), held)
+        with ExitStack() as until:
+            kept = persisted(entries(filters, covered), until)
             if self.merge is not None:
-                found = _persisted(mergers(kept, self.merge), held)
+                found = persisted(mergers(kept, self.merge), until)
                 covered = merged_covers(covered, found)
-                kept = _persisted(with_mergers(kept, found), held)
-                report = _with_mergers(report, kept, found)
+                kept = persisted(with_mergers(kept, found), until)
+                report = _with_mergers(report, found)
             table = kept.mapInArrow(write_texts, WRITTEN)
-            agree("entries", report.entries, write_table(table, f"{folder}/entries"))
-            followed = write_table(members(wanted, covered), f"{folder}/members")
-            agree("members", report.good, followed)
-            packed = segments(kept.select("home", "key", "form"), engine=self.engine)
-            write_table(packed, f"{folder}/segments", LARGE_ROWS)
-            attributes = read_attributes(kept.select(F.col("form").alias("attributes")))
-        stored = spark.read.parquet(f"{folder}/segments")
-        whole = stored.where("chunk = 0").agg({"filters": "sum", "chunk": "count"}).first()
-        assert whole is not None, "an aggregate without keys has one row"
-        agree("filters in the index", report.entries, whole["sum(filters)"] or 0)
+            written = stored_table(table, f"{folder}/entries")
+            followed = stored_table(members(wanted, covered), f"{folder}/members")
+            report = _checked(report, written, followed)
+            forms = kept.select("home", "key", "form")
+            packed = segments(forms, report.entries, engine=self.engine)
+            stored = stored_table(packed, f"{folder}/segments", LARGE_ROWS)
+        heads = segment_heads(stored)
+        agree("filters in the index", report.entries, sum(head.filters for head in heads))
         local = local_path(folder)
         if local is not None:
-            unpack_segments(stored, local / "index")
-        return replace(report, segments=whole["count(chunk)"], attributes=attributes)
+            unpack_segments(stored, [head.segment for head in heads], local / "index")
+        attributes = {name for head in heads for name in head.attributes}
+        return replace(report, segments=len(heads), attributes=tuple(sorted(attributes)))
 
 
-def _report(
-    wanted: DataFrame, filters: DataFrame, covered: DataFrame, before: CompileReport | None
-) -> CompileReport:
-    """What became of the good subscriptions; rejections and segments are not counted yet."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    told = wanted.agg(
-        F.count(F.lit(1)).alias("good"),
-        # The order of rows does not count, and no two have the same id.
-        F.coalesce(F.bit_xor(F.xxhash64("id", "home", "key")), F.lit(0)).alias("digest"),
-    ).first()
-    found = filters.agg(
-        F.count(F.lit(1)).alias("filters"),
-        F.coalesce(F.sum("subscriptions"), F.lit(0)).alias("subscriptions"),
-        F.countDistinct("home").alias("homes"),
-        F.count_if(is_pattern(F.col("form"))).alias("patterns"),
-    ).first()
-    assert told is not None, "an aggregate without keys has one row"
-    assert found is not None, "an aggregate without keys has one row"
-    gone = covered.count()
-    gone_patterns = 0
-    if found["patterns"]:
-        patterns = filters.where(is_pattern(F.col("form"))).select("home", "key")
-        gone_patterns = patterns.join(covered, ["key", "home"], "left_semi").count()
-    return CompileReport(
-        version=1 if before is None else before.version + 1,
-        digest=f"{told['good']:x}-{told['digest'] & (1 << 64) - 1:016x}",
-        read=told["good"],
-        rejected=0,
-        unsatisfiable=told["good"] - found["subscriptions"],
-        repeated=found["subscriptions"] - found["filters"],
-        covered=gone,
-        entries=found["filters"] - gone,
-        homes=found["homes"],
-        segments=0,
-        patterns=found["patterns"] - gone_patterns,
-        covered_patterns=gone_patterns,
-    )
-
-
-def _as_written(report: CompileReport, before: CompileReport) -> CompileReport:
-    """The report on a set that is the version `before` already."""
+def _reduced(report: CompileReport, sizes: Sequence[Held], covered: int) -> CompileReport:
+    """The report with what fell away before anything was written."""
+    filters = sum(size.filters for size in sizes)
+    subscriptions = sum(size.subscriptions for size in sizes)
+    patterns = sum(size.filters for size in sizes if size.is_pattern)
     return replace(
         report,
-        version=before.version,
-        entries=before.entries,
-        segments=before.segments,
-        attributes=before.attributes,
-        merged=before.merged,
-        mergers=before.mergers,
-        degree=before.degree,
+        unsatisfiable=report.good - subscriptions,
+        repeated=subscriptions - filters,
+        covered=covered,
+        entries=filters - covered,
+        homes=len({size.home for size in sizes}),
+        patterns=patterns,
     )
 
 
-def _with_mergers(report: CompileReport, kept: DataFrame, found: DataFrame) -> CompileReport:
-    """The report with what merging has done: `kept` entries are left, and `found` went."""
+def _with_mergers(report: CompileReport, found: DataFrame) -> CompileReport:
+    """The report with what merging has done: `found` are the entries that went."""
     from pyspark.sql import functions as F  # noqa: N812
 
     told = found.agg(
+        F.count(F.lit(1)).alias("gone"),
         F.countDistinct("home", "cover").alias("mergers"),
         F.coalesce(F.max("degree"), F.lit(0.0)).alias("degree"),
     ).first()
     assert told is not None, "an aggregate without keys has one row"
-    left = kept.count()
+    merged = told["gone"] - told["mergers"]
     return replace(
         report,
-        entries=left,
-        merged=report.entries - left,
+        entries=report.entries - merged,
+        merged=merged,
         mergers=told["mergers"],
         degree=told["degree"],
     )
 
 
-def _persisted(table: DataFrame, held: ExitStack) -> DataFrame:
-    """The table, computed once, until the stack is closed."""
-    held.callback(table.persist().unpersist)
-    return table
-
-
-def _with_rejections(report: CompileReport, bad: DataFrame, count: int) -> CompileReport:
-    """The report with what was rejected, and why."""
+def _checked(report: CompileReport, entries: DataFrame, members: DataFrame) -> CompileReport:
+    """The report with what the files show: that everything is there, and which entries are."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    if not count:
-        return report
-    frequent = bad.groupBy("reason").count().orderBy(F.desc("count"), "reason")
-    reasons = tuple((row["reason"], row["count"]) for row in frequent.limit(REASONS_MAX).collect())
-    return replace(report, read=report.read + count, rejected=count, reasons=reasons)
+    entry, member = (F.lit(1).alias(name) for name in ("entry", "member"))
+    both = entries.select(entry, "xpath").unionByName(
+        members.select(member), allowMissingColumns=True
+    )
+    found = both.agg(
+        F.count("entry").alias("entries"),
+        F.count("xpath").alias("patterns"),
+        F.count("member").alias("members"),
+    ).first()
+    assert found is not None, "an aggregate without keys has one row"
+    agree("entries", report.entries, found["entries"])
+    agree("members", report.good, found["members"])
+    left = found["patterns"]
+    return replace(report, patterns=left, covered_patterns=report.patterns - left)
+
+
+def _reasons(rows: DataFrame) -> tuple[tuple[str, int], ...]:
+    """The most frequent reasons for which rows were rejected, with how many each."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    counted = rows.where("reason IS NOT NULL").groupBy("reason").count()
+    frequent = counted.orderBy(F.desc("count"), "reason").limit(REASONS_MAX).collect()
+    return tuple((row["reason"], row["count"]) for row in frequent)

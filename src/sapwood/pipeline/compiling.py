@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.errors import InputError
 from sapwood.limits import (
@@ -28,6 +28,7 @@ from sapwood.limits import (
 from sapwood.model.filter import NOTHING
 from sapwood.pipeline.grouping import COVERED, PLACED, Cuts, FindCovers, PlaceFilters
 from sapwood.pipeline.groups import EVERYTHING
+from sapwood.pipeline.keeping import persisted
 from sapwood.pipeline.merging import MERGED, SHAPED, MergeFilters, TellShapes
 from sapwood.pipeline.normalforms import PATTERN_MARK, encode_form
 
@@ -48,16 +49,24 @@ def keyed(subscriptions: DataFrame, *, homes: Sequence[str], seed: int = 0) -> D
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    if not homes or not all(homes):
-        raise InputError("name at least one home router for subscriptions that name none")
-    drawn = F.pmod(F.xxhash64("id", F.lit(seed)), F.lit(len(homes))).cast("int")
-    given = F.array(*(F.lit(home) for home in homes))
     return subscriptions.select(
         "id",
-        F.coalesce("home", F.get(given, drawn)).alias("home"),
+        _home(homes, seed).alias("home"),
         _key("attributes").alias("key"),
         F.col("attributes").alias("form"),
     )
+
+
+def set_digest(*, homes: Sequence[str], seed: int = 0) -> Column:
+    """An aggregate of subscriptions, as `keyed` takes them: a number, equal for equal sets.
+
+    Rows without an id do not count. Raises `InputError` as `keyed` does.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = F.xxhash64(F.col("id"), _home(homes, seed), _key("attributes"))
+    # The order of rows does not count, and no two have the same id.
+    return F.coalesce(F.bit_xor(F.when(F.col("id").isNotNull(), told)), F.lit(0))
 
 
 def distinct(keyed: DataFrame) -> DataFrame:
@@ -68,6 +77,35 @@ def distinct(keyed: DataFrame) -> DataFrame:
     # By form, not by key: a value of variable length can be hashed, but not carried along unsorted.
     counted = satisfiable.groupBy("home", "form").agg(F.count(F.lit(1)).alias("subscriptions"))
     return counted.select("home", _key("form").alias("key"), "form", "subscriptions")
+
+
+class Held(NamedTuple):
+    """How many distinct filters of one kind a home has, and how many subscriptions have them."""
+
+    home: str
+    is_pattern: bool
+    filters: int
+    subscriptions: int
+
+
+def held(filters: DataFrame) -> list[Held]:
+    """What each home has of `distinct` filters."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kinds = filters.groupBy("home", is_pattern(F.col("form")).alias("is_pattern"))
+    sums = (F.count(F.lit(1)).alias("filters"), F.sum("subscriptions").alias("subscriptions"))
+    return [Held(*row) for row in kinds.agg(*sums).collect()]
+
+
+def _home(homes: Sequence[str], seed: int) -> Column:
+    """The home of a subscription: the one that it names, or one that is drawn."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not homes or not all(homes):
+        raise InputError("name at least one home router for subscriptions that name none")
+    drawn = F.pmod(F.xxhash64("id", F.lit(seed)), F.lit(len(homes))).cast("int")
+    given = F.array(*(F.lit(home) for home in homes))
+    return F.coalesce("home", F.get(given, drawn))
 
 
 def _key(form: str) -> Column:
@@ -84,25 +122,32 @@ def is_pattern(form: Column) -> Column:
     return F.substring(form, 1, len(PATTERN_MARK)) == F.lit(PATTERN_MARK)
 
 
-@contextmanager
-def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> Iterator[DataFrame]:
-    """The filters that need not be kept: home, key, cover, for the length of a block.
+class Covers(NamedTuple):
+    """The filters that need not be kept: home, key, cover, subscriptions. `gone` counts them."""
 
-    `filters` are `distinct` ones, kept by the caller. The cover is one that is kept. No pair of
-    filters is missed of which `Filter.covers` or `TreePattern.covers` finds that one covers the
-    other, however they are grouped; a home with more than `group_max` filters of one kind is
-    compared in several groups.
+    table: DataFrame
+    gone: int
+
+
+@contextmanager
+def covers(
+    filters: DataFrame, sizes: Sequence[Held], *, group_max: int = COVER_GROUP_FILTERS_MAX
+) -> Iterator[Covers]:
+    """The filters that need not be kept, for the length of a block.
+
+    `filters` are `distinct` ones, kept by the caller, and `sizes` what `held` says of them. The
+    cover is one that is kept. No pair of filters is missed of which `Filter.covers` or
+    `TreePattern.covers` finds that one covers the other, however they are grouped; a home with more
+    than `group_max` filters of one kind is compared in several groups.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    kind = is_pattern(F.col("form")).alias("is_pattern")
-    counted = filters.groupBy("home", kind).count().collect()
     slots: tuple[dict[str, int], dict[str, int]] = ({}, {})
-    for row in counted:
-        most = min(group_max, COVER_GROUP_PATTERNS_MAX) if row["is_pattern"] else group_max
-        slots[row["is_pattern"]][row["home"]] = -(-row["count"] // most)
+    for size in sizes:
+        most = min(group_max, COVER_GROUP_PATTERNS_MAX) if size.is_pattern else group_max
+        slots[size.is_pattern][size.home] = -(-size.filters // most)
     counts = [*slots[0].values(), *slots[1].values()]
-    plain = filters.select("home", "key", "form")
+    plain = filters.select("home", "key", "form", "subscriptions")
     if max(counts, default=1) > 1:
         # Keys are digests, so the first ones are a fair sample.
         some = plain.orderBy("key").limit(COVER_SAMPLE_FILTERS).select("form").toArrow()
@@ -110,18 +155,18 @@ def covers(filters: DataFrame, *, group_max: int = COVER_GROUP_FILTERS_MAX) -> I
         placed = plain.mapInArrow(place, PLACED)
     else:
         slot = F.when(is_pattern(F.col("form")), -1).otherwise(0).alias("slot")
-        placed = plain.select("home", slot, F.lit(EVERYTHING).alias("role"), "key", "form")
+        role = F.lit(EVERYTHING).alias("role")
+        placed = plain.select("home", slot, role, "key", "form", "subscriptions")
     groups = sum(counts)
     tasks = min(max(groups, 1), 8 * _cores(filters))
     # A number of partitions that is given is kept: small groups may be a lot of work.
     together = placed.repartition(tasks, "home", "slot")
     ordered = together.sortWithinPartitions("slot", "home")
-    found = ordered.mapInArrow(FindCovers(), COVERED).persist()
     with ExitStack() as kept:
-        kept.callback(found.unpersist)
-        told = found.select("home", "key", "cover")
-        has_more = found.where("NOT is_last").limit(1).count()
-        yield _followed(told, kept) if has_more else told
+        found = persisted(ordered.mapInArrow(FindCovers(), COVERED), kept)
+        count, going_on = _counted(found, "NOT is_last")
+        told = found.drop("is_last")
+        yield _followed(told, kept) if going_on else Covers(told, count)
 
 
 def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
@@ -131,14 +176,14 @@ def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    joined = filters.join(covers, ["key", "home"], "left")
-    carried = joined.where("cover IS NOT NULL").groupBy(F.col("cover").alias("key"), "home")
+    carried = covers.groupBy(F.col("cover").alias("key"), "home")
+    kept = carried.agg(F.sum("subscriptions").alias("carried")).selectExpr("*", "false AS goes")
+    gone = covers.selectExpr("key", "home", "NULL AS carried", "true AS goes")
+    # What covers is never covered, so no filter has two of these rows, and one join will do.
     stands_for = F.col("subscriptions") + F.coalesce("carried", F.lit(0))
-    return (
-        joined.where("cover IS NULL")
-        .join(carried.agg(F.sum("subscriptions").alias("carried")), ["key", "home"], "left")
-        .select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
-    )
+    joined = filters.join(kept.union(gone), ["key", "home"], "left")
+    joined = joined.where("goes IS NULL OR NOT goes")
+    return joined.select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
 
 
 def mergers(entries: DataFrame, budget: float) -> DataFrame:
@@ -196,7 +241,7 @@ def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:
     return joined.select("id", "home", "key", entry)
 
 
-def _followed(found: DataFrame, kept: ExitStack) -> DataFrame:
+def _followed(found: DataFrame, kept: ExitStack) -> Covers:
     """Covers across groups: one a filter, followed until it is one that is kept.
 
     Each round follows covers twice as far. Only filters that accept the same in different forms can
@@ -205,18 +250,30 @@ def _followed(found: DataFrame, kept: ExitStack) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     # Keys first: they differ, which is what sorting likes.
-    way = found.groupBy("key", "home").agg(F.min("cover").alias("cover"))
-    kept.callback(way.persist().unpersist)
+    sums = (F.min("cover").alias("cover"), F.first("subscriptions").alias("subscriptions"))
+    way = persisted(found.groupBy("key", "home").agg(*sums), kept)
     for _ in range(COVER_ROUNDS_MAX):
         further = way.select("home", F.col("key").alias("cover"), F.col("cover").alias("next"))
         joined = way.join(further, ["cover", "home"], "left")
-        if not joined.where("next IS NOT NULL").limit(1).count():
-            return way
-        next_cover = F.coalesce("next", "cover").alias("cover")
-        way = joined.select("home", "key", next_cover)
-        kept.callback(way.persist().unpersist)
+        cover, more = F.coalesce("next", "cover").alias("cover"), F.col("next").isNotNull()
+        names = ("home", "key", cover, "subscriptions")
+        before, way = way, joined.select(*names, more.alias("more"))
+        count, going_on = _counted(persisted(way, kept), "more")
+        before.unpersist()  # What is counted is held as a whole.
+        if not going_on:
+            return Covers(way.drop("more"), count)
     last = way.select("home", F.col("key").alias("cover"))
-    return way.join(last, ["cover", "home"], "left_anti").select("home", "key", "cover")
+    ended = way.drop("more").join(last, ["cover", "home"], "left_anti")
+    return Covers(ended, ended.count())
+
+
+def _counted(table: DataFrame, condition: str) -> tuple[int, int]:
+    """How many rows there are, and how many of them meet a condition."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = table.agg(F.count(F.lit(1)), F.count_if(F.expr(condition))).first()
+    assert sums is not None, "an aggregate without keys has one row"
+    return sums[0], sums[1]
 
 
 def _cores(frame: DataFrame) -> int:

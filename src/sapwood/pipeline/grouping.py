@@ -24,8 +24,8 @@ from sapwood.pipeline.patterncovers import covered_patterns, name_frequencies, p
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PLACED: Final = "home STRING, slot INT, role INT, key STRING, form BINARY"
-COVERED: Final = "home STRING, key STRING, cover STRING, is_last BOOLEAN"
+PLACED: Final = "home STRING, slot INT, role INT, key STRING, form BINARY, subscriptions BIGINT"
+COVERED: Final = "home STRING, key STRING, cover STRING, subscriptions BIGINT, is_last BOOLEAN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class PlaceFilters:
-    """The function for `mapInArrow`: (home, key, form) in, `PLACED` out.
+    """The function for `mapInArrow`: (home, key, form, subscriptions) in, `PLACED` out.
 
     `slots` says into how many groups the record filters of a home are cut, and `pattern_slots` the
     tree patterns; those of a home that is not named are one group. A row comes out for each group
@@ -66,7 +66,7 @@ class PlaceFilters:
         import pyarrow as pa
 
         for batch in batches:
-            homes, keys, forms = (column.to_pylist() for column in batch.columns)
+            homes, keys, forms = (column.to_pylist() for column in batch.columns[:3])
             rows: list[int] = []
             places: list[int] = []
             roles: list[int] = []
@@ -77,10 +77,10 @@ class PlaceFilters:
                     places += found
                     roles += found.values()
             taken = batch.take(pa.array(rows, pa.int64()))
-            home_column, key_column, form_column = taken.columns
+            home_column, *others = taken.columns
             placed = (home_column, pa.array(places, pa.int32()), pa.array(roles, pa.int32()))
-            names = ["home", "slot", "role", "key", "form"]
-            yield pa.RecordBatch.from_arrays([*placed, key_column, form_column], names=names)
+            names = ["home", "slot", "role", "key", "form", "subscriptions"]
+            yield pa.RecordBatch.from_arrays([*placed, *others], names=names)
 
     def place(self, home: str, key: str, form: bytes) -> dict[int, int]:
         """The groups that a filter belongs to, and its role in each."""
@@ -100,7 +100,8 @@ class PlaceFilters:
 class FindCovers:
     """The function for `mapInArrow`: `PLACED`, sorted by slot and home, in, `COVERED` out.
 
-    `is_last` tells that neither a filter nor its cover asks in any other group.
+    `subscriptions` have the filter that is covered. `is_last` tells that neither it nor its cover
+    asks in any other group.
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,7 +110,10 @@ class FindCovers:
 
         for (home, slot), group in groupby(rows_of(batches), key=itemgetter(0, 1)):
             with uncollected():
-                members = [Member(key, role, form) for _, _, role, key, form in group]
+                members, held = list[Member](), dict[str, int]()
+                for _, _, role, key, form, subscriptions in group:
+                    members.append(Member(key, role, form))
+                    held[key] = subscriptions
                 members.sort()  # by key, so that equal sets give equal covers
                 alone = {member.key for member in members if member.role & ALONE}
                 pairs = covered(members) if slot >= 0 else covered_patterns(members)
@@ -119,6 +123,8 @@ class FindCovers:
                 pa.array([home] * len(pairs), pa.string()),
                 pa.array(keys, pa.string()),
                 pa.array(covers, pa.string()),
+                pa.array([held[key] for key in keys], pa.int64()),
                 pa.array(last, pa.bool_()),
             ]
-            yield pa.RecordBatch.from_arrays(columns, names=["home", "key", "cover", "is_last"])
+            names = ["home", "key", "cover", "subscriptions", "is_last"]
+            yield pa.RecordBatch.from_arrays(columns, names=names)

@@ -14,7 +14,7 @@ from sapwood.pipeline.matching import match_compiled
 from sapwood.pipeline.output import rejected_table
 from sapwood.pipeline.publications import Shape
 from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
-from sapwood.pipeline.segments import unpack_segments
+from sapwood.pipeline.segments import SEGMENTS, segment_numbers, unpack_segments
 from sapwood.pipeline.sharding import Layout, layout_for, match_sharded, shards_for
 from sapwood.pipeline.subscriptions import (
     Size,
@@ -78,7 +78,7 @@ def interests(
             with _sharded(spark, path, engine, output, count) as found:
                 yield found
             return
-        compiled = compile_path(spark, path, engine=engine)
+        compiled = compile_path(spark, path, engine=engine, size=size)
     yield Interests(
         subscription_counts(compiled),
         rejected_table(spark, compiled.rejected),
@@ -87,18 +87,21 @@ def interests(
     )
 
 
-def compile_path(spark: SparkSession, path: str, *, engine: str) -> SubscriptionSet:
-    """The subscriptions at a path, JSON Lines or Parquet, compiled."""
+def compile_path(
+    spark: SparkSession, path: str, *, engine: str, size: Size | None = None
+) -> SubscriptionSet:
+    """The subscriptions at a path, JSON Lines or Parquet, compiled; `size` as `size_at` tells."""
     if _kind(spark, path) is FileKind.LINES:
-        return compile_lines(read_lines(spark, path), engine=engine)
-    return compile_subscriptions(read_table(spark, path), engine=engine)
+        return compile_lines(read_lines(spark, path), engine=engine, size=size)
+    return compile_subscriptions(read_table(spark, path), engine=engine, size=size)
 
 
 def compiled_version(spark: SparkSession, out: str, report: CompileReport) -> SubscriptionSet:
     """A version of a compiled set, ready for matching."""
-    stored = spark.read.parquet(f"{version_path(out, report.version)}/segments")
+    # With its schema, so that Spark need not look for one in the files.
+    stored = spark.read.schema(SEGMENTS).parquet(f"{version_path(out, report.version)}/segments")
     with working_folder() as work:
-        unpack_segments(stored, work / "index")
+        unpack_segments(stored, segment_numbers(stored), work / "index")
         return packed_set(
             work / "index",
             size=report.entries,

@@ -89,9 +89,14 @@ def check_rejected(spark: SparkSession, path: str) -> None:
 
 def write_table(table: DataFrame, path: str, options: Mapping[str, str] = NO_OPTIONS) -> int:
     """Write a table as Parquet in place of an earlier one; the number of rows in the files."""
-    table.write.mode("overwrite").options(**options).parquet(path)
-    written: int = table.sparkSession.read.schema(table.schema).parquet(path).count()
+    written: int = stored_table(table, path, options).count()
     return written
+
+
+def stored_table(table: DataFrame, path: str, options: Mapping[str, str] = NO_OPTIONS) -> DataFrame:
+    """Write a table as Parquet in place of an earlier one; what is read from the files."""
+    table.write.mode("overwrite").options(**options).parquet(path)
+    return table.sparkSession.read.schema(table.schema).parquet(path)
 
 
 def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:

@@ -10,19 +10,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
 from sapwood.pipeline.collecting import rows_of, uncollected
 from sapwood.pipeline.normalforms import decode_interest
 from sapwood.pipeline.plainforms import written_form
-from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, pack
+from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, attributes_read, pack
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,8 @@ WRITTEN: Final = (
     "home STRING, key STRING, filter STRING, xpath STRING, namespaces MAP<STRING, STRING>, "
     "subscriptions BIGINT, stands_for BIGINT"
 )
-SEGMENTS: Final = "segment INT, chunk INT, filters BIGINT, bytes BINARY"
+SEGMENTS: Final = "segment INT, chunk INT, filters BIGINT, attributes ARRAY<STRING>, bytes BINARY"
+"""In each row of a segment the number of all its filters, and which attributes they read."""
 
 _AT: Final = "@"
 
@@ -78,21 +79,31 @@ class BuildSegments:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Build all segments of one task."""
         for segment, members in groupby(rows_of(batches), key=itemgetter(0)):
-            index = Index(records=self.engine)
+            index, read = Index(records=self.engine), set[str]()
             with uncollected():
                 for _, home, key, form in members:
-                    index.add(segment_id(key, home), decode_interest(form))
-            yield from _packed(index, segment)
+                    wanted = decode_interest(form)
+                    index.add(segment_id(key, home), wanted)
+                    read |= attributes_read(wanted)
+            yield from _packed(index, Head(segment, len(index), tuple(sorted(read))))
 
 
-def segments(entries: DataFrame, *, engine: str = DEFAULT_ENGINE) -> DataFrame:
-    """The index segments of compiled filters (home, key, form): `SEGMENTS`.
+class Head(NamedTuple):
+    """What is known of a segment beside its content: its number, its filters, what they read."""
+
+    segment: int
+    filters: int
+    attributes: tuple[str, ...]
+
+
+def segments(entries: DataFrame, size: int, *, engine: str = DEFAULT_ENGINE) -> DataFrame:
+    """The index segments of so many compiled filters (home, key, form): `SEGMENTS`.
 
     Equal sets give equal segments.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    count = 1 + entries.count() // SEGMENT_FILTERS_MAX
+    count = 1 + size // SEGMENT_FILTERS_MAX
     number = F.pmod(F.xxhash64("home", "key"), F.lit(count)).cast("int").alias("segment")
     numbered = entries.select(number, "home", "key", "form")
     placed = numbered.repartition(count, "segment")
@@ -100,19 +111,31 @@ def segments(entries: DataFrame, *, engine: str = DEFAULT_ENGINE) -> DataFrame:
     return ordered.mapInArrow(BuildSegments(engine), SEGMENTS)
 
 
-def unpack_segments(segments: DataFrame, folder: Path) -> tuple[Path, ...]:
+def segment_heads(stored: DataFrame) -> list[Head]:
+    """What is known of the segments in a table (`SEGMENTS`) that was written, in their order."""
+    heads = stored.where("chunk = 0").select("segment", "filters", "attributes").collect()
+    return sorted(Head(segment, filters, tuple(names)) for segment, filters, names in heads)
+
+
+def segment_numbers(stored: DataFrame) -> list[int]:
+    """The numbers of the segments in a table that was written, in their order."""
+    return sorted(row["segment"] for row in stored.where("chunk = 0").select("segment").collect())
+
+
+def unpack_segments(stored: DataFrame, numbers: Iterable[int], folder: Path) -> tuple[Path, ...]:
     """Write segments into folders below `folder`, ready for `Index.load`; the folders, in order.
 
-    Chunk by chunk, so that no segment is held in memory as a whole.
+    One segment after the other, so that no more than one is held in memory.
     """
     shutil.rmtree(folder, ignore_errors=True)  # What a run that was cut short has left.
     folder.mkdir(parents=True)
     made: list[Path] = []
-    ordered = segments.orderBy("segment", "chunk").toLocalIterator()
-    for segment, chunks in groupby(ordered, key=itemgetter("segment")):
+    for segment in numbers:
         target = folder / f"segment-{segment:05d}"
+        # In one partition nothing has to be shuffled to be sorted.
+        chunks = stored.where(stored["segment"] == segment).select("chunk", "bytes").coalesce(1)
         with tempfile.TemporaryFile(dir=folder) as packed:
-            for row in chunks:
+            for row in chunks.sortWithinPartitions("chunk").toLocalIterator():
                 packed.write(row["bytes"])
             with zipfile.ZipFile(packed) as archive:
                 archive.extractall(target)
@@ -120,7 +143,7 @@ def unpack_segments(segments: DataFrame, folder: Path) -> tuple[Path, ...]:
     return tuple(made)
 
 
-def _packed(index: Index, segment: Any) -> Iterator[pa.RecordBatch]:
+def _packed(index: Index, head: Head) -> Iterator[pa.RecordBatch]:
     """The rows of one segment."""
     import pyarrow as pa
 
@@ -131,10 +154,11 @@ def _packed(index: Index, segment: Any) -> Iterator[pa.RecordBatch]:
         shutil.rmtree(work / "index")
         with archive.open("rb") as file:
             for chunk, content in enumerate(iter(lambda: file.read(SEGMENT_CHUNK_BYTES), b"")):
-                row = (segment, chunk, len(index), content)
-                types = (pa.int32(), pa.int32(), pa.int64(), pa.binary())
+                row = (head.segment, chunk, head.filters, head.attributes, content)
+                texts = pa.list_(pa.string())
+                types = (pa.int32(), pa.int32(), pa.int64(), texts, pa.binary())
                 columns = [pa.array([v], t) for v, t in zip(row, types, strict=True)]
-                names = ["segment", "chunk", "filters", "bytes"]
+                names = ["segment", "chunk", "filters", "attributes", "bytes"]
                 yield pa.RecordBatch.from_arrays(columns, names=names)
     finally:
         shutil.rmtree(work, ignore_errors=True)

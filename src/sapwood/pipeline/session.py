@@ -92,6 +92,8 @@ def local_session(
         # Pieces that take Python a second or so, not a minute: they balance, and progress shows.
         "spark.sql.files.maxPartitionBytes": "16m",
         "spark.sql.shuffle.partitions": str(cores),
+        # Errors name the line that made a column; to ask for it takes longer than to make one.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         **options,
     }
     if "SPARK_CONF_DIR" not in os.environ:

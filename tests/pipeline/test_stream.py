@@ -21,6 +21,7 @@ from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.following import FollowedSet
 from sapwood.pipeline.interests import compile_path
 from sapwood.pipeline.stream import StreamJob
+from sapwood.pipeline.subscriptions import SubscriptionSet
 from sapwood.pipeline.summaries import BatchSummary, Counts
 from tests.pipeline.samples import Pair, expected, filters, pairs, publications
 
@@ -52,22 +53,38 @@ def parts(count: int) -> list[list[str]]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "in").mkdir()
+    return write_wanted(tmp_path)
+
+
+def write_wanted(folder: Path) -> Path:
     lines = [json.dumps({"id": id_, "filter": text}) for id_, text in WANTED.items()]
-    (tmp_path / "subscriptions.jsonl").write_text("\n".join([*lines, "nope"]))
-    return tmp_path
+    (folder / "subscriptions.jsonl").write_text("\n".join([*lines, "nope"]))
+    return folder
+
+
+def compiled_at(spark: Any, folder: Path) -> SubscriptionSet:
+    return compile_path(spark, str(folder / "subscriptions.jsonl"), engine="counting")
+
+
+@pytest.fixture(scope="module")
+def compiled(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> SubscriptionSet:
+    """The subscriptions of every folder, compiled once: streams only read them."""
+    return compiled_at(spark, write_wanted(tmp_path_factory.mktemp("wanted")))
 
 
 def delivered(spark: Any, folder: Path) -> list[Pair]:
     return pairs(spark.read.parquet(str(folder / "out")))
 
 
-def job(spark: Any, folder: Path, **options: Any) -> tuple[StreamJob, list[BatchSummary]]:
+def job(
+    compiled: SubscriptionSet, folder: Path, **options: Any
+) -> tuple[StreamJob, list[BatchSummary]]:
     told: list[BatchSummary] = []
     return StreamJob(
         source=str(folder / "in"),
         out=str(folder / "out"),
         decoder=options.pop("decoder", JSONDecoder(None)),
-        compiled=compile_path(spark, str(folder / "subscriptions.jsonl"), engine="counting"),
+        compiled=compiled,
         files_per_batch=1,
         on_batch=told.append,
         **options,
@@ -80,9 +97,11 @@ def run(spark: Any, stream: StreamJob) -> None:
         query.awaitTermination()
 
 
-def test_a_stream_stopped_between_files_goes_on_where_it_was(spark: Any, folder: Path) -> None:
+def test_a_stream_stopped_between_files_goes_on_where_it_was(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
     first, second, third = parts(3)
-    stream, told = job(spark, folder)
+    stream, told = job(compiled, folder)
     drop(folder, "1.jsonl", first, "nope", "")
     drop(folder, "2.jsonl", second)
     run(spark, stream)
@@ -101,9 +120,11 @@ def test_a_stream_stopped_between_files_goes_on_where_it_was(spark: Any, folder:
     assert len(told) == 3
 
 
-def test_rejected_lines_and_subscriptions_lie_beside_the_output(spark: Any, folder: Path) -> None:
+def test_rejected_lines_and_subscriptions_lie_beside_the_output(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
     drop(folder, "1.jsonl", [], "nope", "", '{"id": "p"}')
-    stream, told = job(spark, folder)
+    stream, told = job(compiled, folder)
     run(spark, stream)
     aside = folder / "out.rejected"
     assert sorted(path.name for path in aside.iterdir()) == ["batch=0", "subscriptions"]
@@ -112,19 +133,23 @@ def test_rejected_lines_and_subscriptions_lie_beside_the_output(spark: Any, fold
     assert told == [BatchSummary(0, Counts(2, 0, 2, 0), 0)]
 
 
-def test_a_stream_with_a_declared_schema_checks_it(spark: Any, folder: Path) -> None:
+def test_a_stream_with_a_declared_schema_checks_it(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
     record = Object((("n", Scalar(Kind.INTEGER, "BIGINT")),))
     good, bad = ('{"id": "p", "attributes": {"n": 1}}', '{"id": "q", "attributes": {"n": "x"}}')
     drop(folder, "1.jsonl", [], good, bad)
-    stream, told = job(spark, folder, decoder=JSONDecoder(record))
+    stream, told = job(compiled, folder, decoder=JSONDecoder(record))
     run(spark, stream)
     assert told[0].publications == Counts(2, 1, 1, 0)
 
 
-def test_a_strict_stream_ends_at_the_first_bad_line(spark: Any, folder: Path) -> None:
+def test_a_strict_stream_ends_at_the_first_bad_line(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
     first, second = parts(2)
     drop(folder, "1.jsonl", first)
-    stream, told = job(spark, folder, strict=True)
+    stream, told = job(compiled, folder, strict=True)
     run(spark, stream)
     drop(folder, "2.jsonl", second, "nope")
     with pytest.raises(InputError, match=r"2\.jsonl, line \d+: not JSON"):
@@ -132,13 +157,15 @@ def test_a_strict_stream_ends_at_the_first_bad_line(spark: Any, folder: Path) ->
     assert [batch.batch for batch in told] == [0]
     assert not (folder / "out" / "batch=1").exists()
     drop(folder, "3.jsonl", [])
-    lenient, told = job(spark, folder)
+    lenient, told = job(compiled, folder)
     run(spark, lenient)
     assert delivered(spark, folder) == TRUTH
 
 
-def test_a_stream_without_an_end_takes_files_as_they_come(spark: Any, folder: Path) -> None:
-    stream, told = job(spark, folder)
+def test_a_stream_without_an_end_takes_files_as_they_come(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
+    stream, told = job(compiled, folder)
     query = stream.start(spark, every_s=0)
     try:
         for place, ids in enumerate(parts(2)):
@@ -151,11 +178,13 @@ def test_a_stream_without_an_end_takes_files_as_they_come(spark: Any, folder: Pa
     assert delivered(spark, folder) == TRUTH
 
 
-def test_output_and_checkpoint_must_belong_together(spark: Any, folder: Path) -> None:
+def test_output_and_checkpoint_must_belong_together(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
     drop(folder, "1.jsonl", parts(1)[0])
-    stream, _ = job(spark, folder)
+    stream, _ = job(compiled, folder)
     run(spark, stream)
-    elsewhere, _ = job(spark, folder, checkpoint=str(folder / "other"))
+    elsewhere, _ = job(compiled, folder, checkpoint=str(folder / "other"))
     with pytest.raises(FileFormatError, match=r"that the checkpoint .*other does not know"):
         elsewhere.start(spark)
     shutil.rmtree(folder / "out" / "batch=0")
@@ -175,18 +204,18 @@ def test_documents_stream_beside_records(spark: Any, folder: Path) -> None:
         {"id": "broken", "document": "<a>"},
     ]
     drop(folder, "a.jsonl", [], *map(json.dumps, lines))
-    stream, told = job(spark, folder)
+    stream, told = job(compiled_at(spark, folder), folder)
     run(spark, stream)
     assert delivered(spark, folder) == [("both", "b"), ("both", "x"), ("document", "b")]
     assert told[0].publications == Counts(4, 3, 1)
 
 
 def test_a_late_file_and_one_that_comes_twice_are_each_matched_once(
-    spark: Any, folder: Path
+    spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:
     first, second = parts(2)
     drop(folder, "b.jsonl", first)
-    stream, _ = job(spark, folder)
+    stream, _ = job(compiled, folder)
     run(spark, stream)
     # Older by years than all that was read, and by its name before it.
     drop(folder, "a.jsonl", second)
@@ -198,11 +227,11 @@ def test_a_late_file_and_one_that_comes_twice_are_each_matched_once(
 
 
 def test_a_checkpoint_of_another_version_is_refused_and_nothing_is_written(
-    spark: Any, folder: Path
+    spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:
     first, second = parts(2)
     drop(folder, "a.jsonl", first)
-    stream, _ = job(spark, folder)
+    stream, _ = job(compiled, folder)
     run(spark, stream)
     before = delivered(spark, folder)
     drop(folder, "b.jsonl", second)
@@ -216,9 +245,11 @@ def test_a_checkpoint_of_another_version_is_refused_and_nothing_is_written(
     assert not (folder / "out" / "batch=1").exists()
 
 
-def test_a_folder_that_is_not_there_is_named(spark: Any, folder: Path) -> None:
+def test_a_folder_that_is_not_there_is_named(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
     shutil.rmtree(folder / "in")
-    stream, _ = job(spark, folder)
+    stream, _ = job(compiled, folder)
     with pytest.raises(FileFormatError, match="in: there is no such file or folder"):
         stream.start(spark)
 
@@ -237,7 +268,9 @@ def start(folder: Path, *options: str) -> tuple[int, list[list[int]]]:
 
 
 @pytest.mark.long
-def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: Any, folder: Path) -> None:
+def test_a_killed_driver_loses_nothing_and_repeats_nothing(
+    spark: Any, compiled: SubscriptionSet, folder: Path
+) -> None:
     for place, ids in enumerate(parts(3)):
         drop(folder, f"{place}.jsonl", ids)
     status, told = start(folder, "--stop-in-batch", "1")
@@ -248,7 +281,7 @@ def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: Any, folder: P
     assert sorted(path.name for path in commits.iterdir() if path.name.isdigit()) == ["0"]
     half = folder / "out" / "batch=1" / "part-from-before.parquet"
     shutil.copy(next((folder / "out" / "batch=1").glob("part-*.parquet")), half)
-    stream, again = job(spark, folder)
+    stream, again = job(compiled, folder)
     run(spark, stream)
     assert [batch.batch for batch in again] == [1, 2]
     assert not half.exists()
@@ -256,19 +289,19 @@ def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: Any, folder: P
 
 
 def test_a_new_version_of_a_compiled_set_holds_from_the_next_batch(
-    spark: Any, folder: Path
+    spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:
-    compiled = str(folder / "set")
+    versions = str(folder / "set")
     wanted = folder / "subscriptions.jsonl"
 
     def compile_for(home: str) -> None:
         line = {"id": "s", "filter": "true", "home": home}
         wanted.write_text(json.dumps(line))
-        CompileJob(str(wanted), compiled, engine="counting").run(spark)
+        CompileJob(str(wanted), versions, engine="counting").run(spark)
 
     compile_for("r1")
-    stream, told = job(spark, folder)
-    stream = replace(stream, compiled=FollowedSet(compiled))
+    stream, told = job(compiled, folder)
+    stream = replace(stream, compiled=FollowedSet(versions))
     first, second = parts(2)
     drop(folder, "a.jsonl", first)
     query = stream.start(spark, every_s=0)

@@ -22,7 +22,9 @@ def drawn(some: list[tuple[Filter, bool, bool]]) -> tuple[Any, Any, Any]:
     distinct = {filter_: roles for filter_, *roles in some if filter_ != NOTHING}
     boxes = boxes_of([encode_form(filter_) for filter_ in distinct])
     roles = np.array(list(distinct.values()), np.bool_).reshape(-1, 2)
-    return boxes, roles[:, 0], roles[:, 1]
+    # As the pipeline has them, in one piece: for columns of a table kernels would be compiled anew.
+    stores, asks = np.ascontiguousarray(roles.T)
+    return boxes, stores, asks
 
 
 @given(SOME)

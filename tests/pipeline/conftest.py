@@ -10,8 +10,9 @@ import pytest
 from sapwood.errors import EnvironmentMissingError
 from sapwood.pipeline.session import local_session
 
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Starts in half the time and runs long jobs slower, of which there are none here."""
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+"""Starts in half the time and runs long jobs slower, of which there are none here. With one
+compiler Java takes less room for its code, throws out what it needs again, and compiles anew."""
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sapwood.pipeline import job
+from tests.pipeline.conftest import QUICK_JVM
 
 SUBSCRIPTIONS = '{"id": "s", "filter": "x > 1"}\n{"id": "bad", "filter": "x >"}\n'
 PUBLICATIONS = '{"id": "p", "attributes": {"x": 2}}\n{"id": "q", "attributes": {"x": 1}}\n'
@@ -24,7 +25,7 @@ def test_the_program_runs_under_spark_submit_on_its_session(spark: Any, tmp_path
         [
             *(str(submit), "--master", "local[1]", "--name", "of the submitter"),
             *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=1"),
-            *("--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
+            *("--conf", f"spark.driver.extraJavaOptions={QUICK_JVM}"),
             *(job.__file__, "match", "--subscriptions", str(tmp_path / "s.jsonl")),
             *("--publications", str(tmp_path / "p.jsonl"), "--out", str(tmp_path / "out")),
             *("--engine", "counting", "--json"),

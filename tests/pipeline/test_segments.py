@@ -9,12 +9,13 @@ from sapwood import parse_filter
 from sapwood.matching.index import Index
 from sapwood.pipeline import segments as module
 from sapwood.pipeline.normalforms import encode_form
+from sapwood.pipeline.output import stored_table
 from sapwood.pipeline.segments import (
+    SEGMENTS,
     BuildSegments,
     segment_heads,
     segment_home,
     segment_id,
-    segment_numbers,
     segments,
     unpack_segments,
     write_texts,
@@ -78,16 +79,35 @@ def test_unpacked_segments_are_indexes(
     entries = spark.createDataFrame(rows, "home STRING, key STRING, form BINARY")
     (tmp_path / "index" / "left").mkdir(parents=True)
     made = segments(entries, len(rows), engine="counting")
-    numbers = segment_numbers(made)
-    folders = unpack_segments(made, numbers, tmp_path / "index")
+    stored = stored_table(made, str(tmp_path / "segments"))
+    heads = segment_heads(stored)
+    folders = unpack_segments(stored, heads, tmp_path / "index")
     assert sorted((tmp_path / "index").iterdir()) == list(folders)
     assert len(folders) > 1
     indexes = [Index.load(folder) for folder in folders]
     assert sorted(id_ for index in indexes for id_ in index) == [f"{n:02x}@r1" for n in range(9)]
     assert [id_ for index in indexes for id_ in index.match({"x": 5})] == ["05@r1"]
-    heads = segment_heads(made)
-    assert [head.segment for head in heads] == numbers
+    assert [f"segment-{head.segment:05d}" for head in heads] == [path.name for path in folders]
     assert [head.filters for head in heads] == [len(index) for index in indexes]
     assert {head.attributes for head in heads} == {("x",)}
     nothing = segments(entries.limit(0), 0, engine="counting")
-    assert unpack_segments(nothing, segment_numbers(nothing), tmp_path / "none") == ()
+    stored = stored_table(nothing, str(tmp_path / "nothing"))
+    assert unpack_segments(stored, segment_heads(stored), tmp_path / "none") == ()
+
+
+@pytest.mark.spark
+def test_segments_are_unpacked_whatever_files_hold_their_chunks(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SEGMENT_CHUNK_BYTES", 1000)
+    rows = [(0, "r1", "a", "x > 1"), (0, "r1", "b", "y"), (3, "r2", "a", "x > 1")]
+    made = [r for b in BuildSegments("counting")(iter([batch(rows)])) for r in b.to_pylist()]
+    table = spark.createDataFrame([tuple(row.values()) for row in made[::-1]], SEGMENTS)
+    # As a session may cut files, below a folder whose name is none of a plain URI.
+    cut = {"maxRecordsPerFile": "1"}
+    stored = stored_table(table.coalesce(1), str(tmp_path / "a b%20c"), cut)
+    heads = segment_heads(stored)
+    assert [head[:3] for head in heads] == [(0, 2, ("x", "y")), (3, 1, ("x",))]
+    assert sum(len(head.files) for head in heads) == len(made) > len(heads)
+    folders = unpack_segments(stored, heads, tmp_path / "index")
+    assert [list(Index.load(folder)) for folder in folders] == [["a@r1", "b@r1"], ["a@r2"]]

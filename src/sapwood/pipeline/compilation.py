@@ -223,7 +223,7 @@ class CompileJob:
         agree("filters in the index", report.entries, sum(head.filters for head in heads))
         local = local_path(folder)
         if local is not None:
-            unpack_segments(stored, [head.segment for head in heads], local / "index")
+            unpack_segments(stored, heads, local / "index")
         attributes = {name for head in heads for name in head.attributes}
         return replace(report, segments=len(heads), attributes=tuple(sorted(attributes)))
 

@@ -14,7 +14,7 @@ from sapwood.pipeline.matching import match_compiled
 from sapwood.pipeline.output import rejected_table
 from sapwood.pipeline.publications import Shape
 from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
-from sapwood.pipeline.segments import SEGMENTS, segment_numbers, unpack_segments
+from sapwood.pipeline.segments import SEGMENTS, segment_heads, unpack_segments
 from sapwood.pipeline.sharding import Layout, layout_for, match_sharded, shards_for
 from sapwood.pipeline.subscriptions import (
     Size,
@@ -101,7 +101,7 @@ def compiled_version(spark: SparkSession, out: str, report: CompileReport) -> Su
     # With its schema, so that Spark need not look for one in the files.
     stored = spark.read.schema(SEGMENTS).parquet(f"{version_path(out, report.version)}/segments")
     with working_folder() as work:
-        unpack_segments(stored, segment_numbers(stored), work / "index")
+        unpack_segments(stored, segment_heads(stored), work / "index")
         return packed_set(
             work / "index",
             size=report.entries,

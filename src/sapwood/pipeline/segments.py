@@ -89,11 +89,15 @@ class BuildSegments:
 
 
 class Head(NamedTuple):
-    """What is known of a segment beside its content: its number, its filters, what they read."""
+    """What is known of a segment beside its content: its number, its filters, what they read.
+
+    `files` hold its rows, once it is written.
+    """
 
     segment: int
     filters: int
     attributes: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
 
 def segments(entries: DataFrame, size: int, *, engine: str = DEFAULT_ENGINE) -> DataFrame:
@@ -113,27 +117,35 @@ def segments(entries: DataFrame, size: int, *, engine: str = DEFAULT_ENGINE) -> 
 
 def segment_heads(stored: DataFrame) -> list[Head]:
     """What is known of the segments in a table (`SEGMENTS`) that was written, in their order."""
-    heads = stored.where("chunk = 0").select("segment", "filters", "attributes").collect()
-    return sorted(Head(segment, filters, tuple(names)) for segment, filters, names in heads)
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # A row is megabytes, so there are few, and all but the first of a segment say nothing new.
+    names = F.when(F.col("chunk") == 0, F.col("attributes")).alias("attributes")
+    file = F.col("_metadata.file_path").alias("file")
+    rows = stored.select("segment", "chunk", "filters", names, file).collect()
+    told: list[Head] = []
+    for _, group in groupby(sorted(rows, key=itemgetter(0, 1)), key=itemgetter(0)):
+        (segment, _, filters, attributes, _), *_ = chunks = list(group)
+        files = dict.fromkeys(row["file"] for row in chunks)
+        told.append(Head(segment, filters, tuple(attributes or ()), tuple(files)))
+    return told
 
 
-def segment_numbers(stored: DataFrame) -> list[int]:
-    """The numbers of the segments in a table that was written, in their order."""
-    return sorted(row["segment"] for row in stored.where("chunk = 0").select("segment").collect())
-
-
-def unpack_segments(stored: DataFrame, numbers: Iterable[int], folder: Path) -> tuple[Path, ...]:
+def unpack_segments(stored: DataFrame, heads: Iterable[Head], folder: Path) -> tuple[Path, ...]:
     """Write segments into folders below `folder`, ready for `Index.load`; the folders, in order.
 
     One segment after the other, so that no more than one is held in memory.
     """
+    from pyspark.sql import functions as F  # noqa: N812
+
     shutil.rmtree(folder, ignore_errors=True)  # What a run that was cut short has left.
     folder.mkdir(parents=True)
     made: list[Path] = []
-    for segment in numbers:
-        target = folder / f"segment-{segment:05d}"
-        # In one partition nothing has to be shuffled to be sorted.
-        chunks = stored.where(stored["segment"] == segment).select("chunk", "bytes").coalesce(1)
+    for head in heads:
+        target = folder / f"segment-{head.segment:05d}"
+        # Only its own files are opened, and in one partition nothing is shuffled to be sorted.
+        own = F.col("_metadata.file_path").isin(*head.files) & (F.col("segment") == head.segment)
+        chunks = stored.where(own).select("chunk", "bytes").coalesce(1)
         with tempfile.TemporaryFile(dir=folder) as packed:
             for row in chunks.sortWithinPartitions("chunk").toLocalIterator():
                 packed.write(row["bytes"])

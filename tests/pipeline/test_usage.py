@@ -63,3 +63,17 @@ def test_processes_are_read_whatever_they_are_called(
     monkeypatch.setattr(usage, "_PROC", tmp_path)
     page, tick = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
     assert running() == {7: Process(4, "a) (b", 24 * page, (14 + 15) / tick)}
+
+
+def test_what_a_jvm_has_forked_is_not_counted_before_it_runs_its_own_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fields = " ".join(str(number) for number in range(4, 40))
+    for pid, command, program in ((1, "java", "java"), (2, "Executor task", "java"), (3, "sh", "")):
+        folder = tmp_path / str(pid)
+        folder.mkdir()
+        (folder / "stat").write_text(f"{pid} ({command}) S {fields}")
+        if program:
+            (folder / "exe").symlink_to(tmp_path / "bin" / program)
+    monkeypatch.setattr(usage, "_PROC", tmp_path)
+    assert {pid: process.command for pid, process in running().items()} == {1: "java", 3: "sh"}

@@ -135,6 +135,16 @@ def _seen(folders: Iterable[Path]) -> Iterator[tuple[int, Process]]:
             continue
         # The command stands in parentheses and may hold anything, parentheses too.
         command, _, rest = text.partition("(")[2].rpartition(")")
+        if command != JVM and _program(folder) == JVM:
+            continue  # Forked by a thread of a JVM, whose memory it shows until it begins.
         fields = rest.split()
         cpu_s = (int(fields[11]) + int(fields[12])) / tick
         yield int(folder.name), Process(int(fields[1]), command, int(fields[21]) * page, cpu_s)
+
+
+def _program(folder: Path) -> str:
+    """The name of what a process runs; empty where that is not shown, or the process has ended."""
+    try:
+        return (folder / "exe").readlink().name
+    except OSError:
+        return ""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.errors import InputError, InvariantError
@@ -23,8 +23,7 @@ from sapwood.model.interest import Interest
 W = TypeVar("W", bound=Interest)
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[W]):
+class Change(NamedTuple, Generic[W]):
     """What is to be said on the link: first all of `propagate`, then all of `withdraw`.
 
     In that order, and on a link that keeps it, nothing is without a cover at any moment.
@@ -140,6 +139,8 @@ class CoveringManager(Generic[W]):
         if key in self._propagated:
             del self._propagated[key]
             withdraw = (filter,)
+        if not uncovered:
+            return Change((), withdraw) if withdraw else NOTHING_TO_SAY
         fresh = [node for node in uncovered if node not in self._propagated]
         self._propagated.update(dict.fromkeys(fresh))
         return Change(tuple(self._filters[node] for node in fresh), withdraw)

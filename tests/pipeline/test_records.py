@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import InputError, InvariantError
-from sapwood.matching.tables import as_dict
+from sapwood.matching.tables import RecordTable, as_dict
 from sapwood.pipeline.records import (
     columns_of_record,
     holds_nan,
@@ -118,7 +118,9 @@ def test_rows_with_nan_are_found_but_not_below_a_null() -> None:
     found = holds_nan(table)
     assert found is not None
     assert found.tolist() == [False, False, True, True]
-    assert holds_nan(table[:2]) is None  # type: ignore[arg-type]
+    sound = table[:2]
+    assert isinstance(sound, RecordTable)
+    assert holds_nan(sound) is None
 
 
 def test_a_type_that_no_attribute_travels_as_is_refused() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 from sapwood.pipeline.size_page import ALL, Peak, SizeFigures, State, sizes_section
@@ -9,7 +10,7 @@ from sapwood.pipeline.size_page import ALL, Peak, SizeFigures, State, sizes_sect
 PERIOD = ("2026-01-31 12:00:00", "2026-01-31 12:05:00")
 
 
-def figures(brokers: int, *tables: str, **more: object) -> SizeFigures:
+def figures(brokers: int, *tables: str, **more: Any) -> SizeFigures:
     """Brokers whose tables hold 3 entries each, and before that none."""
     names = [f"r{n:02}" for n in range(brokers)]
     states = [
@@ -19,8 +20,7 @@ def figures(brokers: int, *tables: str, **more: object) -> SizeFigures:
         for table in (*tables, ALL)
     ]
     peaks = [Peak(name, table, 3, 3) for name in names for table in (*tables, ALL)]
-    given = {"brokers": brokers, "period": PERIOD, "states": states, "peaks": peaks, **more}
-    return SizeFigures(**given)  # type: ignore[arg-type]
+    return replace(SizeFigures(brokers, PERIOD, states, peaks), **more)
 
 
 def rows(section: str) -> list[list[str | None]]:

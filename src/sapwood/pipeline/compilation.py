@@ -165,14 +165,12 @@ class CompileJob:
     def _compiled(self, rows: DataFrame, report: CompileReport) -> CompileReport:
         """Write the version of these rows, all but the report; what the report says then."""
         wanted = self._keyed(rows)
-        filters = distinct(wanted).persist()
-        try:
+        with ExitStack() as until:
+            filters = persisted(distinct(wanted), until)
             sizes = held(filters)
-            with covers(filters, sizes, group_max=self.group_max) as covered:
-                report = _reduced(report, sizes, covered.gone)
-                return self._write(report, wanted, filters, covered.table)
-        finally:
-            filters.unpersist()
+            covered = until.enter_context(covers(filters, sizes, group_max=self.group_max))
+            report = _reduced(report, sizes, covered.gone)
+            return self._write(report, wanted, filters, covered.table)
 
     def _keyed(self, rows: DataFrame) -> DataFrame:
         good = rows.where("id IS NOT NULL").select("id", "attributes", "home")

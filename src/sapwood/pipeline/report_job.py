@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sapwood.errors import InputError
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.journals import is_address, is_journal
-from sapwood.pipeline.output import check_table, local_path, write_table
+from sapwood.pipeline.keeping import persisted
+from sapwood.pipeline.output import check_table, local_path, stored_table, write_table
 from sapwood.pipeline.pages import PageFigures, Totals, page
 from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.report_inputs import read_rows, read_sizes
@@ -86,7 +87,7 @@ class ReportJob:
         with spark_faults(), ExitStack() as kept:
             found = self._tables(spark, kept)
             sized = self._table_sizes(spark, kept)
-            stored = self._written(found | sized.tables, spark)
+            stored = self._written(found | sized.tables)
             totals = self._totals(found, stored, spark)
             figures = replace(_figures(stored), sizes=sized.figures(stored))
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -102,20 +103,18 @@ class ReportJob:
     def _tables(self, spark: SparkSession, kept: ExitStack) -> dict[str, DataFrame]:
         """The tables of figures by name; those that are read more than once are kept."""
         delivered = read_rows(spark, self.deliveries, f"{DELIVERIES}, delivered_at TIMESTAMP")
-        found = {"served": served(delivered).persist(), "fan_out": fan_out(delivered).persist()}
-        for table in found.values():
-            kept.callback(table.unpersist)
+        found = {
+            "served": persisted(served(delivered), kept),
+            "fan_out": persisted(fan_out(delivered), kept),
+        }
         published = None
         if self.publications is not None:
             published = read_rows(spark, self.publications, "id STRING, published_at TIMESTAMP")
-            published = published.persist()
-            kept.callback(published.unpersist)
-            found["published"] = published
+            found["published"] = published = persisted(published, kept)
             found["rates"] = rates(found["fan_out"], published)
             found["delays"] = delays(delivered, published)
         if self.subscriptions is not None:
-            subscribed = read_rows(spark, self.subscriptions, "id STRING").persist()
-            kept.callback(subscribed.unpersist)
+            subscribed = persisted(read_rows(spark, self.subscriptions, "id STRING"), kept)
             found["subscribed"] = subscribed
             found["dead"] = dead(found["served"], subscribed)
         if self.crossings is not None:
@@ -134,20 +133,16 @@ class ReportJob:
         if not places:
             return _Sized()
         sizes, without = read_sizes(spark, places)
-        sizes = sizes.persist()
-        held = states(sizes).persist()
-        for table in (sizes, held):
-            kept.callback(table.unpersist)
+        sizes = persisted(sizes, kept)
+        held = persisted(states(sizes), kept)
         return _Sized({"table_sizes": sizes, "table_peaks": peaks(held)}, held, without)
 
-    def _written(self, found: dict[str, DataFrame], spark: SparkSession) -> dict[str, DataFrame]:
+    def _written(self, found: dict[str, DataFrame]) -> dict[str, DataFrame]:
         """Write the tables; what the page shows is drawn from those that were written."""
         stored: dict[str, DataFrame] = {}
         for name in _TABLES:
             if name in found:
-                write_table(found[name], f"{self.out}/{name}")
-                schema = found[name].schema
-                stored[name] = spark.read.schema(schema).parquet(f"{self.out}/{name}")
+                stored[name] = stored_table(found[name], f"{self.out}/{name}")
         return stored
 
     def _totals(

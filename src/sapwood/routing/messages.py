@@ -220,7 +220,10 @@ class OnTree:
     message: TreeMessage
 
 
-MeshMessage: TypeAlias = Neighbors | Announce | Join | Leave | Ready | Carry | OnTree
+TreeNews: TypeAlias = Neighbors | Announce | Join | Leave | Ready | Carry
+"""What routers say of links and of trees, not on these."""
+
+MeshMessage: TypeAlias = TreeNews | OnTree
 """What routers say to each other where links form circles."""
 
 Message: TypeAlias = TreeMessage | MeshMessage

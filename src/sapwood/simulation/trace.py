@@ -50,6 +50,7 @@ from sapwood.routing.messages import (
     Ready,
     Replace,
     Subscribe,
+    TreeNews,
     Unadvertise,
     Unsubscribe,
     Update,
@@ -180,7 +181,7 @@ class Trace:
         return text
 
 
-def _of_links(message: Neighbors | Announce | Join | Leave | Ready | Carry) -> str:
+def _of_links(message: TreeNews) -> str:
     """What routers say of links and trees."""
     match message:
         case Neighbors(router, version, neighbors):

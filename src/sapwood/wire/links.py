@@ -27,6 +27,7 @@ from sapwood.wire.messages import (
     LinkReady,
     LinkReplace,
     LinkSubscribe,
+    LinkTreeNews,
     LinkUnadvertise,
     LinkUnsubscribe,
     LinkUpdate,
@@ -47,27 +48,13 @@ def to_link(message: routing.Message, encoded: EncodedPublications) -> Sequence[
             return _to_tree(message, encoded)
         case routing.OnTree(source, life, inner):
             return [LinkOnTree(source, life, part) for part in _to_tree(inner, encoded)]
-        case (
-            routing.Neighbors()
-            | routing.Announce()
-            | routing.Join()
-            | routing.Leave()
-            | routing.Ready()
-            | routing.Carry()
-        ):
-            return (_to_mesh(message),)
         case _:
+            if isinstance(message, routing.TreeNews):
+                return (_to_news(message),)
             return _to_tree(message, encoded)
 
 
-def _to_mesh(
-    message: routing.Neighbors
-    | routing.Announce
-    | routing.Join
-    | routing.Leave
-    | routing.Ready
-    | routing.Carry,
-) -> MeshLinkMessage:
+def _to_news(message: routing.TreeNews) -> LinkTreeNews:
     match message:
         case routing.Neighbors(router, version, neighbors):
             return LinkNeighbors(router, *version, neighbors)
@@ -134,16 +121,9 @@ class Arriving:
                 case LinkOnTree(source, life, part):
                     inner = self._from_tree(part)
                     return None if inner is None else routing.OnTree(source, life, inner)
-                case (
-                    LinkNeighbors()
-                    | LinkAnnounce()
-                    | LinkJoin()
-                    | LinkLeave()
-                    | LinkReady()
-                    | LinkCarry()
-                ):
-                    return _from_mesh(message)
                 case _:
+                    if isinstance(message, LinkTreeNews):
+                        return _from_news(message)
                     return self._from_tree(message)
         except InputError as error:
             raise FrameError(
@@ -174,9 +154,7 @@ class Arriving:
                 return routing.ConfirmUpdate(sending)
 
 
-def _from_mesh(
-    message: LinkNeighbors | LinkAnnounce | LinkJoin | LinkLeave | LinkReady | LinkCarry,
-) -> routing.MeshMessage:
+def _from_news(message: LinkTreeNews) -> routing.TreeNews:
     match message:
         case LinkNeighbors(router, incarnation, number, neighbors):
             return routing.Neighbors(router, routing.Version(incarnation, number), neighbors)

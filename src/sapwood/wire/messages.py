@@ -356,9 +356,12 @@ class LinkOnTree(Struct, array_like=True, frozen=True, tag=44, gc=False):
     message: TreeLinkMessage
 
 
-MeshLinkMessage: TypeAlias = (
-    LinkOnTree | LinkNeighbors | LinkAnnounce | LinkJoin | LinkLeave | LinkReady | LinkCarry
+LinkTreeNews: TypeAlias = (
+    LinkNeighbors | LinkAnnounce | LinkJoin | LinkLeave | LinkReady | LinkCarry
 )
+"""`routing.messages.TreeNews`."""
+
+MeshLinkMessage: TypeAlias = LinkOnTree | LinkTreeNews
 """What is said where links form circles."""
 
 ClientMessage: TypeAlias = (

@@ -72,7 +72,7 @@ def test_arrays_are_read_where_they_are() -> None:
             views.floats_at(address)[at],
             views.integers_at(address)[at],
             views.bytes_at(address)[at],
-            views.row_of(cells, at, 2)[1],
+            views.behind(cells, 2 * at)[1],
         )
 
     longs = np.array([1, 2**62 + 5, 3], np.int64)

@@ -27,7 +27,6 @@ from sapwood.matching.kernels.views import (
     signed,
     u32,
 )
-from sapwood.matching.keys import EXACT_MAX, EXACT_MIN
 from sapwood.matching.tables import (
     PLACE_DATA,
     PLACE_FIRST,
@@ -161,8 +160,7 @@ def _rank(  # noqa: PLR0917 - compiled code takes arrays apart
             if is_whole:
                 whole = wholes[at]
                 number = float(whole)
-                if whole > EXACT_MAX or whole < EXACT_MIN:
-                    remainder = remainder_of(whole, number)
+                remainder = remainder_of(whole, number)
             cell = NUMBERS_CELL
             cell += number_cell(constants, remainders, low, high, number, remainder, given)
         piece.cells[row * piece.width + piece.attribute] = cell

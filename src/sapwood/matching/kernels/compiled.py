@@ -41,12 +41,12 @@ from sapwood.matching.kernels.removal import mark_removed
 from sapwood.matching.kernels.values import fill_cells
 from sapwood.matching.kernels.views import (
     all_bytes,
+    behind,
     compiled,
     half,
     keep,
     length,
     lent,
-    row_of,
     signed,
     u32,
     woven,
@@ -121,7 +121,7 @@ def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
         if row % piece == 0:
             some = min(piece, rows - row)
             fill_columns(columns, places, numbers, first + row, some, lent(all_cells))
-        cells = row_of(all_cells, row % piece, width)
+        cells = behind(all_cells, row % piece * width)
         size = find_present(cells, width, lent(numbers), len(numbers), lent(present))
         before, doubted_before = count, doubt_count
         told, count, doubts, doubt_count, stretches = _match_cells(
@@ -154,10 +154,7 @@ def _match_cells(  # noqa: PLR0917 - compiled code takes arrays apart
     The attributes that it has are the first `size` of `present`. Returns `told` and `doubts`, with
     how much of each is filled, and `stretches`: all three may have been exchanged for larger ones.
     """
-    found = find_stretches(image, cells, present, size, lent(stretches), len(stretches) // 2)
-    while found < 0:
-        stretches = np.empty(-4 * found, np.int64)
-        found = find_stretches(image, cells, present, size, lent(stretches), len(stretches) // 2)
+    found, stretches = _find_stretches(image, cells, present, size, stretches)
     enough = count + limit
     begin_gathering(lent(work))
     while count < enough:
@@ -175,6 +172,18 @@ def _match_cells(  # noqa: PLR0917 - compiled code takes arrays apart
     keep(stretches)
     keep(work)
     return told, count, doubts, doubt_count, stretches
+
+
+@woven
+def _find_stretches(
+    image: U64, cells: U32, present: U32, size: int, stretches: I64
+) -> tuple[int, I64]:
+    """`find_stretches` with as much room as it takes: how many there are, and the array."""
+    found = find_stretches(image, cells, present, size, lent(stretches), len(stretches) // 2)
+    while found < 0:
+        stretches = np.empty(-4 * found, np.int64)
+        found = find_stretches(image, cells, present, size, lent(stretches), len(stretches) // 2)
+    return found, stretches
 
 
 @compiled
@@ -218,12 +227,7 @@ def _measure(image: U64, names: U64, records: bytes, scratch: U32) -> tuple[int,
     for _ in range(batch):
         scratch[: len(scratch) // 2] = 0
         at_record, size = fill_cells(columns, words, letters, at_record, cells, present)
-        found = find_stretches(columns, cells, present, size, lent(stretches), len(stretches) // 2)
-        while found < 0:
-            stretches = np.empty(-4 * found, np.int64)
-            found = find_stretches(
-                columns, cells, present, size, lent(stretches), len(stretches) // 2
-            )
+        found, stretches = _find_stretches(columns, cells, present, size, stretches)
         for which in range(found):
             first, last = stretches[2 * which], stretches[2 * which + 1]
             entries += last - first
@@ -236,7 +240,7 @@ def _measure(image: U64, names: U64, records: bytes, scratch: U32) -> tuple[int,
 
 @compiled
 def _bytes_read(image: U64, cells: U32, entry: int, last: int, work: U32) -> int:
-    """Bytes of bit rows, hints and blocks that are read of a stretch."""
+    """Bytes of bit rows and blocks that are read of a stretch."""
     read, plan = 0, plan_of(image, entry, last)
     if plan < 0:
         for at in range(entry, last):

@@ -37,11 +37,11 @@ from sapwood.matching.kernels.views import (
     u32,
     u64,
 )
+from sapwood.matching.keys import EXACT_MAX, EXACT_MIN
 
 _PREFIX_BYTES: Final = 8
 _STRIDE: Final = 8
 """Places around a guess that are searched first."""
-_EXACT: Final = 1 << 53
 _BEYOND: Final = 2.0**63
 _LARGEST: Final = (1 << 63) - 1
 
@@ -190,9 +190,7 @@ def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
             letters, whole, last,
         )  # fmt: skip
         return FIRST_TEXT_CELL + 2 * count + cell
-    remainder = 0
-    if kind == INTEGER and (whole > _EXACT or whole < -_EXACT):
-        remainder = remainder_of(whole, number)
+    remainder = remainder_of(whole, number) if kind == INTEGER else 0
     remainders = i16(image, at_column.REMAINDERS)
     if first_single < last_single:
         return NUMBERS_CELL + number_cell(
@@ -208,6 +206,8 @@ def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
 @compiled
 def remainder_of(value: int, number: float) -> int:
     """What is left of a 64-bit integer when its nearest float is taken away."""
+    if EXACT_MIN <= value <= EXACT_MAX:
+        return 0
     # The largest integers round to a float that no 64-bit integer equals.
     if number >= _BEYOND:
         return value - np.int64(_LARGEST) - 1  # type: ignore[return-value]

@@ -182,13 +182,6 @@ def bytes_at(address: np.uint64) -> U8:
 
 
 @compiled
-def row_of(cells: U32, row: int, width: int) -> U32:
-    """A row of a matrix whose rows are so wide."""
-    pointer: U32 = _to_u32(_address(_lent(cells)) + np.uint64(4 * width * row))
-    return pointer
-
-
-@compiled
 def bytes_from(words: U64, first: int) -> U8:
     """The bytes of all words but the `first` ones."""
     pointer: U8 = _to_u8(_address(_lent(words)) + np.uint64(8 * first))
@@ -205,9 +198,7 @@ def behind(array: U32, first: int) -> U32:
 @compiled
 def half(scratch: U32, which: int) -> U32:
     """The first or the second half of an array."""
-    size = len(scratch) // 2
-    pointer: U32 = _to_u32(scratch.ctypes.data + np.uint64(4 * size * which))
-    return pointer
+    return behind(scratch, len(scratch) // 2 * which)
 
 
 @compiled

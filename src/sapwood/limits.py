@@ -259,6 +259,11 @@ MATCHES_HELD_MAX: Final = 33_554_432
 subscriptions a publication has, and however skewed they are. It bounds the records that are handed
 to the index at once, to 33 for a million subscriptions."""
 
+LAKE_FILES_MAX: Final = 10_000
+"""Parquet files of a lake whose footers the driver reads, at about a millisecond each, to tell each
+worker which of them it reads. Of a larger lake the JVM reads the rows, and brings them to the
+workers."""
+
 BROADCAST_FILTER_CHARS_MAX: Final = 268_435_456
 """Characters of filters whose index goes to every executor as a whole: measured at some four bytes
 of index a character, 1 GiB that all workers of a machine share. Larger sets are cut into shards."""

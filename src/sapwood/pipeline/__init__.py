@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sapwood.pipeline.following import FollowedSet
     from sapwood.pipeline.ingest import ingested
     from sapwood.pipeline.jobs import IngestJob, MatchJob
+    from sapwood.pipeline.lake import Lake, open_lake
     from sapwood.pipeline.matching import PipelineWarning, match
     from sapwood.pipeline.publications import as_publications, rejected_publications
     from sapwood.pipeline.report_job import ReportJob
@@ -32,6 +33,7 @@ __all__ = (
     "CompiledSet",
     "FollowedSet",
     "IngestJob",
+    "Lake",
     "Layout",
     "MatchJob",
     "Output",
@@ -47,6 +49,7 @@ __all__ = (
     "local_session",
     "match",
     "match_sharded",
+    "open_lake",
     "open_session",
     "rejected_publications",
 )
@@ -57,6 +60,7 @@ _HOMES: Final = (
     ("CompiledSet", "versions"),
     ("FollowedSet", "following"),
     ("IngestJob", "jobs"),
+    ("Lake", "lake"),
     ("Layout", "sharding"),
     ("MatchJob", "jobs"),
     ("Output", "evaluation"),
@@ -72,6 +76,7 @@ _HOMES: Final = (
     ("local_session", "session"),
     ("match", "matching"),
     ("match_sharded", "sharding"),
+    ("open_lake", "lake"),
     ("open_session", "session"),
     ("rejected_publications", "publications"),
 )

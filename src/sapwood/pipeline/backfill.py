@@ -29,13 +29,13 @@ from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.ingest import count_lines, ingested, publications
 from sapwood.pipeline.interests import compile_path
 from sapwood.pipeline.jobs import published
+from sapwood.pipeline.lake import table_of_lake
 from sapwood.pipeline.matching import match_compiled
 from sapwood.pipeline.output import exists, write_table
 from sapwood.pipeline.plans import plan_of
-from sapwood.pipeline.publications import shape_of
 from sapwood.pipeline.reading import journal_lines
 from sapwood.pipeline.stream import StreamJob
-from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, SubscriptionSet
+from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.summaries import BatchSummary
 
 if TYPE_CHECKING:
@@ -92,13 +92,13 @@ class BackfillJob:
             seam = self._seam(spark)
             with self._journaled(spark, seam) as rows:
                 bad += count_lines(rows).rejected
-                pairs = _matched(publications(rows), compiled)
+                pairs = match_compiled(publications(rows), compiled)
                 if self.lake is None:
                     deliveries = write_table(pairs, self._history)
                 else:
                     with published(spark, self.lake) as table:
                         bad += table.counted().rejected
-                        pairs = pairs.unionByName(_matched(table.good, compiled)).distinct()
+                        pairs = pairs.unionByName(match_compiled(table.good, compiled)).distinct()
                         deliveries = write_table(pairs, self._history)
             # The last to be written: what it speaks of is whole.
             told = [(self.journal, seam, deliveries, bad)]
@@ -131,7 +131,7 @@ class BackfillJob:
             compiled = compile_path(spark, self.subscriptions, engine=self.engine)
             _, end = journals.bounds(self.journal)
             with self._journaled(spark, end) as rows:
-                return plan_of(_matched(publications(rows), compiled))
+                return plan_of(match_compiled(publications(rows), compiled))
 
     def _summary(self, spark: SparkSession) -> BackfillSummary | None:
         """What an earlier run has done, if it has."""
@@ -172,7 +172,8 @@ class BackfillJob:
         part = journals.Part(self.journal, first, first + 1)
         oldest = decode_publication(next(journals.read(part))).publication.id
         with published(spark, self.lake, distinct=False) as table:
-            if table.good.where(table.good["id"] == oldest).isEmpty():
+            lake = table_of_lake(table.good)
+            if lake.where(lake["id"] == oldest).isEmpty():
                 raise InputError(
                     f"{lost}, whose publication {oldest!r} is not in {self.lake}: what lies "
                     "between the two is lost; ingest the journal into the lake more often"
@@ -193,7 +194,3 @@ class BackfillJob:
     @property
     def _live(self) -> str:
         return f"{self.out}/{LIVE}"
-
-
-def _matched(table: DataFrame, compiled: SubscriptionSet) -> DataFrame:
-    return match_compiled(table, shape_of(table), compiled)

@@ -26,6 +26,7 @@ from sapwood.pipeline.records import (
     records_of_columns,
     table_of_columns,
 )
+from sapwood.pipeline.row_groups import GroupReader, Groups
 from sapwood.pipeline.schemas import DELIVERY_COLUMNS
 from sapwood.pipeline.segments import segment_home
 from sapwood.xml import Document
@@ -78,6 +79,24 @@ class MatchBatches:
         for batch in batches:
             yield from teller.tell(publications_of(batch, self.carried))
         yield from teller.rest()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchGroups:
+    """The function for `mapInArrow` that reads what it matches: numbers of parts in.
+
+    `parts` are the row groups that go by these numbers.
+    """
+
+    reader: GroupReader
+    parts: Sequence[Sequence[Groups]]
+    match: MatchBatches
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Match all publications of one task."""
+        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        read = (groups for number in numbers for groups in self.parts[number])
+        return self.match(batch for groups in read for batch in self.reader.batches(groups))
 
 
 class Some(NamedTuple):

@@ -10,9 +10,10 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.candidates import candidate_rows, interest_columns
 from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.ingest import count_lines, rejected
+from sapwood.pipeline.lake import table_of_lake
 from sapwood.pipeline.matching import match_compiled
 from sapwood.pipeline.output import rejected_table
-from sapwood.pipeline.publications import Shape
+from sapwood.pipeline.publications import shape_of
 from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
 from sapwood.pipeline.segments import SEGMENTS, segment_heads, unpack_segments
 from sapwood.pipeline.sharding import Layout, layout_for, match_sharded, shards_for
@@ -32,6 +33,8 @@ from sapwood.pipeline.versions import CompileReport, latest_report, version_path
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from sapwood.pipeline.lake import Publications
+
 
 class Interests(NamedTuple):
     """What is wanted, ready to be matched: the counts, the rejected rows and the way to match."""
@@ -39,7 +42,7 @@ class Interests(NamedTuple):
     counts: Counts
     rejected: DataFrame
     layout: Layout
-    match: Callable[[DataFrame, Shape], DataFrame]
+    match: Callable[[Publications], DataFrame]
 
 
 @contextmanager
@@ -83,7 +86,7 @@ def interests(
         subscription_counts(compiled),
         rejected_table(spark, compiled.rejected),
         chosen,
-        lambda table, shape: match_compiled(table, shape, compiled, output),
+        lambda published: match_compiled(published, compiled, output),
     )
 
 
@@ -136,7 +139,9 @@ def _sharded(
         counts = count_lines(rows)
         good = rows.where("id IS NOT NULL").select("id", "attributes")
 
-        def match(table: DataFrame, shape: Shape) -> DataFrame:
+        def match(published: Publications) -> DataFrame:
+            table = table_of_lake(published)
+            shape = shape_of(table)
             return match_sharded(table, shape, good, shards=shards, engine=engine, output=output)
 
         told = Counts(counts.lines - counts.blank, counts.good, counts.rejected)

@@ -22,6 +22,7 @@ from sapwood.pipeline.ingest import (
     timed_publications,
 )
 from sapwood.pipeline.interests import Interests, interests
+from sapwood.pipeline.lake import open_lake
 from sapwood.pipeline.matching import OUTPUTS
 from sapwood.pipeline.output import (
     check_rejected,
@@ -31,7 +32,7 @@ from sapwood.pipeline.output import (
     write_table,
 )
 from sapwood.pipeline.plans import plan_of
-from sapwood.pipeline.publications import as_publications, checked_publications, shape_of
+from sapwood.pipeline.publications import as_publications, checked_publications
 from sapwood.pipeline.reading import (
     FileKind,
     csv_decoder,
@@ -39,7 +40,6 @@ from sapwood.pipeline.reading import (
     place_columns,
     read_lines,
     read_parquet,
-    read_table,
 )
 from sapwood.pipeline.schemas import PUBLICATION_COLUMNS, REJECTED_COLUMNS
 from sapwood.pipeline.sharding import Layout
@@ -51,6 +51,8 @@ from sapwood.pipeline.xml_files import elements, whole_documents
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from sapwood.pipeline.lake import Publications
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class MatchJob:
             if self.strict:
                 refuse_first(wanted.rejected, wanted.counts.rejected)
                 refuse_first(table.rejected, counts.rejected)
-            deliveries = wanted.match(table.good, shape_of(table.good))
+            deliveries = wanted.match(table.good)
             expected = wanted.counts.rejected + counts.rejected
             bad = wanted.rejected.unionByName(table.rejected)
             written = write_rejected(bad, aside, expected=expected)
@@ -110,7 +112,7 @@ class MatchJob:
             published(spark, self.publications, self.id_columns, distinct=False) as table,
             self._interests(spark) as wanted,
         ):
-            return plan_of(wanted.match(table.good, shape_of(table.good)))
+            return plan_of(wanted.match(table.good))
 
     def _interests(self, spark: SparkSession) -> AbstractContextManager[Interests]:
         return interests(
@@ -244,9 +246,12 @@ class IngestJob:
 
 
 class Published(NamedTuple):
-    """The publications at a path: the good ones, the others, and how many there are of each."""
+    """The publications at a path: the good ones, the others, and how many there are of each.
 
-    good: DataFrame
+    With the good ones there may be rows that are no publications, which `match` passes over.
+    """
+
+    good: Publications
     rejected: DataFrame
     counted: Callable[[], Counts]
 
@@ -277,14 +282,17 @@ def published(
                 publications(rows), rejected(rows), lambda: _of_lines(count_lines(rows))
             )
         return
-    table = read_table(spark, path)
+    good: Publications
     if id_columns:
-        table = as_publications(
+        good = table = as_publications(
             read_parquet(spark, path), id_columns=id_columns, keep=place_columns()
         )
+    else:
+        good = open_lake(spark, path)
+        table = good.table
     checked = checked_publications(table)
     bad = checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
-    yield Published(table, bad, lambda: _of_table(table, checked))
+    yield Published(good, bad, lambda: _of_table(table, checked))
 
 
 def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:

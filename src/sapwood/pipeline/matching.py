@@ -6,7 +6,8 @@ import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from sapwood.pipeline.evaluation import MatchBatches, Output
+from sapwood.pipeline.evaluation import MatchBatches, MatchGroups, Output
+from sapwood.pipeline.lake import Lake, table_of_lake
 from sapwood.pipeline.publications import Needs, Shape, select_read, shape_of
 from sapwood.pipeline.schemas import COUNTS, DELIVERIES, HOMES, LISTS
 from sapwood.pipeline.subscriptions import (
@@ -19,6 +20,7 @@ from sapwood.pipeline.subscriptions import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from sapwood.pipeline.lake import Publications
 
 OUTPUTS: Final = MappingProxyType(
     {
@@ -36,7 +38,7 @@ class PipelineWarning(UserWarning):
 
 
 def match(
-    publications: DataFrame,
+    publications: Publications,
     subscriptions: DataFrame | SubscriptionSet,
     *,
     engine: str = DEFAULT_ENGINE,
@@ -48,7 +50,8 @@ def match(
     publications of each subscription (see `Output`).
 
     `publications` has the columns `id` and `attributes` (see `sapwood.pipeline.schemas`), and may
-    be a stream. `subscriptions` has the columns `id` and `filter`, and is compiled here and now, in
+    be a stream; if they are a lake (`open_lake`), workers read its files by themselves, in half
+    the time. `subscriptions` has the columns `id` and `filter`, and is compiled here and now, in
     the driver; hand in a `SubscriptionSet` to compile it once and use it more often. The order of
     the rows is not defined. Executors need the package `sapwood`.
 
@@ -59,41 +62,36 @@ def match(
     Raises `InputError` for tables that lack a column, and for attributes of a type that no filter
     can read (dates, timestamps, decimals, ...), with the column's name and what to cast it to.
     """
-    shape = shape_of(publications)
+    shape = shape_of(table_of_lake(publications))
     if isinstance(subscriptions, SubscriptionSet):
         compiled = subscriptions
     else:
         compiled = compile_subscriptions(subscriptions, engine=engine)
         _warn(shape, compiled)
-    return match_compiled(publications, shape, compiled, output)
+    return match_compiled(publications, compiled, output)
 
 
 def match_compiled(
-    publications: DataFrame,
-    shape: Shape,
-    compiled: SubscriptionSet,
-    output: Output = Output.PAIRS,
+    publications: Publications, compiled: SubscriptionSet, output: Output = Output.PAIRS
 ) -> DataFrame:
-    """As `match`, without a warning."""
-    ship(publications.sparkSession, compiled)
-    return match_shipped(publications, shape, compiled, output)
+    """As `match`, without a warning.
 
-
-def match_shipped(
-    publications: DataFrame,
-    shape: Shape,
-    compiled: SubscriptionSet,
-    output: Output = Output.PAIRS,
-) -> DataFrame:
-    """As `match`, for a set that `subscriptions.ship` has brought to the executors.
-
-    One `mapInArrow` does the work, and it receives the id and the attributes that some filter
-    reads, nothing else: what costs is the way into Python, not the matching.
+    One `mapInArrow` does the work. It receives the id and the attributes that some filter reads,
+    nothing else, as the way into Python costs more than the matching; or of a lake what to read.
     """
-    needs = Needs(compiled.attributes, compiled.documents)
-    narrow, carried = select_read(publications, shape, needs)
-    function = MatchBatches(compiled.name, carried, output)
-    return gathered(narrow.mapInArrow(function, OUTPUTS[output]), output)
+    table = table_of_lake(publications)
+    ship(table.sparkSession, compiled)
+    shape, needs = shape_of(table), Needs(compiled.attributes, compiled.documents)
+    if isinstance(publications, Lake) and publications.parts is not None:
+        reader = publications.reader(shape, needs)
+        work = MatchBatches(compiled.name, reader.carried, output)
+        told = publications.tasks().mapInArrow(
+            MatchGroups(reader, publications.parts, work), OUTPUTS[output]
+        )
+    else:
+        narrow, carried = select_read(table, shape, needs)
+        told = narrow.mapInArrow(MatchBatches(compiled.name, carried, output), OUTPUTS[output])
+    return gathered(told, output)
 
 
 def gathered(told: DataFrame, output: Output) -> DataFrame:

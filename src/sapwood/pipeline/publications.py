@@ -144,7 +144,7 @@ def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[Da
     from pyspark.sql import functions as F  # noqa: N812
 
     documents = needs.documents and shape.documents
-    chosen = _read_leaves(shape, needs)
+    chosen = read_leaves(shape, needs)
     judged = () if documents else {leaf.name for leaf in chosen}
     valid = publications.where(is_publication(replace(shape, documents=documents), judged))
     beside = (
@@ -160,17 +160,17 @@ def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[Da
     # Numbered, because mapInArrow looks its columns up by name, where a dot means a field and
     # "id" would be there twice.
     columns = [
-        _leaf_column(leaf).cast(_kind(leaf).value).alias(f"attribute{place}")
+        _leaf_column(leaf).cast(kind_of(leaf).value).alias(f"attribute{place}")
         for place, leaf in enumerate(chosen)
     ]
     return valid.select(F.col("id"), *beside, *columns), Carried(names, documents)
 
 
-def _read_leaves(shape: Shape, needs: Needs) -> tuple[Leaf, ...]:
+def read_leaves(shape: Shape, needs: Needs) -> tuple[Leaf, ...]:
     """The attributes that filters read and that are there, where they are columns."""
     wanted = set(needs.attributes)
     return tuple(
-        leaf for leaf in shape.leaves if leaf.name in wanted and _kind(leaf) is not Kind.NOTHING
+        leaf for leaf in shape.leaves if leaf.name in wanted and kind_of(leaf) is not Kind.NOTHING
     )
 
 
@@ -190,7 +190,7 @@ def is_publication(shape: Shape, judged: Collection[str] = ()) -> Column:
         something = something | F.col("document").isNotNull()
     conditions = [id_.isNotNull(), id_ != "", something]
     # Spark's isnan is false for null.
-    floats = [leaf for leaf in _floats(shape) if leaf.name not in judged]
+    floats = [leaf for leaf in float_leaves(shape) if leaf.name not in judged]
     conditions += [~F.isnan(_leaf_column(leaf)) for leaf in floats]
     return reduce(lambda both, one: both & one, conditions)
 
@@ -214,7 +214,7 @@ def fault(shape: Shape) -> Column:
             F.isnan(_leaf_column(leaf)),
             F.lit(f"attribute {leaf.name!r}: NaN has no place in an order; leave it out"),
         )
-        for leaf in _floats(shape)
+        for leaf in float_leaves(shape)
     ]
     return F.coalesce(*faults)
 
@@ -334,10 +334,12 @@ def _leaf_column(leaf: Leaf) -> Column:
     return reduce(lambda column, name: column.getField(name), leaf.path, F.col("attributes"))
 
 
-def _floats(shape: Shape) -> list[Leaf]:
-    return [leaf for leaf in shape.leaves if _kind(leaf) is Kind.FLOAT]
+def float_leaves(shape: Shape) -> list[Leaf]:
+    """The attributes that may hold NaN."""
+    return [leaf for leaf in shape.leaves if kind_of(leaf) is Kind.FLOAT]
 
 
-def _kind(leaf: Leaf) -> Kind:
+def kind_of(leaf: Leaf) -> Kind:
+    """What an attribute that filters see is."""
     assert isinstance(leaf.type, Scalar), "only what filters see has a kind"
     return leaf.type.kind

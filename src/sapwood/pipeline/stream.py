@@ -50,7 +50,6 @@ from sapwood.pipeline.output import (
     write_table,
 )
 from sapwood.pipeline.plans import plan_of
-from sapwood.pipeline.publications import shape_of
 from sapwood.pipeline.reading import placed_lines, read_lines
 from sapwood.pipeline.subscriptions import SubscriptionSet, ship
 from sapwood.pipeline.summaries import BatchSummary, Counts
@@ -118,7 +117,7 @@ class StreamJob:
             ingested(read_lines(spark, self.source), self.decoder, distinct=False) as rows,
         ):
             good = publications(rows)
-            return plan_of(match_compiled(good, shape_of(good), compiled, output))
+            return plan_of(match_compiled(good, compiled, output))
 
     def _lines(self, spark: SparkSession) -> DataFrame:
         if not is_journal(self.source):
@@ -138,7 +137,7 @@ class StreamJob:
             good = publications(rows)
             compiled, version = self._current(lines.sparkSession)
             output = Output.PAIRS if version is None else Output.HOMES
-            deliveries = match_compiled(good, shape_of(good), compiled, output)
+            deliveries = match_compiled(good, compiled, output)
             pairs = write_table(deliveries, f"{self.out}/batch={batch}")
         if self.on_batch is not None:
             read = counts.lines - counts.blank

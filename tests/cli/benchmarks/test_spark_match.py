@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from sapwood.cli.benchmarks import spark_match as bench
-from sapwood.cli.benchmarks.spark_match import CASES, Case, Measured, Sizes, run_spark_match
+from sapwood.cli.benchmarks.spark_match import (
+    CASES,
+    LAKE,
+    TABLE,
+    Case,
+    Measured,
+    Sizes,
+    run_spark_match,
+)
 from sapwood.cli.benchmarks.spark_peer import FORMULATIONS
 from sapwood.errors import EnvironmentMissingError, InvalidValueError
 from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
@@ -41,23 +49,34 @@ def test_the_peer_delivers_the_same_and_every_bar_has_a_value(
     assert "VOID" not in {value for row in report["rows"] for value in row.values()}
     assert all(isinstance(bar["value"], float) for bar in report["bars"])
     whats = {row["what"] for row in report["rows"]}
-    assert whats == {"match", "transport", "join", "grouped", "match_many"}
+    assert whats == {LAKE, TABLE, "transport", "join", "grouped", "match_many"}
 
 
-def test_a_peer_that_delivers_something_else_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "values"),
+    [
+        ({"grouped"}, [1.0, "VOID", 1.0, 1.0]),
+        ({LAKE}, ["VOID", "VOID", 1.0, 1.0]),
+    ],
+)
+def test_what_delivers_something_else_is_void(
+    monkeypatch: pytest.MonkeyPatch, wrong: set[str], values: list[Any]
+) -> None:
     figures = Measured(100, 1.0, 0.5, 0.5)._asdict()
 
     def told(_folder: Path, _name: str, _sizes: Sizes, case: Case) -> dict[str, Any]:
-        whats = ["match", "transport", *(FORMULATIONS if case.peers else ())]
-        sums = {"pairs": ["7", "1"], "join": ["7", "1"], "grouped": ["7", "2"]}
-        return {**sums, "measured": dict.fromkeys(whats, figures)}
+        whats = [LAKE, TABLE, "transport", *(FORMULATIONS if case.peers else ())]
+        sums = {what: ["7", "2" if what in wrong else "1"] for what in whats}
+        return {"sums": sums, "measured": dict.fromkeys(whats, figures)}
 
     monkeypatch.setattr(bench, "_in_a_process", told)
     report = run_spark_match(["mix"], Sizes(20, 300))
-    assert report["bars"][0]["value"] == "VOID"
+    *rates_of, cost = (bar["value"] for bar in report["bars"])
+    assert rates_of == values
+    assert isinstance(cost, float)
     rates = {row["what"]: row["publications/s"] for row in report["rows"]}
-    assert (rates["join"], rates["grouped"], rates["match"]) == ("VOID", "VOID", 100.0)
-    assert report["bars"][1]["value"] == 1.0
+    assert {what for what, rate in rates.items() if rate == "VOID"} == wrong
+    assert rates["transport"] == 100.0
 
 
 def test_what_the_peer_cannot_have_is_refused() -> None:

@@ -1,0 +1,209 @@
+"""Rows of Parquet files as a worker reads them: batches as the JVM would have sent them.
+
+What a worker gets of a table through `mapInArrow` is the id and what is `Carried`, of rows that are
+publications. Here the same comes straight out of row groups, with the same rows left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from sapwood.errors import FileFormatError
+from sapwood.limits import RECORDS_PER_MATCH_MAX
+from sapwood.pipeline.attributes import Kind
+from sapwood.pipeline.publications import Carried
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Path: TypeAlias = tuple[str, ...]
+"""The names of a column and of the fields in it, from the outside in."""
+
+ID: Final = ("id",)
+ATTRIBUTES: Final = ("attributes",)
+DOCUMENT: Final = ("document",)
+
+_ARROW_TYPES: Final = MappingProxyType(
+    {Kind.BOOLEAN: "bool", Kind.INTEGER: "int64", Kind.FLOAT: "double", Kind.TEXT: "string"}
+)
+"""What Arrow calls the types that attributes are carried as."""
+
+
+class Groups(NamedTuple):
+    """Some row groups of a file."""
+
+    file: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReader:
+    """Reads publications out of row groups.
+
+    `wanted` are the columns that are carried, in the order of `carried.attributes`, and what kind
+    they are; of the `judged` ones it is only looked whether they hold NaN. Names in files may be
+    spelled otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`.
+    """
+
+    carried: Carried
+    wanted: Sequence[tuple[Path, Kind]]
+    judged: Sequence[Path]
+    case_sensitive: bool
+
+    def batches(self, groups: Groups) -> Iterator[pa.RecordBatch]:
+        """The publications in these row groups: the id and what is carried.
+
+        Raises `FileFormatError` for a file that is not there, is damaged, or has changed.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        try:
+            file = pa.parquet.ParquetFile(groups.file, pre_buffer=False)
+            columns = self._columns_in(file.schema_arrow)
+            read = file.iter_batches(
+                RECORDS_PER_MATCH_MAX,
+                row_groups=list(groups.numbers),
+                columns=columns,
+                use_threads=False,
+            )
+            for batch in read:
+                yield self._publications(batch)
+        except FileNotFoundError:
+            raise FileFormatError(
+                groups.file, "is not where this executor can read it, or not any more"
+            ) from None
+        except (OSError, IndexError, pa.ArrowException) as error:
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise FileFormatError(groups.file, f"cannot be read: {said}") from None
+
+    def _columns_in(self, schema: pa.Schema) -> list[str]:
+        """The columns of a file that are to be read, as pyarrow names them.
+
+        An attribute is always among them, as only with one there are records.
+        """
+        paths = [path for field in schema for path in _paths(field, ())]
+        needed = {self._key(path) for path in (ID, *self._carried_paths(), *self.judged)}
+        read = [path for path in paths if self._key(path) in needed]
+        records = [path for path in paths if self._key(path[:1]) == ATTRIBUTES]
+        if not any(self._key(path[:1]) == ATTRIBUTES for path in read):
+            read += records[:1]
+        return [".".join(path) for path in read]
+
+    def _carried_paths(self) -> Iterator[Path]:
+        if self.carried.documents:
+            yield DOCUMENT
+        if self.carried.attributes is None:
+            yield ATTRIBUTES
+        yield from (path for path, _ in self.wanted)
+
+    def _publications(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of a batch that travel, of the rows that are publications."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        read = _Read(dict(self._arrays(batch)), batch.num_rows)
+        ids, is_record = read.column(ID, Kind.TEXT), read.is_there(ATTRIBUTES)
+        is_good, beside = is_record, []
+        if self.carried.documents:
+            documents = read.column(DOCUMENT, Kind.TEXT)
+            beside = [documents, is_record]
+            is_good = pc.or_(is_record, pc.is_valid(documents))
+        if self.carried.attributes is None:
+            beside.append(read.column(ATTRIBUTES, Kind.TEXT))
+        carried = (read.column(self._key(path), kind) for path, kind in self.wanted)
+        columns = [ids, *beside, *carried]
+        is_good = pc.and_(is_good, _is_id(ids))
+        for path in self.judged:
+            is_nan = pc.is_nan(read.column(self._key(path), Kind.FLOAT))
+            is_good = pc.and_not(is_good, pc.fill_null(is_nan, False))  # noqa: FBT003 - as Arrow has it
+        names = ["id", *(f"column{place}" for place in range(1, len(columns)))]
+        made = pa.RecordBatch.from_arrays(columns, names=names)
+        return made if pc.all(is_good).as_py() is not False else made.filter(is_good)
+
+    def _arrays(self, batch: pa.RecordBatch) -> Iterator[tuple[Path, pa.Array]]:
+        """All columns and fields that were read; a field is null where what it is in is null."""
+        for field, array in zip(batch.schema, batch.columns, strict=True):
+            yield from _fields(self._key, (field.name,), array)
+
+    def _key(self, path: Path) -> Path:
+        """What a column is known by."""
+        return path if self.case_sensitive else tuple(map(str.lower, path))
+
+
+def is_readable(schema: pa.Schema) -> bool:
+    """Whether pyarrow reads all columns of a file with this schema.
+
+    It does not where its writer held fields of structs in dictionaries.
+    """
+    import pyarrow as pa
+
+    return not any(
+        pa.types.is_dictionary(type_) for field in schema for type_ in _types_within(field.type)
+    )
+
+
+class _Read(NamedTuple):
+    """The columns and fields of a batch that a file has, by their paths."""
+
+    arrays: Mapping[Path, pa.Array]
+    rows: int
+
+    def column(self, path: Path, kind: Kind) -> pa.Array:
+        """A column as it is carried; nulls where the file lacks what other files have."""
+        import pyarrow as pa
+
+        type_ = pa.type_for_alias(_ARROW_TYPES[kind])
+        array = self.arrays.get(path)
+        if array is None:
+            return pa.nulls(self.rows, type_)
+        return array if array.type == type_ else array.cast(type_)
+
+    def is_there(self, path: Path) -> pa.Array:
+        """Where a column is not null."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        array = self.arrays.get(path)
+        return pc.is_valid(pa.nulls(self.rows) if array is None else array)
+
+
+def _is_id(ids: pa.Array) -> pa.Array:
+    """Where there is an id, a text that is not empty."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.greater(pc.binary_length(ids), 0), False)  # noqa: FBT003 - as Arrow has it
+
+
+def _paths(field: pa.Field, outer: Path) -> Iterator[Path]:
+    """The paths of all columns in a field that are no structs themselves."""
+    import pyarrow as pa
+
+    path = (*outer, field.name)
+    if pa.types.is_struct(field.type):
+        for inner in field.type:
+            yield from _paths(inner, path)
+    else:
+        yield path
+
+
+def _types_within(type_: pa.DataType) -> Iterator[pa.DataType]:
+    """The types of all fields, keys, values and elements in a type."""
+    for place in range(type_.num_fields):
+        inner = type_.field(place).type
+        yield inner
+        yield from _types_within(inner)
+
+
+def _fields(
+    key: Callable[[Path], Path], path: Path, array: pa.Array
+) -> Iterator[tuple[Path, pa.Array]]:
+    import pyarrow as pa
+
+    yield key(path), array
+    if pa.types.is_struct(array.type):
+        for field, inner in zip(array.type, array.flatten(), strict=True):
+            yield from _fields(key, (*path, field.name), inner)

@@ -125,6 +125,31 @@ def test_files_may_have_different_columns(spark: Any, tmp_path: Path) -> None:
 
 
 @spark_only
+@pytest.mark.parametrize("ids", [["no"], ["day", "no"]])
+def test_a_table_of_any_shape_is_a_lake(spark: Any, tmp_path: Path, ids: list[str]) -> None:
+    rows = [(1, 7, 2.5, (True,)), (2, 8, None, (None,)), (None, 9, 2.5, None), (3, None, 2.5, None)]
+    schema = "day INT, no BIGINT, x DOUBLE, d STRUCT<e: BOOLEAN>"
+    spark.createDataFrame(rows, schema).write.parquet(str(tmp_path / "lake"))
+    lake = open_lake(spark, str(tmp_path / "lake"), ids)
+    assert lake.parts
+    wanted = subscribed(spark, x="x > 2", e="d.e", day="day = 1 or day = 2", no="no >= 7")
+    found = pairs(match(lake, wanted))
+    assert found == pairs(match(lake.table, wanted))
+    assert {publication for publication, _ in found} == (
+        {"7", "8", "9"} if ids == ["no"] else {"1/7", "2/8"}
+    )
+
+
+@spark_only
+def test_ids_that_are_no_whole_numbers_come_from_the_table(spark: Any, tmp_path: Path) -> None:
+    rows = [(0.1, 1), (1e21, 2)]
+    spark.createDataFrame(rows, "x DOUBLE, n INT").write.parquet(str(tmp_path / "lake"))
+    lake = open_lake(spark, str(tmp_path / "lake"), ["x"])
+    assert lake.parts is None
+    assert pairs(match(lake, subscribed(spark, n="n > 0"))) == [("0.1", "n"), ("1.0E21", "n")]
+
+
+@spark_only
 def test_a_lake_without_rows_has_no_deliveries(spark: Any, tmp_path: Path) -> None:
     schema = pa.schema([("id", pa.string()), ("attributes", pa.struct([("x", pa.int64())]))])
     stored(tmp_path / "none.parquet", [], schema)
@@ -140,6 +165,11 @@ def test_the_jvm_reads_what_workers_would_read_otherwise(spark: Any, tmp_path: P
     lake = open_lake(spark, str(in_folder))
     assert lake.parts is None
     assert pairs(match(lake, wanted)) == [("p1", "all")]
+
+    stored(tmp_path / "parted" / "x=5" / "a.parquet", [{"no": "p4", "y": 1}])
+    lake = open_lake(spark, str(tmp_path / "parted"), ["no"])
+    assert lake.parts is None
+    assert pairs(match(lake, subscribed(spark, x="x = 5"))) == [("p4", "x")]
 
     plain = tmp_path / "plain"
     stored(plain / "a.parquet", [{"id": "p2", "attributes": {"x": 1}}])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.attributes import Kind
 from sapwood.pipeline.publications import Carried
-from sapwood.pipeline.row_groups import GroupReader, Groups, is_readable
+from sapwood.pipeline.row_groups import GroupReader, Groups, Places, is_readable
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -77,7 +77,7 @@ def reader_of(
 ) -> GroupReader:
     names = tuple(".".join(path[1:]) for path, _ in wanted)
     return GroupReader(
-        Carried(names, documents), tuple(wanted), tuple(path for path, _ in judged), exact
+        Places(), Carried(names, documents), tuple(wanted), tuple(path for path, _ in judged), exact
     )
 
 
@@ -149,7 +149,7 @@ def test_without_wanted_attributes_there_are_still_only_records(tmp_path: Path) 
 def test_records_may_be_json_text(tmp_path: Path) -> None:
     schema = pa.schema([("id", pa.string()), ("attributes", pa.string())])
     given = [{"id": "p", "attributes": "{}"}, {"id": "q"}, {"attributes": "{}"}]
-    reader = GroupReader(Carried(None), (), (), case_sensitive=True)
+    reader = GroupReader(Places(), Carried(None), (), (), case_sensitive=True)
     assert whole(reader, written(tmp_path, given, schema)) == [["p", "{}"]]
 
 
@@ -165,12 +165,31 @@ def test_a_file_without_the_columns_has_no_publications(tmp_path: Path) -> None:
     assert whole(reader_of([N]), file) == []
 
 
+def test_columns_of_any_shape_are_attributes(tmp_path: Path) -> None:
+    schema = pa.schema([("day", pa.int16()), ("no", pa.string()), ("n", pa.int64())])
+    given = [{"day": 1, "no": "a", "n": 5}, {"day": -2, "no": "b"}, {"no": "c"}, {"day": 1}]
+    file = written(tmp_path, given, schema)
+    places = Places((("day",), ("no",)), ())
+    wanted = ((("n",), Kind.INTEGER), (("day",), Kind.INTEGER))
+    reader = GroupReader(places, Carried(("n", "day")), wanted, (), case_sensitive=True)
+    assert whole(reader, file) == [["1/a", 5, 1], ["-2/b", None, -2]]
+    ids_only = GroupReader(Places((("no",),), ()), Carried(()), (), (), case_sensitive=True)
+    assert whole(ids_only, file) == [["a"], ["b"], ["c"]]
+
+
 def test_dictionaries_in_structs_are_not_readable() -> None:
     texts = pa.dictionary(pa.int32(), pa.string())
-    assert is_readable(FILE)
-    assert not is_readable(pa.schema([("attributes", pa.struct([("s", texts)]))]))
+    assert is_readable(FILE, {"id"})
+    assert not is_readable(pa.schema([("attributes", pa.struct([("s", texts)]))]), {"id"})
     nested = pa.struct([("d", pa.struct([("t", pa.list_(texts))]))])
-    assert not is_readable(pa.schema([("attributes", nested)]))
+    assert not is_readable(pa.schema([("attributes", nested)]), {"id"})
+
+
+@pytest.mark.parametrize("type_", ["float64", "date32", "timestamp[us]", "bool", "uint64"])
+def test_ids_that_spark_writes_otherwise_are_not_readable(type_: str) -> None:
+    schema = pa.schema([("Key", pa.type_for_alias(type_)), ("n", pa.int64())])
+    assert not is_readable(schema, {"key"})
+    assert is_readable(schema, {"n"})
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -32,12 +32,11 @@ from sapwood.pipeline.output import (
     write_table,
 )
 from sapwood.pipeline.plans import plan_of
-from sapwood.pipeline.publications import as_publications, checked_publications
+from sapwood.pipeline.publications import checked_publications
 from sapwood.pipeline.reading import (
     FileKind,
     csv_decoder,
     file_kind,
-    place_columns,
     read_lines,
     read_parquet,
 )
@@ -282,17 +281,10 @@ def published(
                 publications(rows), rejected(rows), lambda: _of_lines(count_lines(rows))
             )
         return
-    good: Publications
-    if id_columns:
-        good = table = as_publications(
-            read_parquet(spark, path), id_columns=id_columns, keep=place_columns()
-        )
-    else:
-        good = open_lake(spark, path)
-        table = good.table
-    checked = checked_publications(table)
+    lake = open_lake(spark, path, id_columns)
+    checked = checked_publications(lake.table)
     bad = checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
-    yield Published(good, bad, lambda: _of_table(table, checked))
+    yield Published(lake, bad, lambda: _of_table(lake.table, checked))
 
 
 def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:

@@ -14,7 +14,7 @@ the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -25,12 +25,13 @@ from sapwood.pipeline.publications import (
     Carried,
     Needs,
     Shape,
+    as_publications,
     float_leaves,
     kind_of,
     read_leaves,
 )
-from sapwood.pipeline.reading import read_table
-from sapwood.pipeline.row_groups import ATTRIBUTES, GroupReader, Groups, is_readable
+from sapwood.pipeline.reading import place_columns, read_parquet, read_table
+from sapwood.pipeline.row_groups import GroupReader, Groups, Places, is_readable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,8 +46,9 @@ _FOOTERS_AT_ONCE: Final = 8
 _LENIENT: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 """With these Spark passes over files in its own way."""
 
-_NAMED_BY_FOLDER: Final = re.compile(r"/(id|attributes|document)=[^/]*/", re.IGNORECASE)
-"""Where the column is not in the file but in the name of its folder."""
+_COLUMNS: Final = ("id", "attributes", "document")
+_FOLDER_COLUMN: Final = re.compile(r"/([^/=]+)=[^/]*(?=/)")
+"""A column that is not in the file but in the name of its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Lake:
 
     table: DataFrame
     parts: tuple[tuple[Groups, ...], ...] | None
+    places: Places = Places()  # noqa: RUF009 - a tuple, which nobody can change
     case_sensitive: bool = False
 
     def tasks(self) -> DataFrame:
@@ -68,34 +71,43 @@ class Lake:
 
     def reader(self, shape: Shape, needs: Needs) -> GroupReader:
         """What reads, for a worker, what `publications.select_read` would select."""
-        documents = needs.documents and shape.documents
+        documents, record = needs.documents and shape.documents, self.places.record
         chosen = read_leaves(shape, needs)
-        # NaN in a column that travels without documents is seen by those who match it.
-        seen = () if documents else {leaf.name for leaf in chosen}
         names = None if shape.record is None else tuple(leaf.name for leaf in chosen)
+        # NaN in a column that travels without documents is seen by those who match it.
+        seen = () if documents else chosen
+        judged = (leaf for leaf in float_leaves(shape) if leaf not in seen)
         return GroupReader(
+            self.places,
             Carried(names, documents),
-            tuple(((*ATTRIBUTES, *leaf.path), kind_of(leaf)) for leaf in chosen),
-            tuple(
-                (*ATTRIBUTES, *leaf.path) for leaf in float_leaves(shape) if leaf.name not in seen
-            ),
+            tuple(((*record, *leaf.path), kind_of(leaf)) for leaf in chosen),
+            tuple((*record, *leaf.path) for leaf in judged),
             self.case_sensitive,
         )
 
 
-def open_lake(spark: SparkSession, path: str) -> Lake:
+def open_lake(spark: SparkSession, path: str, id_columns: Sequence[str] = ()) -> Lake:
     """The publications in the Parquet files at `path`: a file, a folder or a pattern.
 
-    Raises `FileFormatError` if there are none, or if their columns do not go together.
+    They have the columns `id` and `attributes`. With `id_columns` they may be of any shape: these
+    identify a row, and all columns are attributes, except a single id (`as_publications`).
+
+    Raises `FileFormatError` if there are none, or if their columns do not go together, and
+    `InputError` if there is no such id.
     """
-    table = read_table(spark, path)
     case_sensitive = spark.conf.get("spark.sql.caseSensitive") == "true"
-    files = None if _is_lenient(spark) else _local_files(table.inputFiles())
-    sizes = None if files is None else _sizes(files)
+    places, table = Places(), read_table(spark, path)
+    columns: Collection[str] = _COLUMNS
+    if id_columns:
+        read = read_parquet(spark, path)
+        table = as_publications(read, id_columns=id_columns, keep=place_columns())
+        places, columns = Places(tuple((name,) for name in id_columns), ()), read.columns
+    files = None if _is_lenient(spark) else _local_files(table.inputFiles(), columns)
+    sizes = None if files is None else _sizes(files, id_columns or ("id",))
     if sizes is None:
-        return Lake(table, None, case_sensitive)
+        return Lake(table, None, places, case_sensitive)
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    return Lake(table, parts_of(sizes, tasks), case_sensitive)
+    return Lake(table, parts_of(sizes, tasks), places, case_sensitive)
 
 
 def table_of_lake(publications: Publications) -> DataFrame:
@@ -137,33 +149,38 @@ def _is_lenient(spark: SparkSession) -> bool:
     return any(spark.conf.get(setting, "false") == "true" for setting in _LENIENT)
 
 
-def _local_files(uris: Sequence[str]) -> list[str] | None:
-    """The files as paths, sorted; `None` if they are not for a worker to read."""
+def _local_files(uris: Sequence[str], columns: Collection[str]) -> list[str] | None:
+    """The files as paths, sorted; `None` if they are not for a worker to read.
+
+    Nor are they if one of the `columns` is not in them but in the name of their folder.
+    """
     parsed = [urlsplit(uri) for uri in uris]
     files = sorted(unquote(uri.path) for uri in parsed)
     is_local = all(uri.scheme == "file" for uri in parsed)
-    is_whole = not any(_NAMED_BY_FOLDER.search(file) for file in files)
+    folders = {name.lower() for file in files for name in _FOLDER_COLUMN.findall(file)}
+    is_whole = folders.isdisjoint(name.lower() for name in columns)
     return files if is_local and is_whole and len(files) <= LAKE_FILES_MAX else None
 
 
-def _sizes(files: Sequence[str]) -> list[Size] | None:
+def _sizes(files: Sequence[str], id_columns: Sequence[str]) -> list[Size] | None:
     """The sizes of all row groups, by the footers; `None` if one cannot be read this way."""
     import pyarrow as pa
 
+    ids = {name.lower() for name in id_columns}
     try:
         with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as threads:
-            sizes = list(threads.map(_size_of, files))
+            sizes = list(threads.map(lambda file: _size_of(file, ids), files))
     except (OSError, pa.ArrowException):
         return None
     known = [size for size in sizes if size is not None]
     return known if len(known) == len(sizes) else None
 
 
-def _size_of(file: str) -> Size | None:
+def _size_of(file: str, ids: Collection[str]) -> Size | None:
     import pyarrow.parquet
 
     footer = pyarrow.parquet.read_metadata(file)
-    if not is_readable(footer.schema.to_arrow_schema()):
+    if not is_readable(footer.schema.to_arrow_schema(), ids):
         return None
     groups = (footer.row_group(number) for number in range(footer.num_row_groups))
     return Size(file, tuple(group.total_byte_size for group in groups))

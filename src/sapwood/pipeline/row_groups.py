@@ -6,7 +6,7 @@ publications. Here the same comes straight out of row groups, with the same rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 Path: TypeAlias = tuple[str, ...]
 """The names of a column and of the fields in it, from the outside in."""
 
-ID: Final = ("id",)
-ATTRIBUTES: Final = ("attributes",)
 DOCUMENT: Final = ("document",)
 
 _ARROW_TYPES: Final = MappingProxyType(
     {Kind.BOOLEAN: "bool", Kind.INTEGER: "int64", Kind.FLOAT: "double", Kind.TEXT: "string"}
 )
 """What Arrow calls the types that attributes are carried as."""
+
+
+class Places(NamedTuple):
+    """Where publications are in files, as their columns may have any names.
+
+    The texts of several `ids` are joined by `/`. The `record` is a struct, or JSON text; if the
+    path is empty, the columns of the file are its attributes, and each row has one.
+    """
+
+    ids: tuple[Path, ...] = (("id",),)
+    record: Path = ("attributes",)
 
 
 class Groups(NamedTuple):
@@ -48,6 +57,7 @@ class GroupReader:
     spelled otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`.
     """
 
+    places: Places
     carried: Carried
     wanted: Sequence[tuple[Path, Kind]]
     judged: Sequence[Path]
@@ -83,22 +93,27 @@ class GroupReader:
     def _columns_in(self, schema: pa.Schema) -> list[str]:
         """The columns of a file that are to be read, as pyarrow names them.
 
-        An attribute is always among them, as only with one there are records.
+        Something of the record is always among them, as only that shows whether there is one.
         """
         paths = [path for field in schema for path in _paths(field, ())]
-        needed = {self._key(path) for path in (ID, *self._carried_paths(), *self.judged)}
+        needed = {self._key(path) for path in self._needed()}
         read = [path for path in paths if self._key(path) in needed]
-        records = [path for path in paths if self._key(path[:1]) == ATTRIBUTES]
-        if not any(self._key(path[:1]) == ATTRIBUTES for path in read):
-            read += records[:1]
+        if not any(map(self._is_in_record, read)):
+            read += list(filter(self._is_in_record, paths))[:1]
         return [".".join(path) for path in read]
 
-    def _carried_paths(self) -> Iterator[Path]:
+    def _needed(self) -> Iterator[Path]:
+        yield from self.places.ids
         if self.carried.documents:
             yield DOCUMENT
         if self.carried.attributes is None:
-            yield ATTRIBUTES
+            yield self.places.record
         yield from (path for path, _ in self.wanted)
+        yield from self.judged
+
+    def _is_in_record(self, path: Path) -> bool:
+        record = self._key(self.places.record)
+        return self._key(path[: len(record)]) == record
 
     def _publications(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of a batch that travel, of the rows that are publications."""
@@ -106,14 +121,14 @@ class GroupReader:
         import pyarrow.compute as pc
 
         read = _Read(dict(self._arrays(batch)), batch.num_rows)
-        ids, is_record = read.column(ID, Kind.TEXT), read.is_there(ATTRIBUTES)
+        ids, is_record = self._ids(read), read.is_there(self._key(self.places.record))
         is_good, beside = is_record, []
         if self.carried.documents:
             documents = read.column(DOCUMENT, Kind.TEXT)
             beside = [documents, is_record]
             is_good = pc.or_(is_record, pc.is_valid(documents))
         if self.carried.attributes is None:
-            beside.append(read.column(ATTRIBUTES, Kind.TEXT))
+            beside.append(read.column(self._key(self.places.record), Kind.TEXT))
         carried = (read.column(self._key(path), kind) for path, kind in self.wanted)
         columns = [ids, *beside, *carried]
         is_good = pc.and_(is_good, _is_id(ids))
@@ -123,6 +138,13 @@ class GroupReader:
         names = ["id", *(f"column{place}" for place in range(1, len(columns)))]
         made = pa.RecordBatch.from_arrays(columns, names=names)
         return made if pc.all(is_good).as_py() is not False else made.filter(is_good)
+
+    def _ids(self, read: _Read) -> pa.Array:
+        """The ids; null as soon as a part of one is."""
+        import pyarrow.compute as pc
+
+        parts = [read.column(self._key(path), Kind.TEXT) for path in self.places.ids]
+        return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, "/")
 
     def _arrays(self, batch: pa.RecordBatch) -> Iterator[tuple[Path, pa.Array]]:
         """All columns and fields that were read; a field is null where what it is in is null."""
@@ -134,16 +156,26 @@ class GroupReader:
         return path if self.case_sensitive else tuple(map(str.lower, path))
 
 
-def is_readable(schema: pa.Schema) -> bool:
-    """Whether pyarrow reads all columns of a file with this schema.
+def is_readable(schema: pa.Schema, id_columns: Collection[str]) -> bool:
+    """Whether pyarrow reads all columns of a file with this schema, and ids as Spark would.
 
-    It does not where its writer held fields of structs in dictionaries.
+    It does not read fields of structs that were written from dictionaries. As texts, integers look
+    the same to both; floats and times do not.
     """
     import pyarrow as pa
 
-    return not any(
-        pa.types.is_dictionary(type_) for field in schema for type_ in _types_within(field.type)
-    )
+    ids = [field.type for field in schema if field.name.lower() in id_columns]
+    within = [type_ for field in schema for type_ in _types_within(field.type)]
+    return all(map(_is_same_as_text, ids)) and not any(map(pa.types.is_dictionary, within))
+
+
+def _is_same_as_text(type_: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    alike = (pa.types.is_string, pa.types.is_large_string, pa.types.is_signed_integer)
+    return any(is_kind(type_) for is_kind in alike)
 
 
 class _Read(NamedTuple):
@@ -163,10 +195,12 @@ class _Read(NamedTuple):
         return array if array.type == type_ else array.cast(type_)
 
     def is_there(self, path: Path) -> pa.Array:
-        """Where a column is not null."""
+        """Where a column is not null; a row as a whole, the empty path, is always there."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if not path:
+            return pa.repeat(pa.scalar(True), self.rows)  # noqa: FBT003 - as Arrow has it
         array = self.arrays.get(path)
         return pc.is_valid(pa.nulls(self.rows) if array is None else array)
 

@@ -96,12 +96,14 @@ def open_lake(spark: SparkSession, path: str, id_columns: Sequence[str] = ()) ->
     `InputError` if there is no such id.
     """
     case_sensitive = spark.conf.get("spark.sql.caseSensitive") == "true"
-    places, table = Places(), read_table(spark, path)
-    columns: Collection[str] = _COLUMNS
+    columns: Collection[str]
     if id_columns:
         read = read_parquet(spark, path)
         table = as_publications(read, id_columns=id_columns, keep=place_columns())
         places, columns = Places(tuple((name,) for name in id_columns), ()), read.columns
+    else:
+        table = read_table(spark, path)
+        places, columns = Places(), _COLUMNS
     files = None if _is_lenient(spark) else _local_files(table.inputFiles(), columns)
     sizes = None if files is None else _sizes(files, id_columns or ("id",))
     if sizes is None:

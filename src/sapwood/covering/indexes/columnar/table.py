@@ -42,7 +42,7 @@ _SAMPLE_ROWS: Final = 2048
 """Rows from which cuts are chosen: the error of a quantile is then about two percent."""
 
 _ROOM: Final = 1024
-"""Rows that a new table has room for."""
+"""Rows that a new table has room for, and some more: see `_room`."""
 
 _LAYOUTS_MAX: Final = 4096
 """Layouts that are remembered; sets of subscriptions have some dozens."""
@@ -201,7 +201,7 @@ class HullTable:
         self._last: tuple[Hull, _Layout, Question] | None = None
         self._count = self._top = 0
         self._fit_at = FIT_FROM
-        self._hold(_no_rows(_ROOM, columns=0, words=1, fields=0))
+        self._hold(_no_rows(_room(_ROOM), columns=0, words=1, fields=0))
 
     def __len__(self) -> int:
         """The number of hulls."""
@@ -219,7 +219,7 @@ class HullTable:
             layout, question = self._asked(hull)
         rows = BLOCK * len(self.columns.live)
         if key >= rows:
-            self._reserve(rows=-(-max(key + 1, 2 * rows) // BLOCK) * BLOCK)
+            self._reserve(rows=_room(max(key + 1, 2 * rows)))
         self.kernels.write_row(self._whole, layout.row, key, question.ends)
         self._count += 1
         if key >= self._top:
@@ -425,6 +425,15 @@ def packed(bits: npt.NDArray[np.bool_]) -> Words:
     blocks = bits.reshape(*bits.shape[:-1], bits.shape[-1] // BLOCK, BLOCK).astype(np.uint64)
     words: Words = np.bitwise_or.reduce(blocks << np.arange(BLOCK, dtype=np.uint64), axis=-1)
     return words
+
+
+def _room(rows: int) -> int:
+    """Room for so many rows: an odd number of blocks.
+
+    Writing a row touches every bitmap at one place. If bitmaps began at multiples of a power of two
+    these places would fall on the same few lines of the processor's cache.
+    """
+    return (-(-rows // BLOCK) | 1) * BLOCK
 
 
 def _no_rows(rows: int, columns: int, words: int, fields: int) -> Columns:

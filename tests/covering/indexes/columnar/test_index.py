@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from sapwood import parse_filter
 from sapwood.covering.indexes.columnar import ColumnarCovering
+from sapwood.covering.indexes.columnar import kernels as kernels_package
 from sapwood.covering.indexes.columnar.index import COMPILE_FROM
 from sapwood.covering.indexes.columnar.kernels import compiled, plain
 from sapwood.covering.indexes.columnar.table import Kernels
@@ -33,7 +34,8 @@ def test_index_answers_for_every_shape(kernels: Kernels) -> None:
     check_all_pairs(ColumnarCovering(kernels))
 
 
-def test_index_takes_compiled_kernels_when_it_has_grown() -> None:
+def test_index_takes_compiled_kernels_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(kernels_package, "compiled")
     index = ColumnarCovering()
     for key in range(COMPILE_FROM):
         assert index._kernels is index._table.kernels is plain
@@ -41,6 +43,13 @@ def test_index_takes_compiled_kernels_when_it_has_grown() -> None:
     assert index._kernels is index._table.kernels is compiled
     index.validate()
     assert index.cov(parse_filter("a = 0"), 2 * COMPILE_FROM) == list(range(1, COMPILE_FROM))
+
+
+def test_index_begins_with_compiled_kernels_that_were_loaded_before() -> None:
+    assert kernels_package.compiled is compiled
+    index = ColumnarCovering()
+    index.add(0, parse_filter("a < 5"))
+    assert index._kernels is index._table.kernels is compiled
 
 
 def test_index_never_reports_the_filter_that_is_asked_about() -> None:

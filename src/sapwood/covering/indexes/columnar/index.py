@@ -14,10 +14,11 @@ beginnings of texts, patterns, disjunctions).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from sapwood.covering.indexes.columnar import kernels as kernels_package
 from sapwood.covering.indexes.columnar.hulls import Hull, hull_of
 from sapwood.covering.indexes.columnar.kernels import plain
 from sapwood.covering.indexes.columnar.table import BLOCK, HullTable, Kernels
@@ -35,9 +36,9 @@ _CANDIDATES: Final = 64
 class ColumnarCovering:
     """Hulls in columns (see the module).
 
-    Unless `kernels` are given it begins with the plain ones and takes the compiled ones when it has
-    grown to `COMPILE_FROM` filters: loading them takes longer than all that a small set asks. Both
-    find the same.
+    Unless `kernels` are given, and unless this process has loaded the compiled ones already, it
+    begins with the plain ones and takes the compiled ones when it has grown to `COMPILE_FROM`
+    filters: loading them takes longer than all that a small set asks. Both find the same.
     """
 
     __slots__ = (
@@ -52,9 +53,9 @@ class ColumnarCovering:
     )
 
     def __init__(self, kernels: Kernels | None = None) -> None:
-        self._kernels = plain if kernels is None else kernels
+        self._kernels = _loaded() if kernels is None else kernels
         #: the number of filters at which compiled kernels are taken; 0 if they are not
-        self._compile_at = COMPILE_FROM if kernels is None else 0
+        self._compile_at = COMPILE_FROM if kernels is None and self._kernels is plain else 0
         #: key -> its filter; exactly the taken keys and the rows of the table
         self._filters: dict[int, Filter] = {}
         self._table = HullTable(self._kernels)
@@ -157,3 +158,8 @@ class ColumnarCovering:
         if self._last[0] is not filter:
             self._last = (filter, hull_of(filter))
         return self._last[1]
+
+
+def _loaded() -> Any:
+    """The kernels that need not be loaded: the compiled ones where another index has done it."""
+    return getattr(kernels_package, "compiled", plain)

@@ -12,6 +12,7 @@ from sapwood.covering.indexes.columnar.kernels import plain
 from sapwood.covering.indexes.columnar.table import (
     BLOCK,
     FIT_FROM,
+    FOUND_MAX,
     LEVELS,
     HullTable,
     packed,
@@ -33,10 +34,13 @@ def table_of(count: int) -> HullTable:
 
 
 def above(table: HullTable, wanted: Hull) -> set[int]:
-    found = np.empty(len(table) + 1, np.int64)
-    question = table.above(wanted)
-    count, _ = plain.find_above(table.upward, *question, table.blocks, 0, len(found), found)
-    return set(found[:count].tolist())
+    found: set[int] = set()
+    row = 0
+    while row < table.blocks * BLOCK:
+        question = table.ask(wanted).above
+        count, row = plain.find_above(table.upward, question, table.blocks, row, FOUND_MAX)
+        found.update(table.found[:count].tolist())
+    return found
 
 
 def test_bitmaps_are_truth_values_in_words() -> None:
@@ -111,10 +115,10 @@ def test_questions_are_laid_out_anew_when_an_attribute_is_given_a_place() -> Non
     table = HullTable(plain)
     wanted = hull_of(parse_filter("a = 1 and b = 2"))
     table.add(0, hull_of(parse_filter("a = 1")))
-    assert table.below(wanted)[1] is False
+    assert table.ask(wanted).lacks_place
     assert above(table, wanted) == {0}
     table.add(1, hull_of(parse_filter("b = 2")))
-    assert table.below(wanted)[1] is True
+    assert not table.ask(wanted).lacks_place
     assert above(table, wanted) == {0, 1}
 
 
@@ -158,6 +162,6 @@ def test_validate_finds_a_row_that_is_wrongly_free() -> None:
 
 def test_validate_finds_a_row_that_died() -> None:
     table = table_of(10)
-    plain.clear_row(table.columns.live, 3)
+    plain.clear_row(table.columns, 3)
     with pytest.raises(InvariantError, match="9 rows are live, not 10"):
         table.validate()

@@ -14,8 +14,9 @@ rounded.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from sapwood.matching.keys import number_key, text_order
 from sapwood.model.conjunction import Conjunction
@@ -37,42 +38,37 @@ _NONE: Final = (-inf, -inf)
 _EXACT_MAX: Final = 1 << 53
 
 
-class Shape(NamedTuple):
-    """What hulls that differ in their ends only have in common: their *sides*, one an attribute.
+Shape: TypeAlias = tuple[str | int, ...]
+"""What hulls that differ in their ends only have in common: their *sides*, one an attribute.
 
-    For each attribute that is constrained in every conjunction: its name, the kinds it offers and
-    the kinds it needs. Both are the accepted kinds: a covering filter must offer what the other
-    needs. They differ where a disjunction may accept everything and is not known to. Three tuples,
-    because a shape is looked up for every filter and flat tuples hash faster.
-    """
-
-    names: tuple[str, ...]
-    offers: tuple[int, ...]
-    needs: tuple[int, ...]
-
-    @property
-    def sides(self) -> Iterator[tuple[str, int, int]]:
-        """Name, offered and needed kinds of one side after the other."""
-        return zip(self.names, self.offers, self.needs, strict=True)
+For each attribute that is constrained in every conjunction its name, then the kinds it offers. It
+needs the same without `TOTAL`: a covering filter must offer what the other needs, and a disjunction
+may accept everything without being known to. A flat tuple, because a shape is looked up for every
+filter, and these hash faster.
+"""
 
 
-class Hull(NamedTuple):
+@dataclass(slots=True)
+class Hull:
     """The hull of a filter.
 
     `ends` are pairs of (-smallest, largest), so that holding is being at least as large: for each
     side one of its numbers and one of its texts, as far as it needs these. `is_filter` tells that
     the filter is its hull, `is_precise` that no end of a number was rounded, `is_empty` that
-    nothing is accepted.
+    nothing is accepted. Not to be changed; not frozen because that takes longer to make.
     """
 
     shape: Shape
-    ends: tuple[float, ...]
+    ends: list[float]
     is_filter: bool
     is_precise: bool
     is_empty: bool = False
 
 
-NO_SIDES: Final = Shape((), (), ())
+def sides(shape: Shape) -> Iterator[tuple[str, int, int]]:
+    """Name, offered and needed kinds of one side after the other."""
+    names, offers = cast("tuple[str, ...]", shape[::2]), cast("tuple[int, ...]", shape[1::2])
+    return ((name, offered, offered & KINDS) for name, offered in zip(names, offers, strict=True))
 
 
 def hull_of(filter: Filter) -> Hull:  # noqa: A002 - the field's word
@@ -81,29 +77,29 @@ def hull_of(filter: Filter) -> Hull:  # noqa: A002 - the field's word
     if len(conjunctions) == 1:
         return _hull_of_conjunction(conjunctions[0])
     if not conjunctions:
-        return Hull(NO_SIDES, (), is_filter=False, is_precise=True, is_empty=True)
+        return Hull((), [], is_filter=False, is_precise=True, is_empty=True)
     hulls = [_hull_of_conjunction(conjunction) for conjunction in conjunctions]
     shared: dict[str, list[_Extent]] = {}
     for hull in hulls:
         for name, extent in _extents(hull):
             shared.setdefault(name, []).append(extent)
-    joined = [(name, *_joined(own)) for name, own in shared.items() if len(own) == len(hulls)]
-    names, offers, needs, ends = zip(*joined, strict=True) if joined else ((), (), (), ())
-    return Hull(
-        Shape(names, offers, needs),
-        tuple(end for pair in ends for end in pair),
-        is_filter=False,
-        is_precise=all(hull.is_precise for hull in hulls),
-    )
+    shape: list[str | int] = []
+    ends: list[float] = []
+    for name, extents in shared.items():
+        if len(extents) == len(hulls):
+            offered, own = _joined(extents)
+            shape += (name, offered)
+            ends += own
+    is_precise = all(hull.is_precise for hull in hulls)
+    return Hull(tuple(shape), ends, is_filter=False, is_precise=is_precise)
 
 
 def _hull_of_conjunction(conjunction: Conjunction) -> Hull:
-    names: list[str] = []
-    accepted: list[int] = []
+    shape: list[str | int] = []
     ends: list[float] = []
     whole = precise = True
     for attribute, constraint in conjunction.constraints:
-        kinds, numbers, ranges = 0, constraint.numbers, constraint.strings.ranges
+        kinds, numbers, strings = 0, constraint.numbers, constraint.strings
         if numbers:
             kinds = NUMBER
             first, last = numbers[0], numbers[-1]
@@ -115,19 +111,17 @@ def _hull_of_conjunction(conjunction: Conjunction) -> Hull:
             ends += (-low, high)
             if first is not last or first.low_open or first.high_open:
                 whole = False
-        if ranges:
+        if strings.ranges:
             kinds |= TEXT
-            ends += _text_ends(ranges)
-            if constraint.strings != ALL_STRINGS:
+            ends += _text_ends(strings.ranges)
+            if strings != ALL_STRINGS:
                 whole = False
         if constraint.absent:
             kinds |= ABSENT
-        for value in constraint.booleans:
-            kinds |= TRUE if value else FALSE
-        names.append(attribute)
-        accepted.append(kinds)
-    shape = Shape(tuple(names), both := tuple(accepted), both)
-    return Hull(shape, tuple(ends), whole and precise, precise)
+        if constraint.booleans:
+            kinds |= FALSE * (False in constraint.booleans) | TRUE * (True in constraint.booleans)
+        shape += (attribute, kinds)
+    return Hull(tuple(shape), ends, whole and precise, precise)
 
 
 class _Extent(NamedTuple):
@@ -141,14 +135,14 @@ class _Extent(NamedTuple):
 def _extents(hull: Hull) -> Iterator[tuple[str, _Extent]]:
     """The sides of a conjunction's hull with their ends."""
     ends = iter(hull.ends)
-    for name, _, kinds in hull.shape.sides:
+    for name, _, kinds in sides(hull.shape):
         numbers = (next(ends), next(ends)) if kinds & NUMBER else _NONE
         texts = (next(ends), next(ends)) if kinds & TEXT else _NONE
         yield name, _Extent(kinds, numbers, texts)
 
 
-def _joined(extents: list[_Extent]) -> tuple[int, int, list[float]]:
-    """What several sides of one attribute offer and need, and their ends together."""
+def _joined(extents: list[_Extent]) -> tuple[int, list[float]]:
+    """What several sides of one attribute offer, and their ends together."""
     kinds = 0
     for extent in extents:
         kinds |= extent.kinds
@@ -156,7 +150,7 @@ def _joined(extents: list[_Extent]) -> tuple[int, int, list[float]]:
     texts = [max(ends) for ends in zip(*(e.texts for e in extents), strict=True)]
     may_be_total = kinds == KINDS and numbers == [inf, inf] and texts == [0.0, inf]
     ends = (numbers if kinds & NUMBER else []) + (texts if kinds & TEXT else [])
-    return kinds | TOTAL * may_be_total, kinds, ends
+    return kinds | TOTAL * may_be_total, ends
 
 
 def _text_ends(ranges: tuple[Range, ...]) -> tuple[float, float]:

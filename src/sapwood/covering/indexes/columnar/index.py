@@ -16,21 +16,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from sapwood.covering.indexes.columnar import kernels as kernels_package
 from sapwood.covering.indexes.columnar.hulls import Hull, hull_of
 from sapwood.covering.indexes.columnar.kernels import plain
-from sapwood.covering.indexes.columnar.table import BLOCK, HullTable, Kernels
+from sapwood.covering.indexes.columnar.table import BLOCK, FOUND_MAX, HullTable, Kernels
 from sapwood.errors import InvariantError
 from sapwood.model.filter import NOTHING, Filter
 
 COMPILE_FROM: Final = 256
 """Filters from which on compiled kernels pay: the plain ones take some 30 microseconds a question,
 loading the compiled ones takes some hundred milliseconds, once in a process."""
-
-_CANDIDATES: Final = 64
-"""How many rows are asked for at a time where many may be wanted."""
 
 
 class ColumnarCovering:
@@ -47,7 +42,6 @@ class ColumnarCovering:
         "_kernels",
         "_last",
         "_rounded",
-        "_rows",
         "_table",
         "_unsure",
     )
@@ -66,8 +60,6 @@ class ColumnarCovering:
         self._rounded: set[int] = set()
         #: a filter and its hull, which depends on nothing else: the one asked about last
         self._last = (NOTHING, hull_of(NOTHING))
-        #: where the kernels write what they find; of no meaning between two calls
-        self._rows = np.empty(_CANDIDATES, np.int64)
 
     def __len__(self) -> int:
         """The number of filters."""
@@ -98,17 +90,15 @@ class ColumnarCovering:
         assert limit > 0, "nothing was asked for"
         hull = self._hull(filter)
         table, filters = self._table, self._filters
-        question, blocks = table.above(hull), table.blocks
+        question, blocks = table.ask(hull).above, table.blocks
         unsure = self._unsure if hull.is_precise else filters.keys()
         found: list[int] = []
-        row, end, at_a_time = 0, blocks * BLOCK, min(limit, _CANDIDATES)
+        row, end, at_a_time = 0, blocks * BLOCK, min(limit, FOUND_MAX)
         while row < end:
-            count, row = self._kernels.find_above(
-                table.upward, *question, blocks, row, at_a_time, self._rows
-            )
+            count, row = self._kernels.find_above(table.upward, question, blocks, row, at_a_time)
             if not count:
                 break
-            for key in self._rows[:count].tolist():
+            for key in table.found[:count].tolist():
                 if (key not in unsure or filters[key].covers(filter)) and filters[key] != filter:
                     found.append(key)
                     if len(found) == limit:
@@ -119,17 +109,18 @@ class ColumnarCovering:
         """All filters that it covers."""
         hull = self._hull(filter)
         table, filters = self._table, self._filters
-        question, is_complete = table.below(hull)
-        unsure = self._rounded if hull.is_filter and is_complete else filters.keys()
+        layout, blocks = table.ask(hull), table.blocks
+        is_complete = hull.is_filter and not layout.lacks_place
+        unsure = self._rounded if is_complete else filters.keys()
         found: list[int] = []
-        row, end = 0, table.blocks * BLOCK
+        row, end = 0, blocks * BLOCK
         while row < end:
             count, row = self._kernels.find_below(
-                table.downward, *question, table.blocks, row, _CANDIDATES, self._rows
+                table.downward, layout.below, blocks, row, FOUND_MAX
             )
             found += (
                 key
-                for key in self._rows[:count].tolist()
+                for key in table.found[:count].tolist()
                 if (key not in unsure or filter.covers(filters[key])) and filters[key] != filter
             )
         return found

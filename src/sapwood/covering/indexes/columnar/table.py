@@ -13,14 +13,15 @@ doubled. Bad cuts cost time and change no answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
+from struct import Struct
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.covering.indexes.columnar.hulls import FREE, NUMBER, TEXT, TOTAL, Hull, Shape
+from sapwood.covering.indexes.columnar.hulls import FREE, NUMBER, TEXT, TOTAL, Hull, Shape, sides
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 
@@ -37,6 +38,13 @@ Twice as many double what a new row writes and rarely spare a comparison."""
 
 FIT_FROM: Final = 128
 """Rows from which on columns have cuts; comparing fewer one by one is as fast."""
+
+FOUND_MAX: Final = 64
+"""Rows that a search finds at most, before it is asked to go on."""
+
+_CHUNK: Final = 512
+"""Blocks whose bitmaps are intersected at a time: an early hit costs little, and the intersection
+stays in the cache."""
 
 _SAMPLE_ROWS: Final = 2048
 """Rows from which cuts are chosen: the error of a quantile is then about two percent."""
@@ -59,7 +67,8 @@ class Columns(NamedTuple):
     bit `i % BLOCK` of word `i // BLOCK` for row `i`: `live` of the rows that are taken, `free[f]`
     of those that do not constrain a field, `reach[c * LEVELS + l]` of those with
     `ends[c, i] >= cuts[c, l]`. Bits of rows that are not taken mean nothing. Cuts ascend; those
-    that are not needed are infinite.
+    that are not needed are infinite. `asked` begins with the ends of the hull that is asked about
+    or written, as many as its layout has columns.
     """
 
     ends: Floats  # [c, r]
@@ -69,10 +78,15 @@ class Columns(NamedTuple):
     free: Words  # [f, b]
     reach: Words  # [c * LEVELS, b]
     cuts: Floats  # [c, LEVELS]
+    asked: Floats  # [c]
 
 
 class View(NamedTuple):
-    """The arrays that a search in one direction reads: upwards offers, downwards needs."""
+    """The arrays that a search in one direction reads: upwards offers, downwards needs.
+
+    It writes the rows that it has found to `found`, and keeps in `left` what is left of the bitmaps
+    while it intersects them: both mean nothing to the next search.
+    """
 
     ends: Floats
     kinds: Words
@@ -80,6 +94,9 @@ class View(NamedTuple):
     free: Words
     reach: Words
     cuts: Floats
+    asked: Floats
+    found: Places  # [FOUND_MAX]
+    left: Words  # [_CHUNK]
 
 
 class Sides(NamedTuple):
@@ -107,23 +124,19 @@ class RowSides(NamedTuple):
     columns: Places  # [q]
 
 
-class Question(NamedTuple):
-    """What kernels are asked: sides in their form, and ends."""
-
-    sides: Any
-    ends: Floats  # [q]
-
-
 class Kernels(Protocol):
     """The loops over a table: the module `kernels.compiled` or its plain twin, which says more."""
 
     @property
-    def held(self) -> Callable[..., Any]:
-        """`Columns`, a `View`, `Sides` or `RowSides` in the form in which these kernels take it."""
+    def held(self) -> Callable[..., tuple[Any, Any]]:
+        """`Columns`, a `View`, `Sides` or `RowSides` in the form in which these kernels take it.
+
+        Also what has to be kept, with the arrays, as long as kernels are given that form.
+        """
 
     @property
     def find_above(self) -> Callable[..., tuple[int, int]]:
-        """Rows that hold what is asked; takes a view, a `Question`, and how far to go."""
+        """Rows that hold what is asked; takes a view, `Sides`, and how far to go."""
 
     @property
     def find_below(self) -> Callable[..., tuple[int, int]]:
@@ -131,7 +144,7 @@ class Kernels(Protocol):
 
     @property
     def write_row(self) -> Callable[..., None]:
-        """Put a hull into a row; takes the columns, what the row holds, the row, and its ends."""
+        """Put the hull that is asked about into a row; takes columns, `RowSides`, and the row."""
 
     @property
     def level_rows(self) -> Callable[..., None]:
@@ -139,28 +152,25 @@ class Kernels(Protocol):
 
     @property
     def clear_row(self) -> Callable[..., None]:
-        """Give up a row."""
+        """Give up a row; takes the columns and the row."""
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """Where the sides of hulls of one shape are in the table.
 
     `above`, `below` and `row` are the sides of questions and of a row, as the kernels of the table
-    take them: `arrays` are what these speak of. `kept` are the ends of the hull that have a place,
-    if not all have. `lacks_place` tells that something of the hull has none.
+    take them: `arrays` are what these speak of, and what is to be kept with it. `pack` writes the
+    ends of a hull that have a place; `placed` are these, if not all have one. `lacks_place` tells
+    that something of the hull has none.
     """
 
     above: Any
     below: Any
     row: Any
-    arrays: tuple[Sides, Sides, RowSides]
-    kept: list[int] | None
+    arrays: tuple[object, ...]
+    pack: Callable[..., None]
+    placed: list[int] | None
     lacks_place: bool
-
-    def ends(self, hull: Hull) -> Floats:
-        """The ends of a hull of this layout that have a place."""
-        kept = hull.ends if self.kept is None else [hull.ends[place] for place in self.kept]
-        return np.array(kept, np.float64)
 
 
 class HullTable:
@@ -172,16 +182,21 @@ class HullTable:
     """
 
     __slots__ = (
+        "_asked",
+        "_asked_layout",
         "_columns_of",
         "_count",
         "_fields",
         "_fit_at",
-        "_last",
+        "_kept",
         "_layouts",
+        "_left",
         "_top",
         "_whole",
+        "blocks",
         "columns",
         "downward",
+        "found",
         "kernels",
         "upward",
     )
@@ -195,11 +210,16 @@ class HullTable:
         self._columns_of: dict[tuple[str, int], int] = {}
         #: the shape of a hull (nothing for the empty one) -> its layout; a cache of what the two
         #: tables above say, emptied whenever these change
-        self._layouts: dict[Shape | None, _Layout] = {}
-        #: the hull asked about last, its layout and its question for what is above; valid as the
-        #: layouts are
-        self._last: tuple[Hull, _Layout, Question] | None = None
+        self._layouts: dict[Shape | None, Layout] = {}
+        #: the hull asked about last, whose ends `columns.asked` has, and its layout, which is valid
+        #: as `_layouts` are
+        self._asked: Hull | None = None
+        self._asked_layout: Layout
+        #: where kernels write what they find, and what they keep meanwhile
+        self.found, self._left = np.empty(FOUND_MAX, np.int64), np.empty(_CHUNK, np.uint64)
         self._count = self._top = 0
+        #: the blocks that a search has to look at
+        self.blocks = 0
         self._fit_at = FIT_FROM
         self._hold(_no_rows(_room(_ROOM), columns=0, words=1, fields=0))
 
@@ -207,23 +227,19 @@ class HullTable:
         """The number of hulls."""
         return self._count
 
-    @property
-    def blocks(self) -> int:
-        """The blocks that a search has to look at."""
-        return -(-self._top // BLOCK)
-
     def add(self, key: int, hull: Hull) -> bool:
         """Hold a hull; returns whether all of its attributes have a place in the table."""
-        layout, question = self._asked(hull)
+        layout = self.ask(hull)
         if layout.lacks_place and self._provide(hull):
-            layout, question = self._asked(hull)
+            layout = self.ask(hull)
         rows = BLOCK * len(self.columns.live)
         if key >= rows:
             self._reserve(rows=_room(max(key + 1, 2 * rows)))
-        self.kernels.write_row(self._whole, layout.row, key, question.ends)
+        self.kernels.write_row(self._whole, layout.row, key)
         self._count += 1
         if key >= self._top:
             self._top = key + 1
+            self.blocks = -(-self._top // BLOCK)
         if self._count >= self._fit_at:
             self._fit_at = 2 * self._count
             self._fit()
@@ -232,25 +248,28 @@ class HullTable:
     def remove(self, key: int) -> None:
         """Give up a hull."""
         self._count -= 1
-        self.kernels.clear_row(self.columns.live, key)
+        self.kernels.clear_row(self._whole, key)
 
-    def above(self, hull: Hull) -> Question:
-        """What the rows are asked whose hulls shall hold this one: each must offer and reach it."""
-        return self._asked(hull)[1]
+    def ask(self, hull: Hull) -> Layout:
+        """Make a hull the one that is asked about, or written; returns its layout.
 
-    def below(self, hull: Hull) -> tuple[Question, bool]:
-        """What the rows are asked whose hulls this one shall hold: none may need or reach more.
-
-        Also whether that is all: attributes without a place cannot be asked about.
+        Of the rows whose hulls shall hold it each must offer and reach what it has (`above`), of
+        those that it shall hold none may need or reach more (`below`). That is all unless the
+        layout lacks a place: attributes without one cannot be asked about.
         """
+        if self._asked is hull:
+            return self._asked_layout
         layout = self._layout(hull)
-        return Question(layout.below, layout.ends(hull)), not layout.lacks_place
+        placed = layout.placed
+        ends = hull.ends if placed is None else [hull.ends[place] for place in placed]
+        layout.pack(self.columns.asked, 0, *ends)
+        self._asked, self._asked_layout = hull, layout
+        return layout
 
     def use(self, kernels: Kernels) -> None:
         """Exchange the kernels; questions that were asked before are of no use then."""
         self.kernels = kernels
-        self._layouts.clear()
-        self._last = None
+        self._forget_layouts()
         self._hold(self.columns)
 
     def validate(self) -> None:
@@ -277,24 +296,17 @@ class HullTable:
 
     def _hold(self, columns: Columns) -> None:
         self.columns = columns
-        ends, offers, needs, live, free, reach, cuts = columns
-        held = self.kernels.held
+        ends, offers, needs, live, free, reach, cuts, asked = columns
+        rest = live, free, reach, cuts, asked, self.found, self._left
+        views = columns, View(ends, offers, *rest), View(ends, needs, *rest)
         #: the columns, and what searches read of them, as the kernels take them
-        self._whole = held(columns)
-        self.upward = held(View(ends, offers, live, free, reach, cuts))
-        self.downward = held(View(ends, needs, live, free, reach, cuts))
+        (self._whole, self.upward, self.downward), self._kept = _all_held(self.kernels, views)
 
-    def _asked(self, hull: Hull) -> tuple[_Layout, Question]:
-        """Layout of a hull and question for what is above it: asking, then adding finds it once."""
-        last = self._last
-        if last is not None and last[0] is hull:
-            return last[1], last[2]
-        layout = self._layout(hull)
-        question = Question(layout.above, layout.ends(hull))
-        self._last = hull, layout, question
-        return layout, question
+    def _forget_layouts(self) -> None:
+        self._layouts.clear()
+        self._asked = None
 
-    def _layout(self, hull: Hull) -> _Layout:
+    def _layout(self, hull: Hull) -> Layout:
         """Where the sides of such a hull are; remembered until a new attribute is given a place."""
         kind = None if hull.is_empty else hull.shape
         layout = self._layouts.get(kind)
@@ -304,7 +316,7 @@ class HullTable:
             layout = self._layouts[kind] = self._laid_out(hull)
         return layout
 
-    def _laid_out(self, hull: Hull) -> _Layout:
+    def _laid_out(self, hull: Hull) -> Layout:
         words, columns = len(self.columns.needs), len(self.columns.ends)
         free = 0 if hull.is_empty else _ALL_FREE
         offers, needs = [free] * words, [free] * words
@@ -312,9 +324,9 @@ class HullTable:
         unsaid = [] if hull.is_empty else list(self._fields.values())
         bound = list(self._fields.values()) if hull.is_empty else []
         places: list[int] = []
-        kept: list[int] = []
+        placed: list[int] = []
         lacks_place, end = False, 0
-        for attribute, offered, needed in hull.shape.sides:
+        for attribute, offered, needed in sides(hull.shape):
             field = self._fields.get(attribute)
             lacks_place = lacks_place or field is None
             if field is not None:
@@ -332,7 +344,7 @@ class HullTable:
                     lacks_place = lacks_place or place is None
                     if place is not None:
                         places += (place, place + 1)
-                        kept += (end, end + 1)
+                        placed += (end, end + 1)
                     end += 2
         row_offers = np.array(offers, np.uint64)
         row_needs, constrained = np.array(needs, np.uint64), np.array(bound, np.int64)
@@ -342,13 +354,21 @@ class HullTable:
             Sides(~row_offers, constrained, at),
             RowSides(row_offers, row_needs, constrained, np.array(ends, np.float64), at),
         )
-        above, below, row = map(self.kernels.held, arrays)
-        return _Layout(above, below, row, arrays, None if len(kept) == end else kept, lacks_place)
+        (above, below, row), kept = _all_held(self.kernels, arrays)
+        return Layout(
+            above,
+            below,
+            row,
+            (arrays, kept),
+            Struct(f"{len(placed)}d").pack_into,
+            None if len(placed) == end else placed,
+            lacks_place,
+        )
 
     def _provide(self, hull: Hull) -> bool:
         """Give the hull's attributes places, as far as there is room; whether any is new."""
         before = len(self._fields) + len(self._columns_of)
-        for attribute, _, needed in hull.shape.sides:
+        for attribute, _, needed in sides(hull.shape):
             if attribute not in self._fields:
                 if len(self._fields) == COVERING_ATTRIBUTES_MAX:
                     continue
@@ -361,8 +381,7 @@ class HullTable:
                     self._fill(attribute, kind)
         if len(self._fields) + len(self._columns_of) == before:
             return False
-        self._layouts.clear()
-        self._last = None
+        self._forget_layouts()
         return True
 
     def _fill(self, attribute: str, kind: int) -> None:
@@ -447,4 +466,11 @@ def _no_rows(rows: int, columns: int, words: int, fields: int) -> Columns:
         np.zeros((fields, blocks), np.uint64),
         np.zeros((columns * LEVELS, blocks), np.uint64),
         np.full((columns, LEVELS), inf),
+        np.zeros(columns),
     )
+
+
+def _all_held(kernels: Kernels, views: Iterable[object]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """What kernels take for each of some collections of arrays, and what is to be kept for it."""
+    handles, kept = zip(*map(kernels.held, views), strict=True)
+    return handles, kept

@@ -10,7 +10,7 @@ import pytest
 from sapwood import parse_filter
 from sapwood.covering.indexes.columnar.hulls import Hull, hull_of
 from sapwood.covering.indexes.columnar.kernels import compiled, plain
-from sapwood.covering.indexes.columnar.table import BLOCK, FIT_FROM, HullTable, Kernels
+from sapwood.covering.indexes.columnar.table import BLOCK, FIT_FROM, FOUND_MAX, HullTable, Kernels
 
 KERNELS = pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
 
@@ -48,9 +48,9 @@ def test_rows_are_written_alike() -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("room", [1, 5, 1000])
+@pytest.mark.parametrize("limit", [1, 5, FOUND_MAX])
 @pytest.mark.parametrize("first", [0, 1, 70, 500])
-def test_searches_find_the_same_rows(room: int, first: int) -> None:
+def test_searches_find_the_same_rows(limit: int, first: int) -> None:
     tables = [filled(kernels) for kernels in (plain, compiled)]
     sizes = set()
     for hull in some_hulls(60, 8):
@@ -58,11 +58,11 @@ def test_searches_find_the_same_rows(room: int, first: int) -> None:
             results = []
             for table in tables:
                 view = table.upward if upwards else table.downward
-                question = table.above(hull) if upwards else table.below(hull)[0]
-                found = np.empty(room, np.int64)
+                layout = table.ask(hull)
+                question = layout.above if upwards else layout.below
                 find = table.kernels.find_above if upwards else table.kernels.find_below
-                count, after = find(view, *question, table.blocks, first, room, found)
-                results.append((found[:count].tolist(), after))
+                count, after = find(view, question, table.blocks, first, limit)
+                results.append((table.found[:count].tolist(), after))
             assert results[0] == results[1]
             sizes.add(len(results[0][0]))
     assert len(sizes) > 1
@@ -71,18 +71,15 @@ def test_searches_find_the_same_rows(room: int, first: int) -> None:
 @KERNELS
 def test_a_search_goes_on_where_it_stopped(kernels: Kernels) -> None:
     table = filled(kernels)
-    question = table.above(hull_of(parse_filter("a = 3 and b = true and c = 'k9'")))
-    everything = np.empty(1000, np.int64)
-    asked = (table.upward, *question, table.blocks)
-    total, _ = kernels.find_above(*asked, 0, 1000, everything)
-    assert total > 20
-    pieces: list[int] = []
-    row = 0
-    while row < table.blocks * BLOCK:
-        found = np.empty(7, np.int64)
-        count, row = kernels.find_above(*asked, row, 7, found)
-        pieces += found[:count].tolist()
-    assert pieces == everything[:total].tolist()
+    question = table.ask(hull_of(parse_filter("a = 3 and b = true and c = 'k9'"))).above
+    pieces: dict[int, list[int]] = {7: [], FOUND_MAX: []}
+    for limit in pieces:
+        row = 0
+        while row < table.blocks * BLOCK:
+            count, row = kernels.find_above(table.upward, question, table.blocks, row, limit)
+            pieces[limit] += table.found[:count].tolist()
+    assert pieces[7] == pieces[FOUND_MAX]
+    assert len(pieces[7]) > FOUND_MAX
 
 
 def test_rows_are_given_up_alike() -> None:
@@ -106,12 +103,12 @@ def test_levels_are_written_alike() -> None:
 def test_kernels_may_be_exchanged() -> None:
     table = filled(plain)
     hull = hull_of(parse_filter("a = 3 and b = true"))
-    found = np.empty(1000, np.int64)
-    expected = plain.find_above(table.upward, *table.above(hull), table.blocks, 0, 1000, found)
-    seen = found[: expected[0]].tolist()
+    asked = (table.blocks, 0, FOUND_MAX)
+    expected = plain.find_above(table.upward, table.ask(hull).above, *asked)
+    seen = table.found[: expected[0]].tolist()
     table.use(compiled)
-    again = compiled.find_above(table.upward, *table.above(hull), table.blocks, 0, 1000, found)
+    again = compiled.find_above(table.upward, table.ask(hull).above, *asked)
     assert again == expected
-    assert found[: again[0]].tolist() == seen
+    assert table.found[: again[0]].tolist() == seen
     table.add(1000, hull)
     table.validate()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sapwood import parse_filter
 from sapwood.covering.indexes.columnar.hulls import hull_of
 from sapwood.covering.indexes.columnar.kernels import plain
@@ -21,21 +19,19 @@ def small() -> HullTable:
 
 def test_find_above_finds_live_rows_that_hold_the_question() -> None:
     table = small()
-    question = table.above(hull_of(parse_filter(TEXTS[3])))
-    found = np.empty(4, np.int64)
-    assert plain.find_above(table.upward, *question, 1, 0, 4, found) == (4, 4)
+    question = table.ask(hull_of(parse_filter(TEXTS[3]))).above
+    assert plain.find_above(table.upward, question, 1, 0, 4) == (4, 4)
     table.remove(1)
-    assert plain.find_above(table.upward, *question, 1, 0, 4, found) == (3, BLOCK)
-    assert found[:3].tolist() == [0, 2, 3]
+    assert plain.find_above(table.upward, question, 1, 0, 4) == (3, BLOCK)
+    assert table.found[:3].tolist() == [0, 2, 3]
 
 
 def test_find_below_finds_live_rows_that_the_question_holds() -> None:
     table = small()
-    question, complete = table.below(hull_of(parse_filter(TEXTS[1])))
-    found = np.empty(4, np.int64)
-    assert complete
-    assert plain.find_below(table.downward, *question, 1, 0, 4, found) == (2, BLOCK)
-    assert found[:2].tolist() == [1, 3]
+    layout = table.ask(hull_of(parse_filter(TEXTS[1])))
+    assert not layout.lacks_place
+    assert plain.find_below(table.downward, layout.below, 1, 0, 4) == (2, BLOCK)
+    assert table.found[:2].tolist() == [1, 3]
 
 
 def test_level_rows_tells_which_rows_reach_a_cut() -> None:

@@ -1,8 +1,8 @@
 """Kernels of the columnar covering index, compiled by numba and cached on disk.
 
 Free functions on arrays; the plain twins in `kernels.plain` say what they do. An array that is
-handed over takes some 70 nanoseconds, and a table has seven: they go as one array of addresses and
-sizes (`held`), and whoever calls has them meanwhile.
+handed over takes some 70 nanoseconds, and a table has eight: they go as the address of one array of
+addresses and sizes (`held`), and whoever calls has all of them meanwhile.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import numpy.typing as npt
 from sapwood.matching.kernels.views import (
     compiled,
     floats_at,
-    keep,
-    lent,
     places_at,
     signed,
     words_at,
@@ -30,14 +28,16 @@ Places = npt.NDArray[np.int64]
 _LENGTH, _WIDTH, _OF_AN_ARRAY = 1, 2, 3
 """Behind the address of an array: its length, and that of a row of it."""
 
-_ENDS, _KINDS, _SEEN, _UNSAID, _REACH, _CUTS = range(0, 6 * _OF_AN_ARRAY, _OF_AN_ARRAY)
+_ENDS, _KINDS, _SEEN, _UNSAID, _REACH, _CUTS, _ASKED, _FOUND, _LEFT = range(
+    0, 9 * _OF_AN_ARRAY, _OF_AN_ARRAY
+)
 """Where the arrays of a `table.View` are told of."""
 
 _WORDS, _FIELDS, _COLUMNS = range(0, 3 * _OF_AN_ARRAY, _OF_AN_ARRAY)
 """And those that a question is made of."""
 
-_OFFERS, _NEEDS, _LIVE, _FREE, _WHOLE_REACH, _WHOLE_CUTS = range(
-    _OF_AN_ARRAY, 7 * _OF_AN_ARRAY, _OF_AN_ARRAY
+_OFFERS, _NEEDS, _LIVE, _FREE, _WHOLE_REACH, _WHOLE_CUTS, _GIVEN = range(
+    _OF_AN_ARRAY, 8 * _OF_AN_ARRAY, _OF_AN_ARRAY
 )
 """And those of `table.Columns`, which begin with the ends, too."""
 
@@ -47,37 +47,31 @@ _OFFERED, _NEEDED, _BOUND, _REST, _PLACES = range(0, 5 * _OF_AN_ARRAY, _OF_AN_AR
 _WORD: Final = 64
 _ONE: Final = np.uint64(1)
 _ALL_ONES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-_CHUNK: Final = 512
-"""Blocks whose bitmaps are intersected at a time: an early hit costs little, and the intersection
-stays in the cache."""
 
 
-def held(arrays: Sequence[npt.NDArray[Any]]) -> Words:
-    """Address, length and length of a row of each array, for as long as the arrays exist."""
+def held(arrays: Sequence[npt.NDArray[Any]]) -> tuple[int, Words]:
+    """Where address, length and length of a row of each array are, and these, to be kept."""
     told = [(array.ctypes.data, len(array), array.shape[-1]) for array in arrays]
-    return np.array(told, np.uint64).reshape(-1)
+    words = np.array(told, np.uint64)
+    return words.ctypes.data, words
 
 
 @compiled
-def find_above(  # noqa: PLR0917 - numba takes positional arguments
-    view: Words, question: Words, asked: Floats, blocks: int, first: int, limit: int, found: Places
-) -> tuple[int, int]:
+def find_above(view: int, question: int, blocks: int, first: int, limit: int) -> tuple[int, int]:
     """See `plain.find_above`."""
-    return _find(view, question, asked, blocks, first, limit, found, np.uint64(0))
+    return _find(view, question, blocks, first, limit, np.uint64(0))
 
 
 @compiled
-def find_below(  # noqa: PLR0917 - likewise
-    view: Words, question: Words, asked: Floats, blocks: int, first: int, limit: int, found: Places
-) -> tuple[int, int]:
+def find_below(view: int, question: int, blocks: int, first: int, limit: int) -> tuple[int, int]:
     """See `plain.find_below`."""
-    return _find(view, question, asked, blocks, first, limit, found, _ALL_ONES)
+    return _find(view, question, blocks, first, limit, _ALL_ONES)
 
 
 @compiled
-def write_row(columns: Words, layout: Words, row: int, reached: Floats) -> None:
+def write_row(columns: int, layout: int, row: int) -> None:
     """See `plain.write_row`."""
-    table, sides, given = lent(columns), lent(layout), lent(reached)
+    table, sides = words_at(np.uint64(columns)), words_at(np.uint64(layout))
     ends, rows = floats_at(table[_ENDS]), signed(table[_ENDS + _WIDTH])
     offers, needs = words_at(table[_OFFERS]), words_at(table[_NEEDS])
     live, free = words_at(table[_LIVE]), words_at(table[_FREE])
@@ -94,17 +88,19 @@ def write_row(columns: Words, layout: Words, row: int, reached: Floats) -> None:
     for at in range(signed(sides[_BOUND + _LENGTH])):
         free[bound[at] * room + block] &= ~bit
     rest, places = floats_at(sides[_REST]), places_at(sides[_PLACES])
+    given = floats_at(table[_GIVEN])
     for column in range(signed(sides[_REST + _LENGTH])):
         ends[column * rows + row] = rest[column]
-    for at in range(len(reached)):
+    for at in range(signed(sides[_PLACES + _LENGTH])):
         ends[places[at] * rows + row] = given[at]
     for column in range(signed(sides[_REST + _LENGTH])):
         _level_row(table, column, row)
 
 
 @compiled
-def clear_row(live: Words, row: int) -> None:
+def clear_row(columns: int, row: int) -> None:
     """See `plain.clear_row`."""
+    live = words_at(words_at(np.uint64(columns))[_LIVE])
     live[row // _WORD] &= ~(_ONE << np.uint64(row % _WORD))
 
 
@@ -127,48 +123,33 @@ def level_rows(  # noqa: PLR0917 - likewise
 
 @compiled
 def _find(  # noqa: PLR0917 - likewise
-    view: Words,
-    question: Words,
-    asked: Floats,
-    blocks: int,
-    first: int,
-    limit: int,
-    found: Places,
-    flip: np.uint64,
+    view: int, question: int, blocks: int, first: int, limit: int, flip: np.uint64
 ) -> tuple[int, int]:
     """Search upwards if `flip` is 0, and downwards if it has all bits."""
-    table, sides, ends, rows = lent(view), lent(question), lent(asked), lent(found)
-    may, count = np.empty(_CHUNK, np.uint64), 0
-    for start in range(first // _WORD, blocks, _CHUNK):
-        stop = min(blocks, start + _CHUNK)
-        _intersect(table, sides, ends, len(asked), lent(may), start, stop, flip)
+    table, sides = words_at(np.uint64(view)), words_at(np.uint64(question))
+    may, rows, count = words_at(table[_LEFT]), places_at(table[_FOUND]), 0
+    chunk = signed(table[_LEFT + _LENGTH])
+    for start in range(first // _WORD, blocks, chunk):
+        stop = min(blocks, start + chunk)
+        _intersect(table, sides, may, start, stop, flip)
         for block in range(start, stop):
             bits, row = may[block - start], block * _WORD
             if row < first:
                 bits &= _ALL_ONES << np.uint64(first - row)
             while bits:
-                if bits & _ONE and _holds(table, sides, ends, len(asked), row, flip):
+                if bits & _ONE and _holds(table, sides, row, flip):
                     rows[count] = row
                     count += 1
                     if count == limit:
-                        keep(may)
                         return count, row + 1
                 bits >>= _ONE
                 row += 1
-    keep(may)
     return count, blocks * _WORD
 
 
 @compiled
 def _intersect(  # noqa: PLR0917 - likewise
-    table: Words,
-    sides: Words,
-    asked: Floats,
-    size: int,
-    may: Words,
-    start: int,
-    stop: int,
-    flip: np.uint64,
+    table: Words, sides: Words, may: Words, start: int, stop: int, flip: np.uint64
 ) -> None:
     """Which rows of some blocks the bitmaps leave, as bits."""
     live, free = words_at(table[_SEEN]), words_at(table[_UNSAID])
@@ -179,7 +160,8 @@ def _intersect(  # noqa: PLR0917 - likewise
     fields, places = places_at(sides[_FIELDS]), places_at(sides[_COLUMNS])
     for at in range(signed(sides[_FIELDS + _LENGTH])):
         _keep(may, free, fields[at] * room, start, stop, flip)
-    for at in range(size):
+    asked = floats_at(table[_ASKED])
+    for at in range(signed(sides[_COLUMNS + _LENGTH])):
         reached = 0
         for level in range(levels):
             reached += cuts[places[at] * levels + level] <= asked[at]
@@ -199,13 +181,12 @@ def _keep(  # noqa: PLR0917 - likewise
 
 
 @compiled
-def _holds(  # noqa: PLR0917 - likewise
-    table: Words, sides: Words, asked: Floats, size: int, row: int, flip: np.uint64
-) -> bool:
+def _holds(table: Words, sides: Words, row: int, flip: np.uint64) -> bool:
     """Whether a row holds what is asked, or what is asked holds the row."""
     ends, kinds, rows = floats_at(table[_ENDS]), words_at(table[_KINDS]), table[_ENDS + _WIDTH]
     places, words = places_at(sides[_COLUMNS]), words_at(sides[_WORDS])
-    for at in range(size):
+    asked = floats_at(table[_ASKED])
+    for at in range(signed(sides[_COLUMNS + _LENGTH])):
         end = ends[places[at] * signed(rows) + row]
         if (end > asked[at]) if flip else (end < asked[at]):
             return False

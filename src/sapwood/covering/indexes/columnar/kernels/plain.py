@@ -24,42 +24,34 @@ Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
-def held(arrays: T) -> T:
-    """Arrays in the form in which kernels take them."""
-    return arrays
+def held(arrays: T) -> tuple[T, None]:
+    """Arrays in the form in which kernels take them, and what is to be kept with them."""
+    return arrays, None
 
 
-def find_above(  # noqa: PLR0917 - the signature of the compiled twin
-    view: View, question: Sides, asked: Floats, blocks: int, first: int, limit: int, found: Places
-) -> tuple[int, int]:
+def find_above(view: View, question: Sides, blocks: int, first: int, limit: int) -> tuple[int, int]:
     """The live rows from `first` on that offer what is asked and reach every end that is `asked`.
 
     Writes at most `limit` rows, ascending; returns how many, and the row from which to go on
     (`blocks * BLOCK` if all rows were seen).
     """
-    ends, offers, live, _, _, _ = view
-    used = slice(blocks * BLOCK)
-    hit = unpacked(live[:blocks])
-    hit &= ~(question.words[:, None] & ~offers[:, used]).any(axis=0)
-    hit &= (ends[question.columns, used] >= asked[:, None]).all(axis=0)
-    return _written(hit, first, limit, found)
+    hit, ends, asked = _looked_at(view, question, blocks)
+    hit &= ~(question.words[:, None] & ~view.kinds[:, : len(hit)]).any(axis=0)
+    hit &= (ends >= asked).all(axis=0)
+    return _written(hit, first, limit, view.found)
 
 
-def find_below(  # noqa: PLR0917
-    view: View, question: Sides, asked: Floats, blocks: int, first: int, limit: int, found: Places
-) -> tuple[int, int]:
+def find_below(view: View, question: Sides, blocks: int, first: int, limit: int) -> tuple[int, int]:
     """The live rows that need nothing of what is asked and pass no asked end; as `find_above`."""
-    ends, needs, live, _, _, _ = view
-    used = slice(blocks * BLOCK)
-    hit = unpacked(live[:blocks])
-    hit &= ~(question.words[:, None] & needs[:, used]).any(axis=0)
-    hit &= (ends[question.columns, used] <= asked[:, None]).all(axis=0)
-    return _written(hit, first, limit, found)
+    hit, ends, asked = _looked_at(view, question, blocks)
+    hit &= ~(question.words[:, None] & view.kinds[:, : len(hit)]).any(axis=0)
+    hit &= (ends <= asked).all(axis=0)
+    return _written(hit, first, limit, view.found)
 
 
-def write_row(table: Columns, wanted: RowSides, row: int, reached: Floats) -> None:
-    """Put a hull into a row that is not live; `reached` are its ends."""
-    ends, offers, needs, live, free, reach, cuts = table
+def write_row(table: Columns, wanted: RowSides, row: int) -> None:
+    """Put the hull whose ends are `asked` into a row that is not live."""
+    ends, offers, needs, live, free, reach, cuts, asked = table
     block = row // BLOCK
     bit = np.uint64(1 << row % BLOCK)
     live[block] |= bit
@@ -67,14 +59,14 @@ def write_row(table: Columns, wanted: RowSides, row: int, reached: Floats) -> No
     free[:, block] |= bit
     free[wanted.bound, block] &= ~bit
     ends[:, row] = wanted.rest
-    ends[wanted.columns, row] = reached
+    ends[wanted.columns, row] = asked[: len(wanted.columns)]
     reaches = (ends[:, row, None] >= cuts).reshape(-1)
     reach[:, block] = np.where(reaches, reach[:, block] | bit, reach[:, block] & ~bit)
 
 
-def clear_row(live: Words, row: int) -> None:
+def clear_row(table: Columns, row: int) -> None:
     """Give up a row."""
-    live[row // BLOCK] &= ~np.uint64(1 << row % BLOCK)
+    table.live[row // BLOCK] &= ~np.uint64(1 << row % BLOCK)
 
 
 def level_rows(  # noqa: PLR0917
@@ -86,6 +78,14 @@ def level_rows(  # noqa: PLR0917
     reach[first * levels : last * levels, :blocks] = packed(
         reaches.reshape((last - first) * levels, blocks * BLOCK)
     )
+
+
+def _looked_at(
+    view: View, question: Sides, blocks: int
+) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+    """Which rows are live, their ends in the columns that are asked about, and what is asked."""
+    live, columns = unpacked(view.live[:blocks]), question.columns
+    return live, view.ends[columns, : len(live)], view.asked[: len(columns), None]
 
 
 def _written(hit: npt.NDArray[np.bool_], first: int, limit: int, found: Places) -> tuple[int, int]:

@@ -40,11 +40,12 @@ class Constraint:
     def __hash__(self) -> int:
         """The hash of all parts, without a call for each part: tables hash many filters."""
         texts, numbers = self.strings, self.numbers
-        parts = (self.absent, self.booleans, texts.ranges, texts.required, texts.forbidden)
-        if len(numbers) != 1:
-            return hash((parts, numbers))
-        only = numbers[0]
-        return hash((parts, only.low, only.high, only.low_open, only.high_open))
+        if len(numbers) == 1 and not texts.ranges:  # where no text is accepted no pattern counts
+            only = numbers[0]
+            is_open = (only.low_open, only.high_open)
+            return hash((self.absent, self.booleans, only.low, only.high, is_open))
+        patterns = (texts.required, texts.forbidden)
+        return hash((self.absent, self.booleans, numbers, texts.ranges, patterns))
 
     def accepts(self, value: Value | None) -> bool:
         """Whether `value` is in the set; `None` stands for an absent attribute."""

@@ -40,20 +40,21 @@ NOTHING_TO_SAY: Final[Change[Any]] = Change()
 class Work:
     """What was asked of the index since the beginning: the cost that the theorems speak of.
 
-    `subscriptions` counts first subscriptions of a filter, `subscribe_queries` and
-    `unsubscribe_queries` calls of `cov` (lemma 1: the latter are at most the former on average;
-    theorem 1: `G_1` costs at most twice what any `G_k` costs).
+    `subscriptions` counts first subscriptions of a filter, `queries` all calls of `cov`,
+    `unsubscribe_queries` those that removals took and `subscribe_queries` the others (lemma 1: the
+    former are at most the latter on average; theorem 1: `G_1` costs at most twice what any `G_k`
+    costs).
     """
 
     subscriptions: int = 0
     removals: int = 0
-    subscribe_queries: int = 0
+    queries: int = 0
     unsubscribe_queries: int = 0
 
     @property
-    def queries(self) -> int:
-        """All calls of `cov`."""
-        return self.subscribe_queries + self.unsubscribe_queries
+    def subscribe_queries(self) -> int:
+        """Calls of `cov` for subscriptions."""
+        return self.queries - self.unsubscribe_queries
 
 
 class CoveringManager(Generic[W]):
@@ -73,7 +74,8 @@ class CoveringManager(Generic[W]):
             raise InputError("a covering manager starts with an empty graph and an empty index")
         self._graph = graph
         self._index: CoveringIndex[W] = _NoIndex() if index is None else index
-        self._asked = _CountedIndex(self._index)
+        self.work = Work()
+        self._asked = _CountedIndex(self._index, self.work)
         #: filter -> its key; exactly the subscribed filters, the nodes and the index's filters
         self._keys: dict[W, int] = {}
         #: key -> its filter; the inverse
@@ -84,7 +86,6 @@ class CoveringManager(Generic[W]):
         self._propagated: dict[int, None] = {}
         #: keys below len(_filters) + len(_free) that nobody has
         self._free: list[int] = []
-        self.work = Work()
 
     def __len__(self) -> int:
         """The number of distinct filters."""
@@ -96,23 +97,22 @@ class CoveringManager(Generic[W]):
 
     def subscribe(self, filter: W) -> Change[W]:  # noqa: A002 - the field's word
         """Take in a subscription; propagates its filter unless it is known or covered."""
-        fresh = self._free[0] if self._free else len(self._filters)
+        free = self._free
+        fresh = free[0] if free else len(self._filters)
         key = self._keys.setdefault(filter, fresh)  # looking up and storing hash a filter once
         if key in self._filters:
             self._repeats[key] = self._repeats.get(key, 0) + 1
             return NOTHING_TO_SAY
-        if self._free:
-            heapq.heappop(self._free)
+        if free:
+            heapq.heappop(free)
         self._filters[key] = filter
-        work, asked = self.work, self._asked.queries
         is_covered = self._graph.add(key, filter, self._asked)
-        work.subscriptions += 1
-        work.subscribe_queries += self._asked.queries - asked
+        self.work.subscriptions += 1
         self._index.add(key, filter)
         if is_covered:
             return NOTHING_TO_SAY
         self._propagated[key] = None
-        return Change(propagate=(filter,))
+        return Change((filter,))
 
     def unsubscribe(self, filter: W) -> Change[W]:  # noqa: A002
         """Give up a subscription; what loses its cover is propagated before the withdrawal.
@@ -129,10 +129,10 @@ class CoveringManager(Generic[W]):
                 del self._repeats[key]
             return NOTHING_TO_SAY
         self._index.remove(key)
-        work, asked = self.work, self._asked.queries
+        work, asked = self.work, self.work.queries
         uncovered = self._graph.remove(key, self._asked)
         work.removals += 1
-        work.unsubscribe_queries += self._asked.queries - asked
+        work.unsubscribe_queries += work.queries - asked
         del self._filters[key]
         heapq.heappush(self._free, key)
         withdraw: tuple[W, ...] = ()
@@ -205,13 +205,13 @@ class CoveringManager(Generic[W]):
 
 
 class _CountedIndex:
-    """An index, and how often it was asked for covers."""
+    """An index that counts how often it is asked for covers."""
 
-    __slots__ = ("_index", "queries")
+    __slots__ = ("_index", "_work")
 
-    def __init__(self, index: CoveringIndex[Any]) -> None:
+    def __init__(self, index: CoveringIndex[Any], work: Work) -> None:
         self._index = index
-        self.queries = 0
+        self._work = work
 
     def __len__(self) -> int:
         return len(self._index)
@@ -223,7 +223,7 @@ class _CountedIndex:
         self._index.remove(key)
 
     def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
-        self.queries += 1
+        self._work.queries += 1
         return self._index.cov(filter, limit)
 
     def covered(self, filter: Interest) -> list[int]:  # noqa: A002

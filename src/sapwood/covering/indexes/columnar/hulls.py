@@ -95,6 +95,7 @@ def hull_of(filter: Filter) -> Hull:  # noqa: A002 - the field's word
 
 
 def _hull_of_conjunction(conjunction: Conjunction) -> Hull:
+    # Every filter comes here, most of them once: two values are appended faster than a pair.
     shape: list[str | int] = []
     ends: list[float] = []
     whole = precise = True
@@ -108,7 +109,8 @@ def _hull_of_conjunction(conjunction: Conjunction) -> Hull:
             if not (is_float or (_is_precise(low) and _is_precise(high))):
                 precise = False
                 low, high = number_key(low)[0], number_key(high)[0]
-            ends += (-low, high)
+            ends.append(-low)
+            ends.append(high)
             if first is not last or first.low_open or first.high_open:
                 whole = False
         if strings.ranges:
@@ -120,7 +122,8 @@ def _hull_of_conjunction(conjunction: Conjunction) -> Hull:
             kinds |= ABSENT
         if constraint.booleans:
             kinds |= FALSE * (False in constraint.booleans) | TRUE * (True in constraint.booleans)
-        shape += (attribute, kinds)
+        shape.append(attribute)
+        shape.append(kinds)
     return Hull(tuple(shape), ends, whole and precise, precise)
 
 

@@ -91,13 +91,13 @@ class ColumnarCovering:
         hull = self._hull(filter)
         table, filters = self._table, self._filters
         question, blocks = table.ask(hull).above, table.blocks
-        unsure = self._unsure if hull.is_precise else filters.keys()
         found: list[int] = []
-        row, end, at_a_time = 0, blocks * BLOCK, min(limit, FOUND_MAX)
+        row, end, at_a_time = 0, blocks * BLOCK, limit if limit < FOUND_MAX else FOUND_MAX
         while row < end:
             count, row = self._kernels.find_above(table.upward, question, blocks, row, at_a_time)
             if not count:
                 break
+            unsure = self._unsure if hull.is_precise else filters.keys()
             for key in table.found[:count].tolist():
                 if (key not in unsure or filters[key].covers(filter)) and filters[key] != filter:
                     found.append(key)

@@ -48,6 +48,12 @@ def constraints(*, patterns: bool = False) -> st.SearchStrategy[Constraint]:
 PROBES = values() | st.none()
 
 
+@given(a=constraints(patterns=True), b=constraints(patterns=True))
+def test_equal_constraints_have_equal_hashes(a: Constraint, b: Constraint) -> None:
+    for one, other in ((a, b), (a.union(b), b.union(a)), (a.intersect(b), b.intersect(a))):
+        assert one != other or hash(one) == hash(other)
+
+
 @given(a=constraints(patterns=True), b=constraints(patterns=True), value=PROBES)
 def test_intersection_holds_what_both_hold(
     a: Constraint, b: Constraint, value: Value | None

@@ -111,6 +111,24 @@ def test_keys_far_beyond_the_others_have_their_rows() -> None:
     assert above(table, hull(0)) == {0, 5000}
 
 
+def test_a_table_always_has_room_for_an_odd_number_of_blocks() -> None:
+    table, rooms = table_of(2), set()
+    for key in (2, 1500, 1500 + BLOCK * 99, 40_000):
+        table.add(key, hull(0))
+        rooms.add(len(table.columns.live))
+    assert len(rooms) == 4
+    assert all(blocks % 2 for blocks in rooms)
+
+
+def test_ends_stay_where_kernels_read_them_when_the_table_grows() -> None:
+    table = table_of(2)
+    wanted = hull(0)
+    assert above(table, wanted) == {0}
+    table.add(5000, wanted)
+    table.validate()
+    assert above(table, hull(0)) == {0, 5000}
+
+
 def test_questions_are_laid_out_anew_when_an_attribute_is_given_a_place() -> None:
     table = HullTable(plain)
     wanted = hull_of(parse_filter("a = 1 and b = 2"))

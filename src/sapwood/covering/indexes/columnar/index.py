@@ -90,11 +90,13 @@ class ColumnarCovering:
         assert limit > 0, "nothing was asked for"
         hull = self._hull(filter)
         table, filters = self._table, self._filters
-        question, blocks = table.ask(hull).above, table.blocks
+        layout, blocks = table.ask(hull), table.blocks
         found: list[int] = []
         row, end, at_a_time = 0, blocks * BLOCK, limit if limit < FOUND_MAX else FOUND_MAX
         while row < end:
-            count, row = self._kernels.find_above(table.upward, question, blocks, row, at_a_time)
+            count, row = self._kernels.find_above(
+                table.upward, layout.above, blocks, row, at_a_time
+            )
             if not count:
                 break
             unsure = self._unsure if hull.is_precise else filters.keys()

@@ -159,9 +159,9 @@ class Layout(NamedTuple):
     """Where the sides of hulls of one shape are in the table.
 
     `above`, `below` and `row` are the sides of questions and of a row, as the kernels of the table
-    take them: `arrays` are what these speak of, and what is to be kept with it. `pack` writes the
-    ends of a hull that have a place; `placed` are these, if not all have one. `lacks_place` tells
-    that something of the hull has none.
+    take them, as long as there is the layout: `arrays` are what these speak of, and what is to be
+    kept with it. `pack` writes the ends of a hull that have a place; `placed` are these, if not all
+    have one. `lacks_place` tells that something of the hull has none.
     """
 
     above: Any

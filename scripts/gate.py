@@ -7,6 +7,7 @@ All steps run, whatever the earlier ones found, and one line at the end says how
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+
+_KEEPS_NOTHING: Final = "PYTHONDONTWRITEBYTECODE"
 
 
 class Step(NamedTuple):
@@ -40,6 +43,8 @@ STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
     Step("types", ("mypy", "--no-error-summary", "src", "tests", "scripts"), beside=True),
+    # Once, while there is a processor to spare, and not by all who start with the tests.
+    Step("kernels", ("scripts.kernels",)),
     # One worker for what runs on Spark, one after the other, and one for all the rest.
     Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup")),
 )
@@ -71,11 +76,17 @@ def run(step: Step) -> Outcome:
         [sys.executable, "-m", *step.arguments],
         check=False,
         cwd=ROOT,
+        env=environment(),
         stdout=subprocess.PIPE if step.beside else None,
         stderr=subprocess.STDOUT if step.beside else None,
         text=True,
     )
     return Outcome(done.returncode, time.monotonic() - started, done.stdout or "")
+
+
+def environment() -> dict[str, str]:
+    """That of the caller, but Python keeps what it compiles: all the processes need the same."""
+    return {name: value for name, value in os.environ.items() if name != _KEEPS_NOTHING}
 
 
 def told(name: str, outcome: Outcome) -> Outcome:

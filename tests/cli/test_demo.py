@@ -11,10 +11,12 @@ from click.testing import CliRunner
 from sapwood.cli.main import main
 from sapwood.errors import EnvironmentMissingError
 from sapwood.pipeline.java import find_java
+from tests.pipeline.conftest import quick_java  # noqa: F401 - a fixture, found by its name
 
 
 @pytest.mark.spark
 @pytest.mark.network
+@pytest.mark.usefixtures("quick_java")
 def test_demo_finds_brokers_and_spark_of_one_mind_and_leaves_files(tmp_path: Path) -> None:
     try:
         find_java()

@@ -25,3 +25,9 @@ def spark() -> Iterator[Any]:
         pytest.skip(str(missing))
     yield session
     session.stop()
+
+
+@pytest.fixture
+def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands that start Spark in processes of their own start it as quickly."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK_JVM)

@@ -21,6 +21,9 @@ from sapwood.workload.records import Add, Churn, Publish, Remove, Workload
 OPERATIONS: Final = 100_000
 """Operations at the most; the budget usually ends before."""
 
+OPERATIONS_MIN: Final = 100
+"""Operations whatever the budget: some of each kind, also if the first has to compile kernels."""
+
 ADD_SHARE: Final = 0.25
 REMOVE_SHARE: Final = 0.25
 """Half of the operations change the set, so that all three kinds are measured often."""
@@ -67,7 +70,7 @@ def run_updates(
     took: dict[type, list[float]] = {Add: [], Remove: [], Publish: []}
     with settled_heap():
         end = time.perf_counter() + seconds
-        for operation in operations:
+        for done, operation in enumerate(operations, 1):
             begin = time.perf_counter()
             match operation:
                 case Add(subscription):
@@ -79,7 +82,7 @@ def run_updates(
                 case Publish(publication):
                     index.match(publication)
             took[type(operation)].append((time.perf_counter() - begin) * 1e6)
-            if time.perf_counter() >= end:
+            if done >= OPERATIONS_MIN and time.perf_counter() >= end:
                 break
     changes = took[Add] + took[Remove]
     return Updates(

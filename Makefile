@@ -21,7 +21,7 @@ $(COMPLETE): pyproject.toml requirements/build.txt requirements/lock.txt require
 demo: $(COMPLETE)  ## Take the guided tour
 	@.venv/bin/sapwood demo
 
-test: $(COMPLETE)  ## Run the gate: style, format, types, tests
+test: $(COMPLETE)  ## Run the gate: style, format, types, kernels, tests
 	@$(PYTHON_VENV) scripts/gate.py
 
 style: $(COMPLETE)  ## Format the code and mend what can be mended

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from sapwood.limits import LAKE_FILES_MAX
+from sapwood.pipeline.attributes import Leaf
 from sapwood.pipeline.publications import (
     Carried,
     Needs,
@@ -31,7 +32,7 @@ from sapwood.pipeline.publications import (
     read_leaves,
 )
 from sapwood.pipeline.reading import place_columns, read_parquet, read_table
-from sapwood.pipeline.row_groups import GroupReader, Groups, Places, is_readable
+from sapwood.pipeline.row_groups import GroupReader, Groups, Path, Places, is_readable, known_as
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,19 +72,25 @@ class Lake:
 
     def reader(self, shape: Shape, needs: Needs) -> GroupReader:
         """What reads, for a worker, what `publications.select_read` would select."""
-        documents, record = needs.documents and shape.documents, self.places.record
+        documents = needs.documents and shape.documents
         chosen = read_leaves(shape, needs)
         names = None if shape.record is None else tuple(leaf.name for leaf in chosen)
         # NaN in a column that travels without documents is seen by those who match it.
         seen = () if documents else chosen
         judged = (leaf for leaf in float_leaves(shape) if leaf not in seen)
         return GroupReader(
-            self.places,
+            Places(tuple(map(self._known, self.places.ids)), self._known(self.places.record)),
             Carried(names, documents),
-            tuple(((*record, *leaf.path), kind_of(leaf)) for leaf in chosen),
-            tuple((*record, *leaf.path) for leaf in judged),
+            tuple((self._path(leaf), kind_of(leaf)) for leaf in chosen),
+            tuple(map(self._path, judged)),
             self.case_sensitive,
         )
+
+    def _path(self, leaf: Leaf) -> Path:
+        return self._known((*self.places.record, *leaf.path))
+
+    def _known(self, path: Path) -> Path:
+        return known_as(path, case_sensitive=self.case_sensitive)
 
 
 def open_lake(spark: SparkSession, path: str, id_columns: Sequence[str] = ()) -> Lake:

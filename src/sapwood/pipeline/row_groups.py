@@ -6,14 +6,14 @@ publications. Here the same comes straight out of row groups, with the same rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FileFormatError
 from sapwood.limits import RECORDS_PER_MATCH_MAX
-from sapwood.pipeline.attributes import Kind
+from sapwood.pipeline.attributes import Kind, Scalar
+from sapwood.pipeline.fitting import arrow_type
 from sapwood.pipeline.publications import Carried
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ Path: TypeAlias = tuple[str, ...]
 """The names of a column and of the fields in it, from the outside in."""
 
 DOCUMENT: Final = ("document",)
-
-_ARROW_TYPES: Final = MappingProxyType(
-    {Kind.BOOLEAN: "bool", Kind.INTEGER: "int64", Kind.FLOAT: "double", Kind.TEXT: "string"}
-)
-"""What Arrow calls the types that attributes are carried as."""
 
 
 class Places(NamedTuple):
@@ -54,7 +49,8 @@ class GroupReader:
 
     `wanted` are the columns that are carried, in the order of `carried.attributes`, and what kind
     they are; of the `judged` ones it is only looked whether they hold NaN. Names in files may be
-    spelled otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`.
+    spelled otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`; all paths
+    here are `known_as` such.
     """
 
     places: Places
@@ -96,8 +92,8 @@ class GroupReader:
         Something of the record is always among them, as only that shows whether there is one.
         """
         paths = [path for field in schema for path in _paths(field, ())]
-        needed = {self._key(path) for path in self._needed()}
-        read = [path for path in paths if self._key(path) in needed]
+        needed = set(self._needed())
+        read = [path for path in paths if self._known(path) in needed]
         if not any(map(self._is_in_record, read)):
             read += list(filter(self._is_in_record, paths))[:1]
         return [".".join(path) for path in read]
@@ -112,48 +108,52 @@ class GroupReader:
         yield from self.judged
 
     def _is_in_record(self, path: Path) -> bool:
-        record = self._key(self.places.record)
-        return self._key(path[: len(record)]) == record
+        record = self.places.record
+        return self._known(path[: len(record)]) == record
 
     def _publications(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of a batch that travel, of the rows that are publications."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        read = _Read(dict(self._arrays(batch)), batch.num_rows)
-        ids, is_record = self._ids(read), read.is_there(self._key(self.places.record))
+        columns = zip(batch.schema, batch.columns, strict=True)
+        arrays = {
+            self._known(path): array
+            for field, column in columns
+            for path, array in _fields((field.name,), column)
+        }
+        read = _Read(arrays, batch.num_rows)
+        ids, is_record = self._ids(read), read.is_there(self.places.record)
         is_good, beside = is_record, []
         if self.carried.documents:
             documents = read.column(DOCUMENT, Kind.TEXT)
             beside = [documents, is_record]
             is_good = pc.or_(is_record, pc.is_valid(documents))
         if self.carried.attributes is None:
-            beside.append(read.column(self._key(self.places.record), Kind.TEXT))
-        carried = (read.column(self._key(path), kind) for path, kind in self.wanted)
-        columns = [ids, *beside, *carried]
+            beside.append(read.column(self.places.record, Kind.TEXT))
+        told = [ids, *beside, *(read.column(path, kind) for path, kind in self.wanted)]
         is_good = pc.and_(is_good, _is_id(ids))
         for path in self.judged:
-            is_nan = pc.is_nan(read.column(self._key(path), Kind.FLOAT))
+            is_nan = pc.is_nan(read.column(path, Kind.FLOAT))
             is_good = pc.and_not(is_good, pc.fill_null(is_nan, False))  # noqa: FBT003 - as Arrow has it
-        names = ["id", *(f"column{place}" for place in range(1, len(columns)))]
-        made = pa.RecordBatch.from_arrays(columns, names=names)
+        names = ["id", *(f"column{place}" for place in range(1, len(told)))]
+        made = pa.RecordBatch.from_arrays(told, names=names)
         return made if pc.all(is_good).as_py() is not False else made.filter(is_good)
 
     def _ids(self, read: _Read) -> pa.Array:
         """The ids; null as soon as a part of one is."""
         import pyarrow.compute as pc
 
-        parts = [read.column(self._key(path), Kind.TEXT) for path in self.places.ids]
+        parts = [read.column(path, Kind.TEXT) for path in self.places.ids]
         return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, "/")
 
-    def _arrays(self, batch: pa.RecordBatch) -> Iterator[tuple[Path, pa.Array]]:
-        """All columns and fields that were read; a field is null where what it is in is null."""
-        for field, array in zip(batch.schema, batch.columns, strict=True):
-            yield from _fields(self._key, (field.name,), array)
+    def _known(self, path: Path) -> Path:
+        return known_as(path, case_sensitive=self.case_sensitive)
 
-    def _key(self, path: Path) -> Path:
-        """What a column is known by."""
-        return path if self.case_sensitive else tuple(map(str.lower, path))
+
+def known_as(path: Path, *, case_sensitive: bool) -> Path:
+    """A path by which a column is known, however a file spells it."""
+    return path if case_sensitive else tuple(map(str.lower, path))
 
 
 def is_readable(schema: pa.Schema, id_columns: Collection[str]) -> bool:
@@ -188,7 +188,7 @@ class _Read(NamedTuple):
         """A column as it is carried; nulls where the file lacks what other files have."""
         import pyarrow as pa
 
-        type_ = pa.type_for_alias(_ARROW_TYPES[kind])
+        type_ = arrow_type(Scalar(kind, kind.value))
         array = self.arrays.get(path)
         if array is None:
             return pa.nulls(self.rows, type_)
@@ -232,12 +232,11 @@ def _types_within(type_: pa.DataType) -> Iterator[pa.DataType]:
         yield from _types_within(inner)
 
 
-def _fields(
-    key: Callable[[Path], Path], path: Path, array: pa.Array
-) -> Iterator[tuple[Path, pa.Array]]:
+def _fields(path: Path, array: pa.Array) -> Iterator[tuple[Path, pa.Array]]:
+    """A column and all fields in it; a field is null where what it is in is null."""
     import pyarrow as pa
 
-    yield key(path), array
+    yield path, array
     if pa.types.is_struct(array.type):
         for field, inner in zip(array.type, array.flatten(), strict=True):
-            yield from _fields(key, (*path, field.name), inner)
+            yield from _fields((*path, field.name), inner)

@@ -252,12 +252,12 @@ the number of matches. Precedent: DataFusion's and DuckDB's batches have 8 Ki an
 
 RECORDS_PER_MATCH_MAX: Final = 10_000
 """Records that are handed to the index at once: enough to make the call's own cost vanish, and
-it bounds the matches held at a time. Precedent: Spark's Arrow batches have 10,000 rows."""
+for many of them to share what they are compared with. Precedent: Spark's Arrow batches have 10,000
+rows."""
 
-MATCHES_HELD_MAX: Final = 33_554_432
-"""Matches that a Python worker may hold at a time, at 12 bytes each 400 MB: however many
-subscriptions a publication has, and however skewed they are. It bounds the records that are handed
-to the index at once, to 33 for a million subscriptions."""
+MATCHES_HELD_MAX: Final = 8_388_608
+"""Matches that a Python worker may hold at a time, beside those of one publication, at some 30
+bytes each 250 MB: however many subscriptions a publication has, and however skewed they are."""
 
 LAKE_FILES_MAX: Final = 10_000
 """Parquet files of a lake whose footers the driver reads, at about a millisecond each, to tell each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Matchable
 from sapwood.matching.samples import Sampler
 from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
 from tests.matching.variants import VARIANTS, loaded
 
 
@@ -358,3 +360,22 @@ def test_touched_bytes_are_told_by_engines_that_know_them() -> None:
         index.add("d", sapwood.parse_xpath("//a"))
         told = index.touched_bytes([{"x": 1}, b"<a/>"])
         assert told == (8 + 4 * 4 if info is VARIANTS[0] else None)
+
+
+@pytest.mark.parametrize("records", ["columnar", "counting"])
+@pytest.mark.parametrize("most", [1, 5, 7, 1000])
+def test_match_slots_may_end_when_there_is_enough(records: str, most: int) -> None:
+    index = Index(records=records)
+    for name, text in (("a", "n >= 0"), ("b", "n > 1"), ("c", "n > 3")):
+        index.add(name, text)
+    asked: list[Record | None] = [None, {"n": 2}, None, {"n": -1}, {"n": 4}, {"n": 5}, None]
+    whole = index.match_slots(asked, in_order=False)
+    assert np.diff(whole.offsets).tolist() == [0, 2, 0, 0, 3, 3, 0]
+    start, pieces = 0, []
+    while start < len(asked):
+        found = index.match_slots(asked[start:], in_order=False, most=most)
+        assert len(found.slots) < most + 3
+        assert len(found.offsets) > 1
+        start += len(found.offsets) - 1
+        pieces += [set(found.slots[first:last]) for first, last in pairwise(found.offsets)]
+    assert pieces == [set(whole.slots[first:last]) for first, last in pairwise(whole.offsets)]

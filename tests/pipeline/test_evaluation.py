@@ -23,9 +23,9 @@ files = pytest.importorskip("pyspark").SparkFiles
 
 
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def index(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of an index among the files that Spark has brought here."""
-    made = Index(records="counting")
+    made = Index(records=getattr(request, "param", "counting"))
     for id_, text in (("all", "true"), ("low", "n < 3"), ("none", "n is null")):
         made.add(id_, text)
     made.save(tmp_path / "the-index")
@@ -46,6 +46,15 @@ def test_batches_of_columns_are_matched(index: str) -> None:
     ]
     assert sorted(found) == sorted(
         [(f"p{n}", "all") for n in (0, 1, 2, 3, 0)] + [(f"p{n}", "low") for n in (0, 1, 2, 0)]
+    )
+
+
+def all_rows(batches: list[Any]) -> list[str]:
+    """The rows of all batches, in a defined order; that of what is in a list is none."""
+    return sorted(
+        str([sorted(value) if isinstance(value, list) else value for value in row.values()])
+        for batch in batches
+        for row in batch.to_pylist()
     )
 
 
@@ -109,7 +118,7 @@ def test_free_slots_are_never_delivered() -> None:
         made.add(id_, "true")
     made.remove("b")
     loaded = Loaded(made, pa.array(list(made.ids), pa.string()))
-    (batch,) = deliveries(loaded, Some(pa.array(["p"]), [{}]))
+    (batch,) = deliveries(loaded, Some(pa.array(["p"]), [{}]), made.match_slots([{}]))
     assert rows(batch) == [("p", "a"), ("p", "c")]
 
 
@@ -137,15 +146,18 @@ def test_counts_are_told_once_for_all_batches(index: str, monkeypatch: pytest.Mo
     assert len(found) == 2
 
 
+@pytest.mark.parametrize("held", [1, 4, 1000])
+@pytest.mark.parametrize("engine", ["columnar", "counting"])
 def test_homes_of_several_segments_are_told_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, held: int
 ) -> None:
+    monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", held)
     segments = (
         {"k1@r1": "n < 3", "k2@r1": "n < 2", "k3@r@2": "n = 0"},
         {"k4@r1": "n < 1", "k5@r3": "n = 3"},
     )
     for number, filters in enumerate(segments):
-        made = Index(records="counting")
+        made = Index(records=engine)
         for id_, text in filters.items():
             made.add(id_, text)
         made.save(tmp_path / "the-set" / f"segment-{number}")
@@ -163,21 +175,32 @@ def test_homes_of_several_segments_are_told_once(
     ]
 
 
-@pytest.mark.parametrize("output", list(Output))
-def test_a_publication_that_everybody_wants_is_matched_alone(
-    index: str, monkeypatch: pytest.MonkeyPatch, output: Output
+@pytest.mark.parametrize("output", [Output.PAIRS, Output.LISTS, Output.COUNTS])
+@pytest.mark.parametrize(
+    ("index", "at_a_time"),
+    [("columnar", [4, 3, 1]), ("counting", [2, 2, 2, 1, 1])],
+    indirect=["index"],
+)
+def test_no_more_matches_are_held_than_may_be_and_those_of_one_publication(
+    index: str, monkeypatch: pytest.MonkeyPatch, output: Output, at_a_time: list[int]
 ) -> None:
-    asked: list[int] = []
+    held: list[int] = []
     match_slots = Index.match_slots
 
-    def counted(self: Index, records: Any, *rest: Any, **options: Any) -> Any:
-        asked.append(len(records))
-        return match_slots(self, records, *rest, **options)
+    def counted(self: Index, *given: Any, **options: Any) -> Any:
+        found = match_slots(self, *given, **options)
+        held.append(len(found.slots))
+        return found
 
     monkeypatch.setattr(Index, "match_slots", counted)
-    monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", 7)
-    list(MatchBatches(index, Carried(("n",)), output)(iter([publications(5)])))
-    assert asked == [2, 2, 1]
+    whole = list(MatchBatches(index, Carried(("n",)), output)(iter([publications(5)])))
+    assert held == [8]
+    held.clear()
+    monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", 3)
+    cut = list(MatchBatches(index, Carried(("n",)), output)(iter([publications(5)])))
+    # The first three publications have two matches each, the others one.
+    assert held == at_a_time
+    assert all_rows(cut) == all_rows(whole)
 
 
 def test_documents_and_records_are_matched_side_by_side(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -24,7 +25,7 @@ from sapwood.language import parse_filter
 from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
 from sapwood.matching.engines import EngineInfo, engine_info
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
-from sapwood.matching.protocol import Accounting, Engine, SlotBatch, Slots
+from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.storage import Folder, PathName, opened, replaced
@@ -255,14 +256,21 @@ class Index:
         documents: Sequence[Readable | None] | None = None,
         *,
         in_order: bool = True,
+        most: int = ALL,
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
         Publication `i`, which has `records[i]` and `documents[i]` (`None` for what it does not
         have), matches the slots `slots[offsets[i]:offsets[i + 1]]` (int64, int32), ascending; `ids`
         decodes them. Without `in_order` the slots of a publication may come in any order, which is
-        faster. Records are taken as they are: use `model.publication.flatten` where they may be
-        nested or hold what no record may. Records in columns are best handed in as a
+        faster.
+
+        With `most` the batch ends after the publication with which there are so many matches or
+        more, or earlier, but it has one: so however many are handed in, memory is needed for so
+        many matches and those of one publication.
+
+        Records are taken as they are: use `model.publication.flatten` where they may be nested or
+        hold what no record may. Records in columns are best handed in as a
         `matching.tables.RecordTable`. Raises `DocumentError` or `LimitError` for a document that is
         none.
         """
@@ -270,13 +278,16 @@ class Index:
         unsorted = self._records.unsorted
         match = _no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
-            match = unsorted.found_many
+            match = partial(unsorted.found_many, most=most)
+        if unsorted is None or in_order or documents is not None:
+            # These match all that they get.
+            records = records[: max(1, most // max(1, len(self)))]
         found = (
             match(records) if isinstance(records, RecordTable) else _match_present(records, match)
         )
         if documents is None or trees is None:
             return found
-        return _united(found, _match_present(documents, trees.match_slots))
+        return _united(found, _match_present(documents[: len(records)], trees.match_slots))
 
     def memory(self) -> dict[str, int]:
         """Bytes of what the index holds, by part; files that are mapped count like memory.
@@ -410,12 +421,14 @@ def _match_present(
     given: Sequence[Any | None], match: Callable[[Sequence[Any]], SlotBatch]
 ) -> SlotBatch:
     """The matches of what is there; nothing for each `None`."""
-    present = [item for item in given if item is not None]
-    found = match(present)
-    if len(present) == len(given):
+    places = [at for at, item in enumerate(given) if item is not None]
+    found = match([given[at] for at in places])
+    matched = len(found.offsets) - 1
+    if matched == len(given):
         return found
-    counts = np.zeros(len(given), np.int64)
-    counts[[at for at, item in enumerate(given) if item is not None]] = np.diff(found.offsets)
+    # If it ended early, so does this, with the last item that was matched.
+    counts = np.zeros(len(given) if matched == len(places) else places[matched - 1] + 1, np.int64)
+    counts[places[:matched]] = np.diff(found.offsets)
     return SlotBatch(np.concatenate(([0], counts.cumsum())), found.slots)
 
 

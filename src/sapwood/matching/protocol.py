@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from sapwood.model.publication import Record
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Slots: TypeAlias = npt.NDArray[np.int32]
 
+
+ALL: Final = 1 << 62
+"""More matches than there can be."""
 
 _Wanted_co = TypeVar("_Wanted_co", covariant=True)
 
@@ -111,8 +114,11 @@ class Unsorted(Protocol):
     def found(self, record: Record) -> Slots:
         """The slots whose filters accept `record`, in any order, each once."""
 
-    def found_many(self, records: Sequence[Record]) -> SlotBatch:
-        """The matches of many records, the slots of each in any order."""
+    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+        """The matches of many records, the slots of each in any order.
+
+        Ends after the record with which there are `most` matches or more.
+        """
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sapwood.limits import MATCHES_HELD_MAX, PAIRS_PER_BATCH_MAX, RECORDS_PER_MATCH_MAX
 from sapwood.matching.index import Index
+from sapwood.matching.protocol import SlotBatch
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 from sapwood.pipeline.publications import Carried
@@ -201,51 +202,67 @@ def teller_of(output: Output, parts: Sequence[Loaded]) -> _Teller:
 class _Teller(ABC):
     """Matches publications, some at a time, and tells of the matches in one form.
 
-    How many go at a time is chosen so that even if everything matched, at most `MATCHES_HELD_MAX`
-    matches would be in memory: one publication that all of a million subscriptions want is nothing
-    special.
+    At most `MATCHES_HELD_MAX` matches are in memory, beside those of one publication: one that all
+    of a million subscriptions want is nothing special.
     """
 
     def __init__(self, parts: Sequence[Loaded]) -> None:
         self._parts = parts
-        largest = max((len(part.filters) for part in parts), default=0)
-        self._at_once = min(max(MATCHES_HELD_MAX // max(largest, 1), 1), RECORDS_PER_MATCH_MAX)
 
     def tell(self, some: Some) -> Iterator[pa.RecordBatch]:
         """The rows that some publications give."""
-        for start in range(0, len(some), self._at_once):
-            yield from self._piece(some.part(start, self._at_once))
+        start = 0
+        while start < len(some):
+            piece, found = self._matched(some.part(start, RECORDS_PER_MATCH_MAX))
+            yield from self._told(piece, found)
+            start += len(piece)
 
     def rest(self) -> Iterator[pa.RecordBatch]:
         """The rows that all publications together give."""
         return iter(())
 
     @abstractmethod
-    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
-        """The rows that a few publications give."""
+    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows that a few publications give, of which each part has found something."""
+
+    def _matched(self, some: Some) -> tuple[Some, list[SlotBatch]]:
+        """What each part finds for the first of some publications, one at least."""
+        most = max(MATCHES_HELD_MAX // max(len(self._parts), 1), 1)
+        found: list[SlotBatch] = []
+        for part in self._parts:
+            batch = part.filters.match_slots(
+                some.records, some.documents, in_order=False, most=most
+            )
+            some = some.part(0, len(batch.offsets) - 1)
+            found.append(batch)
+        return some, [_first_of(batch, len(some)) for batch in found]
+
+
+def _first_of(batch: SlotBatch, count: int) -> SlotBatch:
+    """The matches of the first so many records."""
+    return SlotBatch(batch.offsets[: count + 1], batch.slots[: batch.offsets[count]])
 
 
 class _Pairs(_Teller):
-    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
-        for part in self._parts:
-            yield from deliveries(part, some)
+    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
+        for part, batch in zip(self._parts, found, strict=True):
+            yield from deliveries(part, some, batch)
 
 
 class _Lists(_Teller):
-    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
+    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        for part in self._parts:
-            offsets, slots = part.filters.match_slots(some.records, some.documents, in_order=False)
+        for part, (offsets, slots) in zip(self._parts, found, strict=True):
             counts = np.diff(offsets)
-            (found,) = counts.nonzero()
+            (wanted,) = counts.nonzero()
             start = 0
-            while start < len(found):
+            while start < len(wanted):
                 # As many rows as the bound of pairs allows, and one in any case.
-                bound = offsets[found[start]] + PAIRS_PER_BATCH_MAX
-                ends = offsets[found[start:] + 1]
+                bound = offsets[wanted[start]] + PAIRS_PER_BATCH_MAX
+                ends = offsets[wanted[start:] + 1]
                 end = start + max(int(np.searchsorted(ends, bound, side="right")), 1)
-                rows = found[start:end]
+                rows = wanted[start:end]
                 taken = slots[offsets[rows[0]] : offsets[rows[-1] + 1]]
                 lists = pa.ListArray.from_arrays(
                     pa.array(np.concatenate(([0], np.cumsum(counts[rows]))), pa.int32()),
@@ -263,10 +280,9 @@ class _Counts(_Teller):
         super().__init__(parts)
         self._totals = [np.zeros(len(part.ids), np.int64) for part in parts]
 
-    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
-        for number, part in enumerate(self._parts):
-            _, slots = part.filters.match_slots(some.records, some.documents, in_order=False)
-            self._totals[number] += np.bincount(slots, minlength=len(part.ids))
+    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - whose they are does not matter
+        for totals, (_, slots) in zip(self._totals, found, strict=True):
+            np.add.at(totals, slots, 1)
         return iter(())
 
     def rest(self) -> Iterator[pa.RecordBatch]:
@@ -291,16 +307,15 @@ class _Homes(_Teller):
             self._codes.append(np.array(codes, np.int64))
         self._homes = tuple(numbers)
 
-    def _piece(self, some: Some) -> Iterator[pa.RecordBatch]:
+    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         width = max(len(self._homes), 1)
-        found = [np.empty(0, np.int64)]
-        for part, codes in zip(self._parts, self._codes, strict=True):
-            offsets, slots = part.filters.match_slots(some.records, some.documents, in_order=False)
+        pieces = [np.empty(0, np.int64)]
+        for codes, (offsets, slots) in zip(self._codes, found, strict=True):
             rows = np.repeat(np.arange(len(some)), np.diff(offsets))
-            found.append(np.unique(rows * width + codes[slots]))
-        both = np.unique(np.concatenate(found))
+            pieces.append(np.unique(rows * width + codes[slots]))
+        both = np.unique(np.concatenate(pieces))
         homes = pa.array(self._homes, pa.string())
         for start in range(0, len(both), PAIRS_PER_BATCH_MAX):
             rows, codes = np.divmod(both[start : start + PAIRS_PER_BATCH_MAX], width)
@@ -308,12 +323,12 @@ class _Homes(_Teller):
             yield pa.RecordBatch.from_arrays(columns, names=["publication", "home"])
 
 
-def deliveries(loaded: Loaded, some: Some) -> Iterator[pa.RecordBatch]:
+def deliveries(loaded: Loaded, some: Some, found: SlotBatch) -> Iterator[pa.RecordBatch]:
     """The pairs of publication and subscription, at most `PAIRS_PER_BATCH_MAX` a batch."""
     import pyarrow as pa
 
-    offsets, slots = loaded.filters.match_slots(some.records, some.documents, in_order=False)
-    rows = np.repeat(np.arange(len(some)), np.diff(offsets))
+    offsets, slots = found
+    rows = np.repeat(np.arange(len(some), dtype=np.int32), np.diff(offsets))
     for start in range(0, len(slots), PAIRS_PER_BATCH_MAX):
         end = start + PAIRS_PER_BATCH_MAX
         yield pa.RecordBatch.from_arrays(

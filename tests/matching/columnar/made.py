@@ -20,6 +20,7 @@ from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.kernels import plain
+from sapwood.matching.protocol import ALL
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
@@ -37,12 +38,26 @@ class Made(NamedTuple):
         return build(self.rows, len(self.attributes), plain)
 
     def found(
-        self, kernels: ModuleType, segment: Segment, records: Sequence[Record], limit: int = 1 << 62
+        self,
+        kernels: ModuleType,
+        segment: Segment,
+        records: Sequence[Record],
+        limit: int = ALL,
+        *,
+        most: int = ALL,
+        sharing: int = ALL,
     ) -> Found:
         """What a kernel finds in a segment of these rows."""
         scratch = self.scratch()
         told = kernels.match_batch(
-            segment.image, segment.marks, self.names(), encoded(records), scratch, limit
+            segment.image,
+            segment.marks,
+            self.names(),
+            encoded(records),
+            scratch,
+            limit,
+            most,
+            sharing,
         )
         assert not scratch[: len(scratch) // 2].any()
         return Found.of(told, len(records))

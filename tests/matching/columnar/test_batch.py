@@ -66,10 +66,12 @@ def test_refusal_names_what_is_too_large() -> None:
 
 
 def test_found_is_read_from_what_a_kernel_tells() -> None:
-    found = Found.of(np.array([REPEATS, 2, 0, 0, 1, 7, 8, 5], np.int32), 2)
+    found = Found.of(np.array([REPEATS, 2, 2, 0, 0, 1, 7, 8, 5], np.int32), 2)
     assert found.offsets.tolist() == [0, 2, 2]
     assert found.slots.tolist() == [7, 8]
     assert found.doubt_offsets.tolist() == [0, 0, 1]
     assert found.doubts.tolist() == [5]
     assert found.repeats
-    assert not Found.of(np.array([0, 0, 0], np.int32), 1).repeats
+    assert not Found.of(np.array([0, 1, 0, 0], np.int32), 1).repeats
+    early = Found.of(np.array([0, 1, 2, -1, 1, -1, 7, 8, 5], np.int32), 2)
+    assert [array.tolist() for array in early[:4]] == [[0, 2], [7, 8], [0, 1], [5]]

@@ -22,7 +22,7 @@ def test_search_knows_names_that_came_later(kernels: KernelsName) -> None:
     attributes = dict(whole.attributes)
     searcher = Searcher(attributes, kernels)
     segment, batch = whole.segment(), encoded(ASKED)
-    before = searcher.search(segment, ASKED, batch, 9).tolist()
+    before = searcher.search(segment, ASKED, batch).tolist()
     found = Found.of(np.array(before, np.int32), 3)
     assert found.offsets.tolist() == [0, 2, 3, 3]
     assert searcher.looked_up(segment, ASKED) == 3
@@ -30,10 +30,10 @@ def test_search_knows_names_that_came_later(kernels: KernelsName) -> None:
     assert searcher.touched([segment], ASKED) > 0
     held = searcher.held
     attributes["c"] = 2
-    assert searcher.search(segment, ASKED, batch, 9).tolist() == before
+    assert searcher.search(segment, ASKED, batch).tolist() == before
     assert searcher.held > held
     later = made(["a = 1", "b = 1 or b = 3", "c = 1"]).segment()
-    assert Found.of(searcher.search(later, ({"c": 1},), encoded(({"c": 1},)), 9), 1).slots == [2]
+    assert Found.of(searcher.search(later, ({"c": 1},), encoded(({"c": 1},))), 1).slots == [2]
 
 
 @pytest.mark.parametrize("kernels", ["compiled", "plain"])
@@ -42,8 +42,8 @@ def test_search_refuses_what_no_record_may_hold(kernels: KernelsName) -> None:
     searcher = Searcher(whole.attributes, kernels)
     odd: list[Record] = [{"a": 1}, {"b": 2**63}]
     with pytest.raises(InvalidValueError, match="'b'"):
-        searcher.search(whole.segment(), odd, encoded(odd), 9)
-    assert searcher.search(whole.segment(), ASKED, encoded(ASKED), 9)[0] == 0
+        searcher.search(whole.segment(), odd, encoded(odd))
+    assert searcher.search(whole.segment(), ASKED, encoded(ASKED))[0] == 0
 
 
 @pytest.mark.parametrize("kernels", ["compiled", "plain"])
@@ -58,7 +58,7 @@ def test_search_finds_in_columns_what_it_finds_in_records(kernels: KernelsName) 
     numbers = searcher.prepared(table)
     assert list(numbers) == [-1, whole.attributes["b"], whole.attributes["a"]]
     assert searcher.prepared(ASKED) == encoded(ASKED)
-    told = searcher.search(segment, table, numbers, 9).tolist()
-    assert told[:7] == searcher.search(segment, ASKED, encoded(ASKED), 9).tolist()[:7]
-    later = searcher.search(segment, table[1:], numbers, 9)
+    told = searcher.search(segment, table, numbers).tolist()
+    assert told[:7] == searcher.search(segment, ASKED, encoded(ASKED)).tolist()[:7]
+    later = searcher.search(segment, table[1:], numbers)
     assert Found.of(later, 2).slots.tolist() == [1]

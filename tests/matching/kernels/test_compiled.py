@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from sapwood.matching.columnar.batch import UNREADABLE, Found
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.kernels import compiled, plain, views
+from sapwood.matching.protocol import ALL
 from sapwood.matching.storage import Folder
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
-from tests.matching.columnar.made import grids_everywhere, made, measured, told
+from tests.matching.columnar.made import grids_everywhere, made, told
 from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters, records
 
@@ -49,30 +50,73 @@ def test_match_batch_is_its_twins(
     wanted=st.lists(filters(), max_size=8),
     tabled=tables(),
     removed=st.sets(st.integers(0, 7), max_size=3),
-    limit=st.sampled_from((1, 1 << 62)),
+    most=st.sampled_from((1, 5, ALL)),
+    sharing=st.sampled_from((1, 2, ALL)),
 )
 def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
-    wanted: list[Filter], tabled: Tabled, removed: set[int], limit: int
+    wanted: list[Filter], tabled: Tabled, removed: set[int], most: int, sharing: int
 ) -> None:
     whole, (table, records) = made(wanted), tabled
     segment = whole.segment()
     for slot in removed:
         segment.remove(slot, plain)
     numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
-    given = (segment.image, segment.marks, table.places, numbers, table.first, len(table), limit)
+    rows = (table.places, numbers, table.first, len(table))
+    given = (segment.image, segment.marks, *rows, most, sharing)
     ways = [Found.of(kernels.match_table(*given), len(table)) for kernels in (compiled, plain)]
-    ways.append(whole.found(compiled, segment, records, limit))
+    ways.append(whole.found(compiled, segment, records, most=most, sharing=sharing))
     found, twin, other = ways
-    if limit > 1:
+    if most == ALL:
         assert found.repeats == twin.repeats == other.repeats
-        assert told(found, segment) == told(twin, segment) == told(other, segment)
+    assert told(found, segment) == told(twin, segment) == told(other, segment)
     assert found.offsets.tolist() == twin.offsets.tolist() == other.offsets.tolist()
     assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
 
 
+@settings(deadline=None, max_examples=150)
+@given(
+    wanted=st.lists(filters(), min_size=1, max_size=12),
+    asked=st.lists(records(), min_size=1, max_size=5),
+    order=st.lists(st.integers(0, 4), min_size=1, max_size=150),
+    removed=st.sets(st.integers(0, 7), max_size=3),
+    sharing=st.integers(1, 30),
+    is_gridded=st.booleans(),
+)
+def test_records_that_share_entries_match_what_they_match_alone(
+    wanted: list[Filter],
+    asked: list[Record],
+    order: list[int],
+    removed: set[int],
+    sharing: int,
+    is_gridded: bool,
+) -> None:
+    whole = made(wanted)
+    with grids_everywhere() if is_gridded else nullcontext():
+        segment = whole.segment()
+    for slot in removed:
+        segment.remove(slot, plain)
+    alone = told(whole.found(compiled, segment, asked), segment)
+    many = [at % len(asked) for at in order]
+    found = whole.found(compiled, segment, [asked[at] for at in many], sharing=sharing)
+    assert told(found, segment) == [alone[at] for at in many]
+
+
+@pytest.mark.parametrize("sharing", [1, 4, ALL])
+@pytest.mark.parametrize("most", [1, 299, 300, 301, 10**6])
+def test_matching_ends_when_there_are_enough_matches(most: int, sharing: int) -> None:
+    whole = made(["a > 0"] * 100 + ["a < 9"] * 50)
+    segment = whole.segment()
+    records: list[Record] = [{"a": at % 12} for at in range(100)]
+    found = whole.found(compiled, segment, records, most=most, sharing=sharing)
+    twin = whole.found(plain, segment, records, most=most)
+    assert told(found, segment) == told(twin, segment)
+    assert len(found.offsets) - 1 == {1: 1, 299: 3, 300: 3, 301: 3, 10**6: 100}[most]
+
+
+@pytest.mark.parametrize("sharing", [1, ALL])
 @pytest.mark.parametrize("rows", [0, 1, 32, 33, 1000])
-def test_match_table_works_in_pieces(rows: int) -> None:
-    # So many attributes that few rows are cells at a time.
+def test_match_table_works_in_pieces(rows: int, sharing: int) -> None:
+    # So many attributes that not all rows are cells at a time.
     whole = made([f"a{number} = 1 and b > {number}" for number in range(1500)])
     segment = whole.segment()
     chosen = [number % 1500 for number in range(0, 7 * rows, 7)]
@@ -83,9 +127,10 @@ def test_match_table_works_in_pieces(rows: int) -> None:
         )
     table = RecordTable.of({**columns, "unknown": column_of(Kind.TEXT, ["x"] * rows)}, rows)
     numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
-    given = (segment.image, segment.marks, table.places, numbers, 0, rows, 9)
+    given = (segment.image, segment.marks, table.places, numbers, 0, rows, ALL, sharing)
     found = Found.of(compiled.match_table(*given), rows)
-    assert told(found, segment) == told(whole.found(compiled, segment, list(table), 9), segment)
+    records = whole.found(compiled, segment, list(table), sharing=sharing)
+    assert told(found, segment) == told(records, segment)
 
 
 @settings(deadline=None)
@@ -104,16 +149,6 @@ def test_match_batch_stops_at_the_limit_like_its_twin(
     assert np.diff(found.offsets).tolist() == np.diff(twin.offsets).tolist()
 
 
-@settings(deadline=None)
-@given(wanted=st.lists(filters(), max_size=8), asked=st.lists(records(), max_size=4))
-def test_looked_up_and_touched_are_their_twins(wanted: list[Filter], asked: list[Record]) -> None:
-    whole = made(wanted)
-    for everywhere in (nullcontext(), grids_everywhere()):
-        with everywhere:
-            segment = whole.segment()
-        assert measured(compiled, whole, segment, asked) == measured(plain, whole, segment, asked)
-
-
 @pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
 def test_match_batch_takes_many_matches_and_many_doubts(kernels: ModuleType) -> None:
     whole = made(["true"] * 300 + ["a like '%x%'"] * 300)
@@ -129,9 +164,11 @@ def test_match_batch_tells_of_what_it_cannot_read(kernels: ModuleType, value: ob
     whole = made(["a = 1", "b = 1"])
     segment, scratch = whole.segment(), whole.scratch()
     records = msgspec.msgpack.encode([{"a": 1}, {"b": 1, "x": 0, "a": value}])
-    told = kernels.match_batch(segment.image, segment.marks, whole.names(), records, scratch, 9)
-    assert told.tolist() == [UNREADABLE]
-    assert not scratch[: len(scratch) // 2].any()
+    given = (segment.image, segment.marks, whole.names(), records, scratch)
+    for sharing in (1, ALL):
+        told = kernels.match_batch(*given, ALL, ALL, sharing)
+        assert told.tolist() == [UNREADABLE]
+        assert not scratch[: len(scratch) // 2].any()
 
 
 def test_kernel_is_compiled_for_one_kind_of_segment(

@@ -25,11 +25,15 @@ REPEATS: Final = 1
 UNREADABLE: Final = 2
 """Flag of a kernel: a record holds what no record may, and nothing was told of any."""
 
+FLAGS, RECORDS, HEAD = range(3)
+"""What a kernel tells first: flags, and of how many records it tells. The last number is how many
+elements that takes."""
+
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 class Found(NamedTuple):
-    """What a segment says about a batch.
+    """What a segment says about `n` records.
 
     Record `i` matches `slots[offsets[i]:offsets[i + 1]]`, in no particular order, and may match the
     conjunctions `doubts[doubt_offsets[i]:doubt_offsets[i + 1]]`, which have pattern checks.
@@ -44,17 +48,18 @@ class Found(NamedTuple):
 
     @classmethod
     def of(cls, told: npt.NDArray[np.int32], records: int) -> Found:
-        """Read what a kernel told.
+        """Read what a kernel told of so many records, or of the first ones of these.
 
-        That is: flags; for each record how many slots it has and how many doubts (records,
-        records); all slots; all doubts.
+        That is: flags; of how many records it tells; for each of all records how many slots it has
+        and how many doubts (records, records); all slots; all doubts.
         """
-        offsets, doubt_offsets = (np.zeros(records + 1, np.int64) for _ in range(2))
-        np.cumsum(told[1 : records + 1], out=offsets[1:])
-        np.cumsum(told[records + 1 : 2 * records + 1], out=doubt_offsets[1:])
-        first = 2 * records + 1
+        count = told.item(RECORDS)
+        offsets, doubt_offsets = (np.zeros(count + 1, np.int64) for _ in range(2))
+        np.cumsum(told[HEAD : HEAD + count], out=offsets[1:])
+        np.cumsum(told[HEAD + records : HEAD + records + count], out=doubt_offsets[1:])
+        first = HEAD + 2 * records
         last = first + int(offsets[-1])
-        repeats = bool(told[0] & REPEATS)
+        repeats = bool(told[FLAGS] & REPEATS)
         return cls(offsets, told[first:last], doubt_offsets, told[last:], repeats)
 
 

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from sapwood.errors import InvariantError
 from sapwood.matching.columnar import residual, restoring, saving
-from sapwood.matching.columnar.batch import REPEATS, Found, encoded
+from sapwood.matching.columnar.batch import HEAD, REPEATS, Found, encoded
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import DEAD
 from sapwood.matching.columnar.folding import (
@@ -55,15 +55,15 @@ from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
 from sapwood.matching.columnar.searching import KernelsName, Searcher
 from sapwood.matching.columnar.segment import Segment
-from sapwood.matching.protocol import SlotBatch, Slots
+from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
 from sapwood.matching.tables import RecordTable, as_dict
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
 
-_ALL: Final = 1 << 62
-"""More matches than there can be."""
+_FIRST_SLOT: Final = HEAD + 2
+"""Where the slots of a single record begin in what a kernel tells."""
 
 _SAMPLED_MAX: Final = 256
 """Records that are kept to tell which constraints are selective; the latest ones."""
@@ -228,19 +228,29 @@ class ColumnarEngine:
 
     def found(self, record: Record) -> Slots:
         """The slots whose filters accept `record`, in any order, each once."""
-        return self._match_one(record, _ALL)
+        return self._match_one(record, ALL)
 
-    def found_many(self, records: Sequence[Record]) -> SlotBatch:
-        """The matches of many records, the slots of each in any order; see `match_slots`."""
+    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+        """The matches of many records, the slots of each in any order; see `match_slots`.
+
+        Ends after the record with which there are `most` matches or more.
+        """
         state = self._settled(records)
+        is_alone = len(state.parts) == 1 and not state.tail
+        if not is_alone:
+            # What several tell must be of the same records.
+            records, most = records[: max(1, most // max(1, self._taken))], ALL
         batch = self._searcher.prepared(records)
-        numbers = np.arange(len(records))
         pairs = Pairs()
         for _, segment, _ in state.parts:
-            found = Found.of(self._searcher.search(segment, records, batch, _ALL), len(records))
-            if len(state.parts) == 1 and not (state.tail or found.repeats or len(found.doubts)):
+            found = Found.of(
+                self._searcher.search(segment, records, batch, most=most), len(records)
+            )
+            if is_alone and not (found.repeats or len(found.doubts)):
                 # As a rule there is nothing to put together.
                 return SlotBatch(found.offsets, found.slots)
+            records = records[: len(found.offsets) - 1]
+            numbers = np.arange(len(records))
             pairs.add(np.repeat(numbers, np.diff(found.offsets)), found.slots)
             pairs.repeats |= found.repeats
             if len(found.doubts):
@@ -348,10 +358,10 @@ class ColumnarEngine:
         flags = 0
         doubtful: list[tuple[Segment, Found]] = []
         for _, segment, _ in state.parts:
-            told = self._searcher.search(segment, records, batch, limit)
-            said, sure, doubts = told[:3].tolist()
+            told = self._searcher.search(segment, records, batch, limit=limit)
+            said, _, sure, doubts = told[:_FIRST_SLOT].tolist()
             flags |= said
-            pieces.append(told[3 : 3 + sure])
+            pieces.append(told[_FIRST_SLOT : _FIRST_SLOT + sure])
             count += sure
             if count >= limit:
                 return np.concatenate(pieces)

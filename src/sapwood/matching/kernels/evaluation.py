@@ -28,12 +28,10 @@ from sapwood.matching.kernels.views import ask, compiled, fetch, length, place, 
 _AHEAD: Final = 16
 """Candidates whose blocks are asked for before they are looked at."""
 _LINE_BYTES: Final = 64
-_SHARE: Final = 32.0
+_WORD_BITS: Final = 32.0
 _CELL_BITS: Final = 64.0
-"""A constraint's cells and attribute take `_CELL_BITS` and the attribute's bits of 32 a word, which
-tells from a block's length how many constraints it has. Division of integers is slow; `_BIT` makes
-up for rounding where the quotient of floats is whole."""
 _BIT: Final = 1e-6
+"""Makes up for rounding where the quotient of floats is whole."""
 
 
 @compiled
@@ -61,7 +59,7 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
     )
     stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
     bits = signed(u8(image, at_column.ATTRIBUTE_BITS)[0])
-    mask, share = (1 << bits) - 1, _SHARE / (_CELL_BITS + bits)
+    mask = (1 << bits) - 1
     if stride and not length(image, at_column.ENTRY_CONJUNCTION):
         left = _keep_likely_alike(image, cells, candidates, size, bits, stride)
     else:
@@ -72,7 +70,7 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
         if not stride:
             block = signed(block_start[conjunction]) + 1
             words = signed(block_start[conjunction + 1]) - block
-        constraints = np.int64(words * share + _BIT)
+        constraints = constraints_of(words, bits)
         attributes, head = block + 2 * constraints, signed(blocks[block - 1])
         holds = True
         for number in range(constraints - (head >> IMPLIED_BIT)):
@@ -81,7 +79,7 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
             low, span = blocks[block + 2 * number], blocks[block + 2 * number + 1]
             cell = cells[attribute]
             if np.uint32(cell - low) > span or (
-                span == SEVERAL and not _is_in_one(several_start, several, signed(low), cell)
+                span == SEVERAL and not is_in_one(several_start, several, signed(low), cell)
             ):
                 holds = False
                 break
@@ -111,7 +109,7 @@ def _keep_likely(image: U64, cells: U32, candidates: U32, count: int, bits: int)
     block_start, blocks = u32(image, at_column.BLOCK_START), u32(image, at_column.BLOCKS)
     stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
     is_plain = length(image, at_column.ENTRY_CONJUNCTION) == 0
-    mask, share = (1 << bits) - 1, _SHARE / (_CELL_BITS + bits)
+    mask = (1 << bits) - 1
     left = 0
     for ahead in range(count + _AHEAD):
         if ahead < count:
@@ -129,7 +127,7 @@ def _keep_likely(image: U64, cells: U32, candidates: U32, count: int, bits: int)
         if not stride:
             block = signed(block_start[conjunction]) + 1
             size = signed(block_start[conjunction + 1]) - block
-        constraints = np.int64(size * share + _BIT)
+        constraints = constraints_of(size, bits)
         attribute = signed(blocks[block + 2 * constraints]) & mask
         low, span = blocks[block], blocks[block + 1]
         # `SEVERAL` is the largest span there is and passes whatever the cell.
@@ -144,7 +142,7 @@ def _keep_likely_alike(  # noqa: PLR0917 - compiled code takes arrays apart
     image: U64, cells: U32, candidates: U32, count: int, bits: int, stride: int
 ) -> int:
     """`_keep_likely` where entries are conjunctions and all blocks have `stride` words."""
-    constraints = np.int64((stride - 1) * _SHARE / (_CELL_BITS + bits) + _BIT)
+    constraints = constraints_of(stride - 1, bits)
     if constraints == 0:
         return count
     blocks, begin = u32(image, at_column.BLOCKS), place(image, at_column.BLOCKS)
@@ -164,6 +162,16 @@ def _keep_likely_alike(  # noqa: PLR0917 - compiled code takes arrays apart
 
 
 @compiled
+def constraints_of(words: int, bits: int) -> int:
+    """How many constraints a block has that takes so many words without its head.
+
+    The two cells of one take `_CELL_BITS`, its attribute takes `bits`. Division of integers is
+    slow.
+    """
+    return np.int64(words * (_WORD_BITS / (_CELL_BITS + bits)) + _BIT)  # type: ignore[return-value]
+
+
+@compiled
 def _ask(address: np.uint64) -> None:
     """Ask for the two cache lines from an address on."""
     ask(address)
@@ -171,7 +179,7 @@ def _ask(address: np.uint64) -> None:
 
 
 @compiled
-def _is_in_one(several_start: U32, several: U32, which: int, cell: np.uint32) -> bool:
+def is_in_one(several_start: U32, several: U32, which: int, cell: np.uint32) -> bool:
     """Whether one of several runs holds the cell."""
     low = signed(several_start[which])
     high = signed(several_start[which + 1]) - 1

@@ -5,9 +5,45 @@ The plain twins are in `kernels.plain`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import I64, KEY_MAX, U32, U64
-from sapwood.matching.kernels.views import compiled, i64, length, signed, u8, u32
+from sapwood.matching.kernels.evaluation import grown
+from sapwood.matching.kernels.views import (
+    compiled,
+    i64,
+    length,
+    signed,
+    u8,
+    u32,
+    words_behind,
+    woven,
+)
+
+STRETCHES: Final = 64
+"""How many there is room for at first."""
+
+
+@woven
+def find_all_stretches(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64, cells: U32, present: U32, size: int, stretches: I64, begin: int
+) -> tuple[int, I64]:
+    """`find_stretches` behind those that are there, with as much room as it takes.
+
+    Returns how many there are then, and the array.
+    """
+    if 2 * (begin + STRETCHES) > len(stretches):
+        stretches = grown(stretches, 2 * (begin + STRETCHES))
+    found = -1
+    while found < 0:
+        room = len(stretches) // 2 - begin
+        found = find_stretches(
+            image, cells, present, size, words_behind(stretches, 2 * begin), room
+        )
+        if found < 0:
+            stretches = grown(stretches, 2 * (begin - 2 * found))
+    return begin + found, stretches
 
 
 @compiled

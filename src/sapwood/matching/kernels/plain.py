@@ -41,6 +41,7 @@ from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_
 from sapwood.matching.columnar.naming import NAME_HEAD, PLACE_BITS
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.keys import number_key
+from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import (
     PLACE_DATA,
     PLACE_FIRST,
@@ -97,14 +98,22 @@ def fill_cells(columns: Columns, names: U64, record: Readable, cells: U32) -> No
 
 
 def match_batch(  # noqa: PLR0917 - as its twin
-    image: U64, marks: U8, names: U64, records: bytes, scratch: U32, limit: int
+    image: U64,
+    marks: U8,
+    names: U64,
+    records: bytes,
+    scratch: U32,
+    limit: int,
+    most: int,
+    sharing: int,  # noqa: ARG001 - one by one is the plain way
 ) -> npt.NDArray[np.int32]:
     """All matches of every record, as `columnar.batch.Found.of` reads them.
 
     `records` is what `columnar.batch.encoded` makes, `names` what `columnar.naming.names_image`
     does. `scratch` has two elements for each attribute, two at least, and its first half is all 0;
-    it is left so. Keeps no more than `limit` sure matches of a record. Of records that cannot be
-    read nothing is told but `UNREADABLE`.
+    it is left so. Keeps no more than `limit` sure matches of a record, and ends after the record
+    with which there are `most` matches or more. Of records that cannot be read nothing is told but
+    `UNREADABLE`.
     """
     columns = columns_of(image)
     given: list[Readable] = msgspec.msgpack.decode(records)
@@ -113,21 +122,28 @@ def match_batch(  # noqa: PLR0917 - as its twin
     all_cells = np.zeros((len(given), len(scratch) // 2), np.uint32)
     for record, cells in zip(given, all_cells, strict=True):
         fill_cells(columns, names, record, cells)
-    return _told(columns, marks, all_cells, limit)
+    return _told(columns, marks, all_cells, limit, most)
 
 
 def match_table(  # noqa: PLR0917 - as its twin
-    image: U64, marks: U8, places: I64, numbers: I64, first: int, rows: int, limit: int
+    image: U64,
+    marks: U8,
+    places: I64,
+    numbers: I64,
+    first: int,
+    rows: int,
+    most: int,
+    sharing: int,  # noqa: ARG001 - one by one is the plain way
 ) -> npt.NDArray[np.int32]:
     """All matches of some rows of a table, as `columnar.batch.Found.of` reads them.
 
     The rows are `rows` from row `first` of the columns on. `places` and `numbers` are as for
-    `fill_columns`. Keeps no more than `limit` sure matches of a row.
+    `fill_columns`. Ends after the row with which there are `most` matches or more.
     """
     columns = columns_of(image)
     all_cells = np.zeros((rows, len(columns.points)), np.uint32)
     fill_columns(image, places, numbers, first, rows, all_cells.reshape(-1))
-    return _told(columns, marks, all_cells, limit)
+    return _told(columns, marks, all_cells, ALL, most)
 
 
 def fill_columns(  # noqa: PLR0917 - as its twin
@@ -187,11 +203,12 @@ def touched(image: U64, names: U64, records: bytes, scratch: U32) -> int:
 
 
 def _told(
-    columns: Columns, marks: U8, all_cells: npt.NDArray[np.uint32], limit: int
+    columns: Columns, marks: U8, all_cells: npt.NDArray[np.uint32], limit: int, most: int
 ) -> npt.NDArray[np.int32]:
     """What a kernel tells of records with these cells, a row for each."""
     slots: list[list[int]] = []
     doubts: list[list[int]] = []
+    held = 0
     repeats = False
     for cells in all_cells:
         found = [
@@ -204,8 +221,13 @@ def _told(
         heads = columns.blocks[block_start_of(columns, np.array(sure[:limit], np.int64))]
         slots.append((heads & SLOT_MASK).tolist())
         repeats = repeats or any(marks[conjunction] & SHARED for conjunction in found)
+        held += len(slots[-1]) + len(doubts[-1])
+        if held >= most:
+            break
+    beyond = [0] * (len(all_cells) - len(slots))
     told = [
-        *(REPEATS * repeats, *map(len, slots), *map(len, doubts)),
+        *(REPEATS * repeats, len(slots)),
+        *(*map(len, slots), *beyond, *map(len, doubts), *beyond),
         *(slot for each in slots for slot in each),
         *(doubt for each in doubts for doubt in each),
     ]
@@ -387,12 +409,13 @@ def _text(columns: Columns, attribute: int, text: bytes) -> int:
 
 def _holds(columns: Columns, conjunction: int, cells: U32) -> bool:
     return all(
-        _is_in_run(columns, *own, int(cells[attribute]))
+        is_in_run(columns, *own, int(cells[attribute]))
         for attribute, own in zip(*block(columns, conjunction), strict=True)
     )
 
 
-def _is_in_run(columns: Columns, low: int, span: int, cell: int) -> bool:
+def is_in_run(columns: Columns, low: int, span: int, cell: int) -> bool:
+    """Whether a cell satisfies a constraint, as its block has it."""
     if span != SEVERAL:
         return low <= cell <= low + span
     first, last = columns.several_start[low : low + 2].tolist()

@@ -196,6 +196,13 @@ def behind(array: U32, first: int) -> U32:
 
 
 @compiled
+def words_behind(array: I64, first: int) -> I64:
+    """An array of signed words from its element `first` on."""
+    pointer: I64 = _to_i64(_address(_lent(array)) + np.uint64(8 * first))
+    return pointer
+
+
+@compiled
 def half(scratch: U32, which: int) -> U32:
     """The first or the second half of an array."""
     return behind(scratch, len(scratch) // 2 * which)

@@ -1,0 +1,74 @@
+"""The same comparison of many cells at a time, compiled: a bit for each.
+
+A *lane* is one of `LANES` elements that lie together. What compares them is one vector operation or
+a few, as many as the processor needs for so many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES: Final = 64
+
+_generated: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
+_ir: Final = cgutils.ir
+_WORD: Final = _ir.IntType(32)
+_WORDS: Final = _ir.VectorType(_WORD, LANES)
+_WORD_BYTES: Final = 4
+
+
+def _load(builder: Any, pointer: Any) -> Any:
+    """All lanes, which begin at any word."""
+    vector = builder.load(builder.bitcast(pointer, _WORDS.as_pointer()))
+    vector.align = _WORD_BYTES
+    return vector
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    """A vector with the value in all lanes."""
+    nothing = _ir.Constant(_WORDS, _ir.Undefined)
+    first = builder.insert_element(nothing, value, _WORD(0))
+    return builder.shuffle_vector(first, nothing, _ir.Constant(_WORDS, [0] * LANES))
+
+
+def _bits(builder: Any, condition: Any) -> Any:
+    return builder.bitcast(condition, _ir.IntType(LANES))
+
+
+@_generated
+def within(_context: Any, cells: Any, _low: Any, _span: Any) -> tuple[Any, Any]:
+    """The lanes of `cells` that are at most a span beyond the first cell of a run."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer, first, steps = arguments
+        beyond = builder.sub(_load(builder, pointer), _spread(builder, first))
+        return _bits(builder, builder.icmp_unsigned("<=", beyond, _spread(builder, steps)))
+
+    return types.uint64(cells, types.uint32, types.uint32), generate
+
+
+@_generated
+def holding(_context: Any, lows: Any, spans: Any, _value: Any) -> tuple[Any, Any]:
+    """The lanes whose run, a lane of `lows` and one of `spans`, holds a value."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        firsts, steps, wanted = arguments
+        beyond = builder.sub(_spread(builder, wanted), _load(builder, firsts))
+        return _bits(builder, builder.icmp_unsigned("<=", beyond, _load(builder, steps)))
+
+    return types.uint64(lows, spans, types.uint32), generate
+
+
+@_generated
+def lowest(_context: Any, _bits_set: Any) -> tuple[Any, Any]:
+    """The number of the lowest bit that is set; one is."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], _ir.IntType(1)(1))
+
+    return types.int64(types.uint64), generate

@@ -6,13 +6,24 @@ import math
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.batch import encoded
+from sapwood.matching.columnar.columns import U32
+from sapwood.matching.columnar.guides import guides
 from sapwood.matching.columnar.naming import names_image
+from sapwood.matching.columnar.ranking import Lines
 from sapwood.matching.kernels import plain
-from sapwood.matching.kernels.values import fill_cells, number_cell, text_cell
+from sapwood.matching.kernels.values import (
+    NUMBERS_BEYOND,
+    Guide,
+    fill_cells,
+    number_cell,
+    text_cell,
+)
+from sapwood.matching.kernels.views import compiled, lent
 from sapwood.matching.keys import number_key
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
@@ -22,36 +33,56 @@ from tests.strategies import filters, numbers, records, texts
 EXTREMES = (math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, -0.0, 2**63 - 1, -(2**63))
 
 
-@settings(deadline=None)
+TEXTLESS = (np.array([0, 0]), np.zeros(0, np.uint32), ())
+
+
+@compiled
+def cell_of(
+    numbers: npt.NDArray[np.float64],
+    remainders: npt.NDArray[np.int16],
+    first: int,
+    last: int,
+    guide: tuple[U32, int, float],
+    number: float,
+    remainder: int,
+    given: int,
+) -> int:
+    """`number_cell` with a guide of an array."""
+    places, buckets, scale = guide
+    return number_cell(
+        numbers, remainders, first, last,
+        Guide(lent(places), buckets, scale), number, remainder, given,
+    )  # fmt: skip
+
+
+CONSTANTS = st.one_of(numbers(), st.sampled_from(EXTREMES), st.integers(-50, 50))
+
+
+@settings(deadline=None, max_examples=200)
 @given(
-    constants=st.lists(st.one_of(numbers(), st.sampled_from(EXTREMES)), max_size=9),
-    value=st.one_of(numbers(), st.sampled_from(EXTREMES)),
+    constants=st.lists(CONSTANTS, max_size=9)
+    | st.lists(CONSTANTS, min_size=30, max_size=90)
+    | st.lists(st.integers(0, 10**6).map(lambda whole: whole / 7), min_size=30, max_size=90),
+    asked=st.lists(CONSTANTS, max_size=5),
 )
-@example(constants=[2.0**53], value=2**53 + 1)  # above a constant, and of one float with it
-def test_number_cell_is_its_twins(constants: list[float], value: float) -> None:
+@example(constants=[2.0**53], asked=[2**53 + 1])  # above a constant, and of one float with it
+@example(constants=[*range(40), math.inf], asked=[3.5, 1e308])
+@example(constants=[1e308, -1e308, *range(40)], asked=[3.5, 1e307])
+@example(constants=[at * 5e-324 for at in range(40)], asked=[3e-323])
+def test_number_cell_is_its_twins(constants: list[float], asked: list[float]) -> None:
     keys = sorted({number_key(constant) for constant in constants})
     values = np.array([number for number, _ in keys])
     remainders = np.array([remainder for _, remainder in keys], np.int16)
+    found = guides(Lines(np.array([0, len(keys)]), values, remainders, *TEXTLESS))
+    guide = (found.places.astype(np.uint32), max(0, len(found.places) - 1), found.scale[0])
     if not remainders.any():
         remainders = remainders[:0]
-    for first in (0, len(keys) // 2):
-        bounds = (first, len(keys), *number_key(value))
-        found = number_cell(values, remainders, *bounds, len(remainders))
-        assert found == plain.number_cell(values, remainders, *bounds)
-    bounds = (0, len(keys), *number_key(value))
-    found = number_cell(values, remainders, *bounds, len(remainders))
-    assert found % 2 == (value in constants)
-
-
-@settings(deadline=None)
-@given(
-    constants=st.lists(st.integers(-50, 50) | st.sampled_from(EXTREMES), max_size=60),
-    value=st.integers(-60, 60) | st.floats(-60, 60) | st.sampled_from(EXTREMES),
-)
-def test_number_cell_finds_its_way_from_any_guess(constants: list[float], value: float) -> None:
-    numbers = np.array(sorted({float(constant) for constant in constants}))
-    none, bounds = np.zeros(0, np.int16), (0, len(numbers), float(value), 0)
-    assert number_cell(numbers, none, *bounds, 0) == plain.number_cell(numbers, none, *bounds)
+    for value in (*constants, *asked):
+        bounds = (0, len(keys)), number_key(value)
+        beyond = np.concatenate((values, np.full(NUMBERS_BEYOND, -math.inf)))
+        cell = cell_of(beyond, remainders, *bounds[0], guide, *bounds[1], len(remainders))
+        assert cell == plain.number_cell(values, remainders, *bounds[0], *bounds[1])
+        assert cell % 2 == (value in constants)
 
 
 @settings(deadline=None)

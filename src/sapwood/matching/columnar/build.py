@@ -23,6 +23,7 @@ from sapwood.matching.columnar.columns import (
     image_of,
 )
 from sapwood.matching.columnar.grids import Grids
+from sapwood.matching.columnar.guides import guides
 from sapwood.matching.columnar.ranking import Lines, rank
 from sapwood.matching.columnar.rowing import Plans
 from sapwood.matching.columnar.rows import Checks, Ints, Rows, selection
@@ -157,12 +158,16 @@ def _line_columns(lines: Lines) -> dict[str, Array]:
     is_single = _held_by_singles(lines)
     of_single = np.repeat(is_single, counts)
     remainders = lines.remainders[~of_single]
+    guide_start, guide, guide_scale = guides(lines)
     return {
         "number_start": _starts(np.where(is_single, 0, counts)),
         "numbers": lines.numbers[~of_single],
         "remainders": remainders if np.any(remainders) else remainders[:0],
         "single_start": _starts(np.where(is_single, counts, 0)),
         "singles": lines.numbers[of_single].astype(np.float32),
+        "guide_start": guide_start,
+        "guide": guide,
+        "guide_scale": guide_scale,
         "text_start": lines.text_start,
         "text_prefixes": _prefixes(lines.texts)[lines.text_refs],
         "text_refs": lines.text_refs,

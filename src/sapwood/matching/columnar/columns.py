@@ -62,7 +62,7 @@ _LINE_WORDS: Final = 8
 """Words of a cache line. Columns begin at lines, so that bit rows are whole lines."""
 
 (
-    NUMBER_START, NUMBERS, REMAINDERS, SINGLE_START, SINGLES,
+    NUMBER_START, NUMBERS, REMAINDERS, SINGLE_START, SINGLES, GUIDE_START, GUIDE, GUIDE_SCALE,
     TEXT_START, TEXT_PREFIXES, TEXT_REFS, TEXT_OFFSETS, TEXT_BYTES, BUCKET_SCALE,
     POINTS, ORDERED_START, ORDERED_IS_UP_TO, ORDERED_ZONE_LOW, ORDERED_ZONE_HIGH, ORDERED_REACH,
     GRID_START, GRID_SECOND, GRID_FIRST_SCALE, GRID_SECOND_SCALE,
@@ -71,7 +71,7 @@ _LINE_WORDS: Final = 8
     REGION_FIRST, REGION_LAST, PLAN_START, PLAN_ATTRIBUTE, PLAN_ROW, SLICES, BIT_ROWS,
     ENTRY_KEY, ENTRY_CONJUNCTION, ATTRIBUTE_BITS, BLOCK_STRIDE, BLOCK_START, BLOCKS,
     SEVERAL_START, SEVERAL_CELLS,
-) = range(41)  # fmt: skip
+) = range(44)  # fmt: skip
 """The places of the columns in the table of contents, for kernels."""
 
 
@@ -99,6 +99,9 @@ class Columns(NamedTuple):
     remainders: npt.NDArray[np.int16]
     single_start: U32  # [a + 1]
     singles: npt.NDArray[np.float32]
+    guide_start: U32  # [a + 1] groups places by attribute (`guides.Guides`)
+    guide: U32
+    guide_scale: npt.NDArray[np.float64]  # [a]
     text_start: U32  # [a + 1]
     text_prefixes: U64
     text_refs: U32
@@ -149,6 +152,9 @@ _TYPES: Final[Mapping[str, type[np.generic]]] = MappingProxyType(
         "remainders": np.int16,
         "single_start": np.uint32,
         "singles": np.float32,
+        "guide_start": np.uint32,
+        "guide": np.uint32,
+        "guide_scale": np.float64,
         "text_start": np.uint32,
         "text_prefixes": np.uint64,
         "text_refs": np.uint32,

@@ -216,6 +216,7 @@ def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
         (columns.several_start, len(columns.several) // 2),
         (columns.number_start, len(columns.numbers)),
         (columns.single_start, len(columns.singles)),
+        (columns.guide_start, len(columns.guide)),
         (columns.text_start, len(columns.text_refs)),
         (columns.text_offsets, len(columns.text_bytes)),
         (columns.ordered_start, len(columns.ordered_reach)),
@@ -231,6 +232,8 @@ def _have_lengths(columns: Columns, entries: int) -> bool:
     return (
         len(columns.number_start)
         == len(columns.single_start)
+        == len(columns.guide_start)
+        == len(columns.guide_scale) + 1
         == len(columns.text_start)
         == len(columns.ordered_start)
         == len(columns.grid_start)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import I64, U8, U32, U64
 from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
-from sapwood.matching.kernels.values import number_cell, remainder_of, text_cell
+from sapwood.matching.kernels.values import Guide, guide_of, number_cell, remainder_of, text_cell
 from sapwood.matching.kernels.views import (
     bytes_at,
     compiled,
@@ -131,14 +131,14 @@ def _fill_numbers(
 ) -> None:
     attribute, given = piece.attribute, length(image, at_column.REMAINDERS)
     remainders = i16(image, at_column.REMAINDERS)
-    start = u32(image, at_column.SINGLE_START)
+    start, guide = u32(image, at_column.SINGLE_START), guide_of(image, attribute)
     low, high = signed(start[attribute]), signed(start[attribute + 1])
     if low < high:
-        _rank(piece, is_whole, f32(image, at_column.SINGLES), remainders, 0, low, high)
+        _rank(piece, is_whole, f32(image, at_column.SINGLES), remainders, 0, low, high, guide)
         return
     start = u32(image, at_column.NUMBER_START)
     low, high = signed(start[attribute]), signed(start[attribute + 1])
-    _rank(piece, is_whole, f64(image, at_column.NUMBERS), remainders, given, low, high)
+    _rank(piece, is_whole, f64(image, at_column.NUMBERS), remainders, given, low, high, guide)
 
 
 @compiled
@@ -150,6 +150,7 @@ def _rank(  # noqa: PLR0917 - compiled code takes arrays apart
     given: int,
     low: int,
     high: int,
+    guide: Guide,
 ) -> None:
     """Write the cells of numbers among the constants `low` up to `high`; see `number_cell`."""
     wholes, floats = places_at(piece.data), floats_at(piece.data)
@@ -162,7 +163,7 @@ def _rank(  # noqa: PLR0917 - compiled code takes arrays apart
                 number = float(whole)
                 remainder = remainder_of(whole, number)
             cell = NUMBERS_CELL
-            cell += number_cell(constants, remainders, low, high, number, remainder, given)
+            cell += number_cell(constants, remainders, low, high, guide, number, remainder, given)
         piece.cells[row * piece.width + piece.attribute] = cell
 
 

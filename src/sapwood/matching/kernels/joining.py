@@ -85,8 +85,9 @@ def join(  # noqa: PLR0917 - compiled code takes arrays apart
 
     Each of the `rows` has an element of `cells` for each attribute of the image, and the stretches
     number `starts[row]` up to `starts[row + 1]`, none of them empty; those that are done with are
-    made so. Returns flags for `columnar.batch.Found`; where the matches of each row begin, and the last ones end;
-    and the matches: slots, or the inverse (`~`) of conjunctions that have pattern checks.
+    made so. Returns flags for `columnar.batch.Found`; where the matches of each row begin, and the
+    last ones end; and the matches: slots, or the inverse (`~`) of conjunctions that have pattern
+    checks.
 
     If there are more than `most` matches, nothing is told but `OVERFULL`, and no stretch is done.
     """

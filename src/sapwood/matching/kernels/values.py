@@ -5,7 +5,7 @@ The plain twins are in `kernels.plain`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from sapwood.matching.kernels.reading import (
     text_order,
 )
 from sapwood.matching.kernels.views import (
+    behind,
     compiled,
     f32,
     f64,
@@ -40,10 +41,28 @@ from sapwood.matching.kernels.views import (
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN
 
 _PREFIX_BYTES: Final = 8
-_STRIDE: Final = 8
-"""Places around a guess that are searched first."""
+NUMBERS_BEYOND: Final = 8
+"""Constants that are compared at once, and that may be read behind the last one: there is always so
+much more of an image."""
 _BEYOND: Final = 2.0**63
 _LARGEST: Final = (1 << 63) - 1
+
+
+class Guide(NamedTuple):
+    """The guide of a line (`columnar.guides`); without buckets there is none."""
+
+    places: U32
+    buckets: int
+    scale: float
+
+
+@compiled
+def guide_of(image: U64, attribute: int) -> Guide:
+    """The guide of an attribute's line."""
+    start = u32(image, at_column.GUIDE_START)
+    first, end = signed(start[attribute]), signed(start[attribute + 1])
+    places = behind(u32(image, at_column.GUIDE), first)
+    return Guide(places, max(0, end - first - 1), f64(image, at_column.GUIDE_SCALE)[attribute])
 
 
 @compiled
@@ -52,15 +71,17 @@ def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
     remainders: npt.NDArray[np.int16],
     first: int,
     last: int,
+    guide: Guide,
     number: float,
     remainder: int,
     given: int,
 ) -> int:
     """Twice the rank of a number among sorted ones, and one more if it is one of them.
 
-    These are `numbers[first:last]`. If no remainders are `given`, all are 0.
+    These are `numbers[first:last]`; behind them there is room for `NUMBERS_BEYOND` more. If no
+    remainders are `given`, all are 0.
     """
-    low = _first_not_below(numbers, first, last, number)
+    low = _first_not_below(numbers, first, last, guide, number)
     while low < last and numbers[low] == number:
         here = remainders[low] if given else 0
         if here >= remainder:
@@ -71,38 +92,26 @@ def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _first_not_below(
-    numbers: npt.NDArray[np.floating[Any]], first: int, last: int, number: float
+    numbers: npt.NDArray[np.floating[Any]], first: int, last: int, guide: Guide, number: float
 ) -> int:
-    """The first place of the sorted `numbers[first:last]` that is not below `number`, or `last`.
-
-    Where numbers lie evenly, the place is near where it would be if they did so exactly. From there
-    on steps double until they have passed it.
-    """
+    """The first place of the sorted `numbers[first:last]` that is not below `number`, or `last`."""
     if first == last or numbers[first] >= number:
         return first
-    lowest, highest = numbers[first], numbers[last - 1]
-    if highest < number:
+    if numbers[last - 1] < number:
         return last
-    share = (number - lowest) / (highest - lowest)
-    guess, step = first, _STRIDE
-    if 0.0 <= share <= 1.0:  # otherwise one of the ends is infinite
-        guess += int((last - 1 - first) * share)
-    if numbers[guess] < number:
-        low = high = guess + 1
-        while high < last and numbers[high] < number:
-            low, high, step = high + 1, high + step, 2 * step
-        high = min(high, last)
-    else:
-        low = high = guess
-        while low > first and numbers[low - 1] >= number:
-            low, high, step = max(first, low - step), low - 1, 2 * step
-    while low < high:
+    low, high = first, last
+    if guide.buckets:
+        bucket = min(int((number - float(numbers[first])) * guide.scale), guide.buckets - 1)
+        low, high = first + guide.places[bucket], first + guide.places[bucket + 1]
+    while high - low > NUMBERS_BEYOND:
         middle = (low + high) >> 1
-        if numbers[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+        is_below = numbers[middle] < number
+        low, high = middle + 1 if is_below else low, high if is_below else middle
+    # So few are compared all at once, and some that do not count.
+    below = 0
+    for at in range(NUMBERS_BEYOND):
+        below += (low + at < high) & (numbers[low + at] < number)
+    return low + below
 
 
 @compiled
@@ -194,12 +203,12 @@ def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
     remainders = i16(image, at_column.REMAINDERS)
     if first_single < last_single:
         return NUMBERS_CELL + number_cell(
-            f32(image, at_column.SINGLES), remainders,
-            first_single, last_single, number, remainder, 0,
+            f32(image, at_column.SINGLES), remainders, first_single, last_single,
+            guide_of(image, attribute), number, remainder, 0,
         )  # fmt: skip
     return NUMBERS_CELL + number_cell(
-        f64(image, at_column.NUMBERS), remainders,
-        first_number, last_number, number, remainder, length(image, at_column.REMAINDERS),
+        f64(image, at_column.NUMBERS), remainders, first_number, last_number,
+        guide_of(image, attribute), number, remainder, length(image, at_column.REMAINDERS),
     )  # fmt: skip
 
 

@@ -211,8 +211,8 @@ def header(path: Path) -> dict[str, Any]:
     ("change", "message"),
     [
         ({"format": "something else"}, "does not describe an index"),
-        ({"version": 99}, "version 99, this program reads 4; use a newer one"),
-        ({"version": 2}, "version 2, this program reads 4; build the index again"),
+        ({"version": 99}, "version 99, this program reads 3; use a newer one"),
+        ({"version": 2}, "version 2, this program reads 3; build the index again"),
         ({"version": "1"}, "has no version"),
         ({"version": 0}, "has no version"),
         ({"records": 5}, "does not say its engines"),

@@ -44,7 +44,7 @@ Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _FORMAT: Final = "sapwood index"
-_VERSION: Final = 4
+_VERSION: Final = 3
 _HEADER: Final = "index"
 
 _PIECE: Final = ARRANGED_MAX

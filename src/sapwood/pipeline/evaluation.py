@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +37,17 @@ if TYPE_CHECKING:
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
+_RANK_BITS: Final = 32
+_RANK_MASK: Final = (1 << _RANK_BITS) - 1
+"""Bits of a key that are a subscription's rank; the others are a publication's number."""
+
 
 class Output(StrEnum):
     """What is told about the matches of publications and subscriptions (`schemas`)."""
 
     #: A row for each pair.
     PAIRS = "pairs"
-    #: A row for each publication that something matches, with the list of subscriptions.
+    #: A row for each publication that something matches, with the sorted list of subscriptions.
     LISTS = "lists"
     #: A row for each subscription that matches something, with the number of publications.
     COUNTS = "counts"
@@ -51,11 +55,34 @@ class Output(StrEnum):
     HOMES = "homes"
 
 
-class Loaded(NamedTuple):
+class Ranked(NamedTuple):
+    """Ids in order, and the place that the id of each slot has among them."""
+
+    ids: pa.Array
+    ranks: Ints
+
+
+@dataclass(frozen=True)  # without slots, as what is learned later is kept
+class Loaded:
     """A set of filters and what they are called, as an Arrow column: slot to name."""
 
     filters: Index
     ids: pa.Array
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The ids in order."""
+        return ranked(self.ids)
+
+
+def ranked(ids: pa.Array) -> Ranked:
+    """Texts in the order of their bytes, as Spark sorts them."""
+    import pyarrow.compute as pc
+
+    order = pc.sort_indices(ids).to_numpy()
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return Ranked(ids.take(order), ranks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,29 +277,44 @@ class _Pairs(_Teller):
 
 
 class _Lists(_Teller):
+    def __init__(self, parts: Sequence[Loaded]) -> None:
+        import pyarrow as pa
+
+        super().__init__(parts)
+        ids = [part.ids for part in parts]
+        order = parts[0].ranked if len(parts) == 1 else ranked(pa.concat_arrays(ids))
+        self._ids = order.ids
+        #: slot to rank, for each part
+        self._ranks = np.split(order.ranks, np.cumsum(list(map(len, ids)))[:-1])
+
     def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        for part, (offsets, slots) in zip(self._parts, found, strict=True):
-            counts = np.diff(offsets)
-            (wanted,) = counts.nonzero()
-            start = 0
-            while start < len(wanted):
-                # As many rows as the bound of pairs allows, and one in any case.
-                bound = offsets[wanted[start]] + PAIRS_PER_BATCH_MAX
-                ends = offsets[wanted[start:] + 1]
-                end = start + max(int(np.searchsorted(ends, bound, side="right")), 1)
-                rows = wanted[start:end]
-                taken = slots[offsets[rows[0]] : offsets[rows[-1] + 1]]
-                lists = pa.ListArray.from_arrays(
-                    pa.array(np.concatenate(([0], np.cumsum(counts[rows]))), pa.int32()),
-                    part.ids.take(pa.array(taken)),
-                )
-                names = ["publication", "subscriptions"]
-                yield pa.RecordBatch.from_arrays(
-                    [some.ids.take(pa.array(rows)), lists], names=names
-                )
-                start = end
+        keys = np.concatenate(
+            [
+                np.repeat(np.arange(len(some)) << _RANK_BITS, np.diff(offsets)) | ranks[slots]
+                for ranks, (offsets, slots) in zip(self._ranks, found, strict=True)
+            ]
+        )
+        keys.sort()
+        offsets = np.sum([batch.offsets for batch in found], axis=0)
+        counts = np.diff(offsets)
+        (wanted,) = counts.nonzero()
+        start = 0
+        while start < len(wanted):
+            # As many rows as the bound of pairs allows, and one in any case.
+            bound = offsets[wanted[start]] + PAIRS_PER_BATCH_MAX
+            ends = offsets[wanted[start:] + 1]
+            end = start + max(int(np.searchsorted(ends, bound, side="right")), 1)
+            rows = wanted[start:end]
+            taken = keys[offsets[rows[0]] : offsets[rows[-1] + 1]] & _RANK_MASK
+            lists = pa.ListArray.from_arrays(
+                pa.array(np.concatenate(([0], np.cumsum(counts[rows]))), pa.int32()),
+                self._ids.take(pa.array(taken)),
+            )
+            names = ["publication", "subscriptions"]
+            yield pa.RecordBatch.from_arrays([some.ids.take(pa.array(rows)), lists], names=names)
+            start = end
 
 
 class _Counts(_Teller):

@@ -91,11 +91,12 @@ def match_compiled(
     else:
         narrow, carried = select_read(table, shape, needs)
         told = narrow.mapInArrow(MatchBatches(compiled.name, carried, output), OUTPUTS[output])
-    return gathered(told, output)
+    # Each task knows all that matches its publications, so nothing has to be put together.
+    return told if output is Output.LISTS else gathered(told, output)
 
 
 def gathered(told: DataFrame, output: Output) -> DataFrame:
-    """What tasks tell, each of its part of the publications or subscriptions, put together."""
+    """What tasks tell, each of a part of the subscriptions, put together."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if output is Output.COUNTS:

@@ -11,7 +11,7 @@ from sapwood.errors import FileFormatError
 from sapwood.matching.columnar.columns import SLOT_MASK
 from sapwood.matching.storage import Array, Folder
 
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """Which files there are and what is in them: another number for every change."""
 
 

@@ -11,6 +11,8 @@ from sapwood.cli.benchmarks import spark_match as bench
 from sapwood.cli.benchmarks.spark_match import (
     CASES,
     LAKE,
+    OUTPUTS,
+    PEERS,
     TABLE,
     Case,
     Measured,
@@ -19,6 +21,7 @@ from sapwood.cli.benchmarks.spark_match import (
 )
 from sapwood.cli.benchmarks.spark_peer import FORMULATIONS
 from sapwood.errors import EnvironmentMissingError, InvalidValueError
+from sapwood.pipeline.evaluation import Output
 from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
 SIZES = Sizes(subscriptions=120, publications=300)
@@ -45,18 +48,19 @@ def test_the_peer_delivers_the_same_and_every_bar_has_a_value(
     monkeypatch.setattr(bench, "_in_a_process", in_this_process)
     report = run_spark_match(["eq"], SIZES)
     assert {row["where"] for row in report["rows"]} == {*(case.name for case in CASES), "no Spark"}
-    assert len(report["bars"]) == len(bench._BARS)
+    assert len(report["bars"]) == len(OUTPUTS) * (len(FORMULATIONS) + 2) + 1
     assert "VOID" not in {value for row in report["rows"] for value in row.values()}
     assert all(isinstance(bar["value"], float) for bar in report["bars"])
     whats = {row["what"] for row in report["rows"]}
-    assert whats == {LAKE, TABLE, "transport", "join", "grouped", "match_many"}
+    assert whats == {*LAKE.values(), *PEERS.values(), TABLE, "transport", "match_many"}
 
 
 @pytest.mark.parametrize(
     ("wrong", "values"),
     [
-        ({"grouped"}, [1.0, "VOID", 1.0, 1.0]),
-        ({LAKE}, ["VOID", "VOID", 1.0, 1.0]),
+        ({PEERS["grouped", Output.PAIRS]}, [1.0, "VOID", 1.0, 1.0, *[1.0] * 8]),
+        ({PEERS["join", Output.COUNTS]}, [*[1.0] * 8, "VOID", 1.0, 1.0, 1.0]),
+        ({TABLE, LAKE[Output.PAIRS]}, ["VOID", "VOID", 1.0, 1.0, *[1.0] * 8]),
     ],
 )
 def test_what_delivers_something_else_is_void(
@@ -65,8 +69,11 @@ def test_what_delivers_something_else_is_void(
     figures = Measured(100, 1.0, 0.5, 0.5)._asdict()
 
     def told(_folder: Path, _name: str, _sizes: Sizes, case: Case) -> dict[str, Any]:
-        whats = [LAKE, TABLE, "transport", *(FORMULATIONS if case.peers else ())]
-        sums = {what: ["7", "2" if what in wrong else "1"] for what in whats}
+        whats = [*LAKE.values(), TABLE, "transport", *(PEERS.values() if case.peers else ())]
+        sums = {what: ["7", "2" if what in wrong - {TABLE} else "1"] for what in whats}
+        if TABLE in wrong:  # then nobody knows what is right
+            for form in FORMULATIONS:
+                sums[PEERS[form, Output.PAIRS]] = sums[LAKE[Output.PAIRS]]
         return {"sums": sums, "measured": dict.fromkeys(whats, figures)}
 
     monkeypatch.setattr(bench, "_in_a_process", told)

@@ -4,8 +4,9 @@ Three questions about the same publications and subscriptions, which are Parquet
 many times the rate of each plain formulation (`spark_peer`) it has; how much faster two tasks at a
 time are than one; and what a publication of a table costs more than `Index.match_many` in one
 process and the way into Python and back, which is measured by a `mapInArrow` that changes nothing.
-The first two are asked of a lake, whose files workers read, the third of a table, whose rows the
-JVM brings.
+The first two are asked of a lake, whose files workers read, for each output: pairs, a list for each
+publication, and a count for each subscription. The third is asked of pairs of a table, whose rows
+the JVM brings.
 
 Each master has a process of its own, this module run as a program. In it the things that are
 compared take turns, so that other work on the machine is in all of them. `local[1]` is measured
@@ -40,6 +41,7 @@ from sapwood.cli.benchmarks.spark_peer import (
 )
 from sapwood.errors import InvalidValueError
 from sapwood.matching.index import Index
+from sapwood.pipeline.evaluation import Output
 from sapwood.workload.records import workload
 
 if TYPE_CHECKING:
@@ -71,15 +73,15 @@ ALL, SHARE, LEAST = "publications", "share", "few"
 
 _TYPES: Final = MappingProxyType({int: "BIGINT", float: "DOUBLE", str: "STRING"})
 
-LAKE: Final = "match of a lake"
-TABLE: Final = "match of a table"
+OUTPUTS: Final = (Output.PAIRS, Output.LISTS, Output.COUNTS)
 
-_BARS: Final = (
-    *((f"rate, of the plain SQL {formulation}", "at least", 20.0) for formulation in FORMULATIONS),
-    ("local[2], of local[1]", "at least", 1.6),
-    ("local[2], of local[1] on one core", "at least", 1.6),
-    ("cost of a table, of 1.5 x match_many + transport", "at most", 1.0),
+LAKE: Final = MappingProxyType({output: f"match of a lake: {output}" for output in OUTPUTS})
+PEERS: Final = MappingProxyType(
+    {(form, output): f"{form}: {output}" for form in FORMULATIONS for output in OUTPUTS}
 )
+TABLE: Final = "match of a table: pairs"
+
+_COST_BAR: Final = "cost of a table, of 1.5 x match_many + transport"
 
 
 class Case(NamedTuple):
@@ -173,20 +175,23 @@ def measure(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]
         published, share, few = _publications(spark, folder, name, sizes)
         subscribed = spark.read.parquet(str(folder / "subscriptions"))
         compiled = compile_subscriptions(subscribed)
-        sums = {
-            TABLE: _sum(match(share, compiled)),
-            LAKE: _sum(match(open_lake(spark, str(folder / SHARE)), compiled)),
-        }
+        whole, part = (open_lake(spark, str(folder / name)) for name in (ALL, SHARE))
+        sums = {TABLE: _sum(match(share, compiled))}
+        for output, what in LAKE.items():
+            sums[what] = _sum(match(part, compiled, output=output))
         narrow, _ = select_read(published, shape_of(published), Needs(compiled.attributes))
         jobs = [
-            Job(LAKE, match(open_lake(spark, str(folder / ALL)), compiled), sizes.publications),
+            *(
+                Job(what, match(whole, compiled, output=output), sizes.publications)
+                for output, what in LAKE.items()
+            ),
             Job(TABLE, match(published, compiled), sizes.publications),
             Job("transport", narrow.mapInArrow(as_it_is, narrow.schema), sizes.publications),
         ]
         if case.peers:
-            for formulation, make in _peers(spark, name, sizes):
-                sums[formulation] = _sum(make(share))
-                jobs.append(Job(formulation, make(share), share.count(), make(few), few.count()))
+            for what, make in _peers(spark, name, sizes):
+                sums[what] = _sum(make(share))
+                jobs.append(Job(what, make(share), share.count(), make(few), few.count()))
         return {"sums": sums, "measured": _rounds(jobs)}
 
 
@@ -223,8 +228,7 @@ def _run(name: str, sizes: Sizes) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as work:
         found = {case.name: _in_a_process(Path(work), name, sizes, case) for case in CASES}
     alone_us = match_many_cost_us(name, sizes)
-    sums = found[CASES[0].name]["sums"]
-    wrong = {what for what in sums if sums[what] != sums[TABLE]}
+    wrong = _wrong(found[CASES[0].name]["sums"])
     measured = {
         (case, what): Measured(**figures)
         for case, told in found.items()
@@ -234,28 +238,40 @@ def _run(name: str, sizes: Sizes) -> dict[str, Any]:
         _row(name, case, what, figures, is_void=what in wrong)
         for (case, what), figures in measured.items()
     ]
-    values = _answers(measured, alone_us, wrong)
     bars = [
-        {"workload": name, "bar": bar, "value": value, "wanted": f"{how} {bound}"}
-        for (bar, how, bound), value in zip(_BARS, values, strict=True)
+        {"workload": name, "bar": bar, "value": value, "wanted": wanted}
+        for bar, value, wanted in _answers(measured, alone_us, wrong)
     ]
     alone = {"workload": name, "what": "match_many", "where": "no Spark", "cpu us": alone_us}
     return {"rows": [*rows, {**dict.fromkeys(rows[0], ""), **alone}], "bars": bars}
 
 
+def _wrong(sums: Mapping[str, Sequence[str]]) -> set[str]:
+    """What delivers something else than `match` of a lake does, which is compared with a table."""
+    right = {what: sums[what] for what in LAKE.values()}
+    wrong = {TABLE, LAKE[Output.PAIRS]} if sums[TABLE] != right[LAKE[Output.PAIRS]] else set()
+    for (_, output), what in PEERS.items():
+        if what in sums and sums[what] != right[LAKE[output]]:
+            wrong.add(what)
+    return wrong
+
+
 def _answers(
     measured: Mapping[tuple[str, str], Measured], alone_us: float, wrong: Set[str]
-) -> tuple[float | str, ...]:
-    """The values of `_BARS`, in their order; where pairs are `wrong` there is none."""
-    two, one, held = (measured[case.name, LAKE] for case in CASES)
-    peers = {peer: measured[CASES[0].name, peer].per_s for peer in FORMULATIONS}
+) -> Iterator[tuple[str, float | str, str]]:
+    """A line for each bar, the value, and what is wanted; `VOID` where something is `wrong`."""
+    for output, lake in LAKE.items():
+        two, one, held = (measured[case.name, lake] for case in CASES)
+        for form in FORMULATIONS:
+            peer = PEERS[form, output]
+            times = two.per_s / measured[CASES[0].name, peer].per_s
+            value = "VOID" if wrong & {lake, peer} else times
+            yield f"rate of {output}, of the plain SQL {form}", value, "at least 20.0"
+        yield f"{output} at local[2], of local[1]", two.per_s / one.per_s, "at least 1.6"
+        bar = f"{output} at local[2], of local[1] on one core"
+        yield bar, two.per_s / held.per_s, "at least 1.6"
     allowed_us = 1.5 * alone_us + measured[CASES[1].name, "transport"].cost_us
-    return (
-        *("VOID" if wrong & {LAKE, peer} else two.per_s / rate for peer, rate in peers.items()),
-        two.per_s / one.per_s,
-        two.per_s / held.per_s,
-        measured[CASES[1].name, TABLE].cost_us / allowed_us,
-    )
+    yield _COST_BAR, measured[CASES[1].name, TABLE].cost_us / allowed_us, "at most 1.0"
 
 
 def _row(name: str, case: str, what: str, figures: Measured, *, is_void: bool) -> dict[str, Any]:
@@ -298,12 +314,14 @@ def _timed(frame: DataFrame) -> tuple[float, ...]:
     return seconds, spent.java_s, spent.python_s
 
 
-def _sum(pairs: DataFrame) -> list[str]:
-    """How many pairs there are and a sum of their hashes: equal for equal sets of pairs."""
+def _sum(told: DataFrame) -> list[str]:
+    """How many rows there are and a sum of their hashes: equal for equal sets of rows."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    total = F.sum(F.xxhash64("publication", "subscription").cast("decimal(38,0)"))
-    row = pairs.agg(F.count(F.lit(1)), total).first()
+    lists = {name for name, kind in told.dtypes if kind.startswith("array")}
+    columns = [F.sort_array(name) if name in lists else F.col(name) for name in told.columns]
+    total = F.sum(F.xxhash64(*columns).cast("decimal(38,0)"))
+    row = told.agg(F.count(F.lit(1)), total).first()
     assert row is not None, "an aggregate without keys has one row"
     return [str(value) for value in row]
 
@@ -311,7 +329,7 @@ def _sum(pairs: DataFrame) -> list[str]:
 def _peers(
     spark: SparkSession, name: str, sizes: Sizes
 ) -> Iterator[tuple[str, Callable[[DataFrame], DataFrame]]]:
-    """The peer's formulations, from publications to pairs; its subscriptions are in memory."""
+    """The peer's formulations of each output; its subscriptions are in memory."""
     subscriptions: list[Wanted] = wanted(
         workload(name).subscriptions(sizes.subscriptions, SEEDS[0])
     )
@@ -319,11 +337,9 @@ def _peers(
     joined = sorted({each.name for each in subscriptions})
     table = wanted_table(spark, subscriptions, numbers).persist()
     table.count()
-    for formulation in FORMULATIONS:
-        yield (
-            formulation,
-            partial(peer_match, table=table, names=numbers, joined=joined, formulation=formulation),
-        )
+    for (form, output), what in PEERS.items():
+        given = {"table": table, "names": numbers, "joined": joined, "formulation": form}
+        yield what, partial(peer_match, **given, output=output)
 
 
 def _publications(

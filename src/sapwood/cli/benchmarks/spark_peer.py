@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sapwood.errors import InvalidValueError
 from sapwood.model.filter import Filter
 from sapwood.model.subscription import Subscription
+from sapwood.pipeline.evaluation import Output
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -129,8 +130,10 @@ def peer_match(
     names: Sequence[str],
     joined: Sequence[str],
     formulation: str,
+    *,
+    output: Output = Output.PAIRS,
 ) -> DataFrame:
-    """The pairs (publication, subscription).
+    """The pairs (publication, subscription), or another output; lists are in any order.
 
     `publications` has id and attributes, a struct. `names` are the attributes in which ranges are,
     in the order of the places in `table`; `joined` those with equalities.
@@ -154,12 +157,24 @@ def peer_match(
     most = sum(column.startswith("place") for column in table.columns)
     if formulation == "join":
         met = exploded.join(F.broadcast(table), ["name", "value"])
-        return met.where(_in_ranges(most, "")).select("publication", "subscription")
+        return _told(met.where(_in_ranges(most, "")).select("publication", "subscription"), output)
     rest = [column for column in table.columns if column not in {"name", "value"}]
     lists = table.groupBy("name", "value").agg(F.collect_list(F.struct(*rest)).alias("all"))
     met = exploded.join(F.broadcast(lists), ["name", "value"])
     each = met.select("publication", "numbers", F.explode("all").alias("one"))
-    return each.where(_in_ranges(most, "one.")).select("publication", "one.subscription")
+    held = each.where(_in_ranges(most, "one."))
+    return _told(held.select("publication", "one.subscription"), output)
+
+
+def _told(pairs: DataFrame, output: Output) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if output is Output.LISTS:
+        listed = F.collect_list("subscription").alias("subscriptions")
+        return pairs.groupBy("publication").agg(listed)
+    if output is Output.COUNTS:
+        return pairs.groupBy("subscription").agg(F.count(F.lit(1)).alias("publications"))
+    return pairs
 
 
 def _in_ranges(most: int, prefix: str) -> Column:

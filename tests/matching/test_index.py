@@ -23,6 +23,7 @@ from sapwood.errors import (
     UnknownNameError,
 )
 from sapwood.language import parser
+from sapwood.matching import index as index_module
 from sapwood.matching.counting import CountingEngine
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Matchable
@@ -379,3 +380,18 @@ def test_match_slots_may_end_when_there_is_enough(records: str, most: int) -> No
         start += len(found.offsets) - 1
         pieces += [set(found.slots[first:last]) for first, last in pairwise(found.offsets)]
     assert pieces == [set(whole.slots[first:last]) for first, last in pairwise(whole.offsets)]
+
+
+@pytest.mark.parametrize("records", ["columnar", "counting"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_publications_with_many_matches_are_matched_in_pieces(
+    monkeypatch: pytest.MonkeyPatch, records: str, threads: int
+) -> None:
+    monkeypatch.setattr(index_module, "_HELD_MAX", 50)
+    index = Index(records=records)
+    for number in range(20):
+        index.add(f"s{number}", f"n > {number}")
+    index.fold()
+    asked = [{"n": number % 23} for number in range(700)]
+    expected = [sorted(f"s{at}" for at in range(record["n"]) if at < 20) for record in asked]
+    assert index.match_many(asked, threads) == expected

@@ -47,8 +47,14 @@ _FORMAT: Final = "sapwood index"
 _VERSION: Final = 3
 _HEADER: Final = "index"
 
-_PIECE: Final = ARRANGED_MAX
-"""Publications that a thread matches at a time: enough to make the call's own cost vanish."""
+_PIECE: Final = 1024
+"""Publications that are matched at a time: enough for many of them to share what they are compared
+with (`kernels.joining`)."""
+
+_HELD_MAX: Final = 1 << 22
+"""Matches that are held as slots at a time, beside those of one publication."""
+
+_PIECES_FOR_A_THREAD: Final = 4
 
 _FEW: Final = 64
 """Ids that are sorted as texts at once faster than by their ranks."""
@@ -200,15 +206,17 @@ class Index:
     def match_many(self, publications: Iterable[Matchable], threads: int = 1) -> list[list[str]]:
         """`match` for each publication; faster for many at once.
 
-        With more than one thread, pieces of 64 publications are matched side by side, as far as
-        the engine does without the interpreter lock (the default one does most without); an index
-        that holds document filters takes one. Raises `InvalidValueError` for less than one, and
-        otherwise as `match`.
+        With more than one thread, pieces of up to 1,024 publications are matched side by side, as
+        far as the engine does without the interpreter lock (the default one does most without); an
+        index that holds document filters takes one. Raises `InvalidValueError` for less than one,
+        and otherwise as `match`.
         """
         if threads < 1:
             raise InvalidValueError("threads", f"{threads} are too few to match anything")
         parts = [_parts(publication) for publication in publications]
-        pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
+        # Some pieces for each thread, so that none waits long for another in the end.
+        size = min(_PIECE, max(ARRANGED_MAX, len(parts) // (_PIECES_FOR_A_THREAD * threads)))
+        pieces = [parts[at : at + size] for at in range(0, len(parts), size)]
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
             return [ids for piece in pieces for ids in self._matched(piece)]
@@ -229,10 +237,18 @@ class Index:
 
     def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""
-        records, unsorted = [record for record, _ in parts], self._records.unsorted
-        if self._documents.engine is None and unsorted is not None:
-            return self._sorted_ids(_match_present(records, unsorted.found_many))
-        return self._sorted_ids(self.match_slots(records, [document for _, document in parts]))
+        records, documents = [record for record, _ in parts], [document for _, document in parts]
+        beside = None if self._documents.engine is None else documents
+        matched: list[list[str]] = []
+        while len(matched) < len(records):
+            found = self.match_slots(
+                records[len(matched) :],
+                beside and beside[len(matched) :],
+                in_order=False,
+                most=_HELD_MAX,
+            )
+            matched += self._sorted_ids(found)
+        return matched
 
     def _found(self, record: Record) -> Slots:
         """The slots whose filters accept a record, in any order."""
@@ -242,12 +258,16 @@ class Index:
         return np.array([] if engine is None else engine.match(record), np.int32)
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
-        """The ids of what a piece of publications matches."""
-        slots, doubtful = self._order.arranged(found)
-        ids = self._ids.take(slots)
-        matches = [ids[first:last] for first, last in pairwise(found.offsets.tolist())]
-        for number in doubtful:
-            matches[number].sort()
+        """The ids of what some publications match."""
+        matches: list[list[str]] = []
+        for at in range(0, len(found.offsets) - 1, ARRANGED_MAX):
+            offsets = found.offsets[at : at + ARRANGED_MAX + 1]
+            some = SlotBatch(offsets - offsets[0], found.slots[offsets[0] : offsets[-1]])
+            slots, doubtful = self._order.arranged(some)
+            ids = self._ids.take(slots)
+            matches += [ids[first:last] for first, last in pairwise(some.offsets.tolist())]
+            for number in doubtful:
+                matches[at + number].sort()
         return matches
 
     def match_slots(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.columns import I64
+from sapwood.matching.columnar.columns import I64, U32
 from sapwood.matching.kernels import plain
 from sapwood.matching.kernels.arriving import fill_columns, find_present
+from sapwood.matching.kernels.lanes import LANES
+from sapwood.matching.kernels.views import compiled, lent
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from tests.matching.columnar.made import Made, made
@@ -61,9 +64,21 @@ def test_fill_columns_gives_the_cells_of_records() -> None:
         assert cells.tolist() == expected.tolist()
 
 
-def test_find_present_names_each_attribute_that_is_there() -> None:
-    present = np.zeros(4, np.uint32)
-    numbers = np.array([3, -1, 0, 4, 2], np.int64)
-    cells = np.array([5, 6, 0, 7], np.uint32)
-    assert find_present(cells, 4, numbers, len(numbers), present) == 2
-    assert present[:2].tolist() == [3, 0]
+@compiled
+def present_in(cells: U32, width: int, numbers: I64, present: U32) -> int:
+    """`find_present` for arrays."""
+    return find_present(lent(cells), width, lent(numbers), len(numbers), lent(present))
+
+
+@pytest.mark.parametrize("width", [4, 63, 64, 65, 200, 5000])
+def test_find_present_names_each_attribute_that_is_there(width: int) -> None:
+    present = np.zeros(width, np.uint32)
+    numbers = np.array([3, -1, 0, width, 2, width - 1], np.int64)
+    cells = np.full(width + LANES, 9, np.uint32)
+    cells[:width] = 0
+    cells[[0, 3, width - 1]] = 5, 7, 2**32 - 1
+    found = present_in(cells, width, numbers, present)
+    assert sorted(present[:found].tolist()) == sorted({0, 3, width - 1})
+    # Cells of attributes that are no columns are 0.
+    cells[:width] = 0
+    assert present_in(cells, width, numbers, present) == 0

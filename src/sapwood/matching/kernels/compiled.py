@@ -17,6 +17,7 @@ from sapwood.matching.columnar.columns import I64, U8, U32, U64
 from sapwood.matching.kernels.arriving import fill_columns, find_present
 from sapwood.matching.kernels.bitrows import fill_rows
 from sapwood.matching.kernels.gathering import WORK
+from sapwood.matching.kernels.lanes import LANES
 from sapwood.matching.kernels.lookups import STRETCHES, find_all_stretches
 from sapwood.matching.kernels.measuring import looked_up, touched
 from sapwood.matching.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
@@ -166,8 +167,7 @@ def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
     columns, width = lent(image), length(image, at_column.NUMBER_START) - 1
     told, count, doubts, doubt_count = begun(rows)
     piece = min(rows, _rows_at_once(width))
-    # One more, as a conjunction without constraints reads a cell, too.
-    all_cells, present = np.zeros(piece * width + 1, np.uint32), np.empty(width, np.uint32)
+    all_cells, present = np.zeros(piece * width + LANES, np.uint32), np.empty(width, np.uint32)
     starts, work = np.zeros(piece + 1, np.int64), np.empty(WORK, np.uint32)
     stretches = np.empty(2 * STRETCHES + 2 * _ROWS_AT_ONCE * piece, np.int64)
     base = filled = 0

@@ -206,14 +206,17 @@ class ChangesOverTooEarly(MeshMutant):
         return effects
 
 
-class OwesNothing(MeshMutant):
-    """A branch is ready though subscriptions are not confirmed on it."""
+class AsksTreesOneByOne(MeshMutant):
+    """What one tree confirms at once is in force before the others have been asked."""
 
-    def handle(self, event: Input, now: float) -> list[Effect]:
+    def _on_all(self, request: ClientInput, now: float) -> list[Effect]:
+        if not isinstance(request, ClientSubscribe):
+            return super()._on_all(request, now)
+        effects: list[Effect] = []
         for branch in self.forest:
-            branch.owed.clear()
-            self.forest.touched[branch.source] = None
-        return super().handle(event, now)
+            branch.unconfirmed.add((request.client, request.subscription))
+            effects.extend(self.forest.hand(branch, request, now))
+        return effects
 
 
 class Hasty(Trees):
@@ -303,7 +306,7 @@ MUTANTS: dict[type[MeshMutant], frozenset[str]] = {
     GoesBackToOlderTrees: frozenset({"closed"}),
     GivesUpOldTreesAtOnce: frozenset({"lost"}),
     ChangesOverTooEarly: frozenset({"lost"}),
-    OwesNothing: frozenset({"lost"}),
+    AsksTreesOneByOne: frozenset({"lost"}),
     HoldsNothing: frozenset({"reordered"}),
     HoldsForEver: frozenset({"lost"}),
     ConfirmsWhereNothingIsPublished: frozenset({"lost"}),

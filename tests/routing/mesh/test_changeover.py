@@ -7,10 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.language import parse_filter
-from sapwood.routing.effects import Advertised, Deliver, Refused
-from sapwood.routing.inputs import ClientAdvertise, ClientUnadvertise
+from sapwood.routing.effects import Advertised, Deliver, Refused, Subscribed
+from sapwood.routing.inputs import (
+    ClientAdvertise,
+    ClientSubscribe,
+    ClientUnadvertise,
+    ClientUnsubscribe,
+)
 from sapwood.routing.messages import Carry, Leave, Ready
-from tests.routing.mesh.lines import arrive, forest, publish, settle_but, wired
+from tests.routing.mesh.lines import arrive, forest, mesh, publish, settle_but, wired
 from tests.routing.wiring import ADVERTISED, Wiring
 
 ALL = parse_filter("x > 0")
@@ -121,3 +126,22 @@ def test_nothing_is_missed_whatever_arrives_first_while_links_are_added(
         came = [e.publication.id for n, e in overlay.log if n == name and isinstance(e, Deliver)]
         for origin, due in published.items():
             assert [id_ for id_ in came if id_.startswith(origin)] == due
+
+
+def test_what_the_old_tree_confirms_at_once_the_growing_one_may_still_owe() -> None:
+    overlay = wired("covering")
+    overlay.subscribe("r3", "ann", "wide", "x > 0")
+    overlay.link("r1", "r3")
+    settle_but(overlay, MUTE)
+    # On the old tree of r1 the wide one lies below r2, and covers; on the new one it does not.
+    asked = ClientSubscribe("ann", "narrow", parse_filter("x > 1"))
+    assert Subscribed("ann", "narrow") not in overlay.give("r2", asked)
+    clients = mesh(overlay, "r2").clients
+    assert "r1" in clients.awaited["ann", "narrow"]
+    mesh(overlay, "r2").validate()
+    overlay.settle()
+    assert Subscribed("ann", "narrow") in overlay.answers()
+    overlay.give("r3", ClientUnsubscribe("ann", "wide"))
+    publish(overlay, "r1", "p", x=2)
+    overlay.settle()
+    assert overlay.deliveries() == [("p", "ann", "narrow")]

@@ -230,8 +230,9 @@ class MeshRouter:
 
     def _on_all(self, request: ClientInput, now: float) -> list[Effect]:
         """What a client asks for of all trees."""
-        effects: list[Effect] = []
-        for branch in self.forest:
+        # On all before any of them answers: what one confirms at once, the others may still owe.
+        branches, effects = list(self.forest), []
+        for branch in branches:
             match request:
                 case ClientSubscribe(client, id_):
                     branch.unconfirmed.add((client, id_))
@@ -241,6 +242,7 @@ class MeshRouter:
                 case DetachClient(client):
                     branch.forget(client)
                     self.forest.touched[branch.source] = None
+        for branch in branches:
             effects.extend(self.forest.hand(branch, request, now))
         return effects
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -153,10 +153,12 @@ class Side(Generic[_Engine, _Wanted]):
     def _used(self) -> _Engine:
         if self.engine is None:
             self.engine = self._make()
-            if isinstance(self.engine, Remembering):
-                self._memory = self.engine
-            if isinstance(self.engine, Unsorted):
-                self.unsorted = self.engine
+            # Asked of the type, as that is remembered: links of a router make many engines.
+            kind = type(self.engine)
+            if issubclass(kind, Remembering):
+                self._memory = cast("Remembering[_Wanted]", self.engine)
+            if issubclass(kind, Unsorted):
+                self.unsorted = cast("Unsorted", self.engine)
         return self.engine
 
 

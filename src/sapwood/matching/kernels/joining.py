@@ -91,28 +91,57 @@ def join(  # noqa: PLR0917 - compiled code takes arrays apart
 
     If there are more than `most` matches, nothing is told but `OVERFULL`, and no stretch is done.
     """
-    width, count = length(image, at_column.NUMBER_START) - 1, signed(starts[rows])
+    count = signed(starts[rows])
     order, owner = _sorted_by_first(stretches, count), np.empty(count, np.uint32)
     for row in range(rows):
         owner[starts[row] : starts[row + 1]] = row
+    is_done = np.zeros(count, np.bool_)
+    flags, pairs, found = _find_pairs(
+        image, marks, cells, stretches, order, owner, is_done, sharing, most
+    )
+    if found > most:
+        return OVERFULL, starts, pairs
+    for item in range(count):
+        if is_done[item]:
+            stretches[2 * item + 1] = stretches[2 * item]
+    begins, matches = _by_row(pairs, found, rows)
+    return flags, begins, matches
+
+
+@compiled
+def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
+    image: U64,
+    marks: U8,
+    cells: U32,
+    stretches: I64,
+    order: U64,
+    owner: U32,
+    is_done: npt.NDArray[np.bool_],
+    sharing: int,
+    most: int,
+) -> tuple[int, I32, int]:
+    """The pairs of a row and what it matches, chunk by chunk; marks the stretches that are done.
+
+    Returns flags, the pairs, and how many there are; ends if these are more than `most`.
+    """
+    width, count = length(image, at_column.NUMBER_START) - 1, len(order)
     begin, row_of = np.zeros(LANES, np.int64), np.zeros(LANES, np.uint32)
     first, span = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
     # One more, as the block of a conjunction without constraints names an attribute, too.
     local, filled = np.empty((width + 1) * LANES, np.uint32), np.zeros(width + 1, np.uint32)
     chunk = _Chunk(lent(begin), lent(row_of), lent(first), lent(span), lent(local), lent(filled))
-    is_done, pairs = np.zeros(count, np.bool_), np.empty(2 * _ROOM, np.int32)
+    pairs = np.empty(2 * _ROOM, np.int32)
     flags = found = at = number = 0
     while at < count and found <= most:
         shared, wanted = _begin(chunk, lent(stretches), lent(order), at, count, lent(owner), width)
         if wanted >= sharing * (shared.end - shared.first):
             number += 1
             entry = shared.first
-            while entry < shared.end:
+            while entry < shared.end and found <= most:
                 pairs = grown(pairs, 2 * (found + LANES))
-                room = len(pairs) // 2
                 entry, found, said = _evaluate(
                     image, marks, cells, chunk, number, shared, entry,
-                    lent(pairs), found, room,
+                    lent(pairs), found, len(pairs) // 2,
                 )  # fmt: skip
                 flags |= said
             for place in range(at, at + shared.lanes):
@@ -124,13 +153,7 @@ def join(  # noqa: PLR0917 - compiled code takes arrays apart
     keep(span)
     keep(local)
     keep(filled)
-    if found > most:
-        return OVERFULL, starts, pairs
-    for item in range(count):
-        if is_done[item]:
-            stretches[2 * item + 1] = stretches[2 * item]
-    begins, matches = _by_row(pairs, found, rows)
-    return flags, begins, matches
+    return flags, pairs, found
 
 
 @compiled

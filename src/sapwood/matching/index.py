@@ -47,14 +47,12 @@ _FORMAT: Final = "sapwood index"
 _VERSION: Final = 3
 _HEADER: Final = "index"
 
-_PIECE: Final = 1024
-"""Publications that are matched at a time: enough for many of them to share what they are compared
-with (`kernels.joining`)."""
+_PIECE: Final = ARRANGED_MAX
+"""Publications that a thread matches at a time: enough to make the call's own cost vanish, and few
+enough for threads to take turns at what only one may do, which is to make lists of ids."""
 
 _HELD_MAX: Final = 1 << 22
 """Matches that are held as slots at a time, beside those of one publication."""
-
-_PIECES_FOR_A_THREAD: Final = 4
 
 _FEW: Final = 64
 """Ids that are sorted as texts at once faster than by their ranks."""
@@ -206,17 +204,16 @@ class Index:
     def match_many(self, publications: Iterable[Matchable], threads: int = 1) -> list[list[str]]:
         """`match` for each publication; faster for many at once.
 
-        With more than one thread, pieces of up to 1,024 publications are matched side by side, as
-        far as the engine does without the interpreter lock (the default one does most without); an
-        index that holds document filters takes one. Raises `InvalidValueError` for less than one,
+        With more than one thread, pieces of 64 publications are matched side by side, as far as
+        the engine does without the interpreter lock (the default one does most without); an index
+        that holds document filters takes one. Where slots will do in place of ids, `match_slots`
+        takes thousands at a time, for less. Raises `InvalidValueError` for less than one thread,
         and otherwise as `match`.
         """
         if threads < 1:
             raise InvalidValueError("threads", f"{threads} are too few to match anything")
         parts = [_parts(publication) for publication in publications]
-        # Some pieces for each thread, so that none waits long for another in the end.
-        size = min(_PIECE, max(ARRANGED_MAX, len(parts) // (_PIECES_FOR_A_THREAD * threads)))
-        pieces = [parts[at : at + size] for at in range(0, len(parts), size)]
+        pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
             return [ids for piece in pieces for ids in self._matched(piece)]
@@ -258,16 +255,12 @@ class Index:
         return np.array([] if engine is None else engine.match(record), np.int32)
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
-        """The ids of what some publications match."""
-        matches: list[list[str]] = []
-        for at in range(0, len(found.offsets) - 1, ARRANGED_MAX):
-            offsets = found.offsets[at : at + ARRANGED_MAX + 1]
-            some = SlotBatch(offsets - offsets[0], found.slots[offsets[0] : offsets[-1]])
-            slots, doubtful = self._order.arranged(some)
-            ids = self._ids.take(slots)
-            matches += [ids[first:last] for first, last in pairwise(some.offsets.tolist())]
-            for number in doubtful:
-                matches[at + number].sort()
+        """The ids of what a piece of publications matches."""
+        slots, doubtful = self._order.arranged(found)
+        ids = self._ids.take(slots)
+        matches = [ids[first:last] for first, last in pairwise(found.offsets.tolist())]
+        for number in doubtful:
+            matches[number].sort()
         return matches
 
     def match_slots(
@@ -285,9 +278,9 @@ class Index:
         decodes them. Without `in_order` the slots of a publication may come in any order, which is
         faster.
 
-        With `most` the batch ends after the publication with which there are so many matches or
-        more, or earlier, but it has one: so however many are handed in, memory is needed for so
-        many matches and those of one publication.
+        With `most` the batch ends after the publication with which a part of the engine (one, as a
+        rule) has so many matches or more, or earlier, but it has one: so however many are handed
+        in, memory is needed for so many matches of each part and those of one publication.
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a

@@ -117,7 +117,8 @@ class Unsorted(Protocol):
     def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order.
 
-        Ends after the record with which there are `most` matches or more.
+        Ends after the record with which a part of the engine has `most` matches or more, so that
+        memory is needed for as many of each part, and for those of one record.
         """
 
 

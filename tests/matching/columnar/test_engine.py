@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -425,3 +426,20 @@ def test_the_sample_of_a_table_is_made_of_few_rows_once_there_is_one() -> None:
     engine.match_slots(table[10_000:])
     assert len(engine._sample) == 256
     assert 5 < sum(record not in first for record in engine._sample) < 20
+
+
+def test_found_many_ends_with_enough_in_all_segments_and_the_tail() -> None:
+    engine = ColumnarEngine(FoldPolicy(tail_max=4, written_max=4, joined_max=4))
+    for slot in range(33):
+        engine.add(slot, parse_filter(f"n > {slot % 5}"))
+    records: list[Record] = [{"n": at % 7} for at in range(200)]
+    whole = engine.found_many(records)
+    assert (len(engine._state.parts), len(engine._state.tail)) == (6, 3)
+    start, found = 0, []
+    while start < len(records):
+        batch = engine.found_many(records[start:], 40)
+        assert len(batch.offsets) > 1
+        found += [sorted(batch.slots[a:b].tolist()) for a, b in pairwise(batch.offsets.tolist())]
+        start = len(found)
+    expected = [sorted(whole.slots[a:b].tolist()) for a, b in pairwise(whole.offsets.tolist())]
+    assert found == expected

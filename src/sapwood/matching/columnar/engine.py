@@ -233,33 +233,34 @@ class ColumnarEngine:
     def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
 
-        Ends after the record with which there are `most` matches or more.
+        Ends after the record with which some segment, or the tail, has `most` matches or more.
         """
         state = self._settled(records)
-        is_alone = len(state.parts) == 1 and not state.tail
-        if not is_alone:
-            # What several tell must be of the same records.
-            records, most = records[: max(1, most // max(1, self._taken))], ALL
-        batch = self._searcher.prepared(records)
+        batch, given = self._searcher.prepared(records), len(records)
         pairs = Pairs()
         for _, segment, _ in state.parts:
-            found = Found.of(
-                self._searcher.search(segment, records, batch, most=most), len(records)
-            )
-            if is_alone and not (found.repeats or len(found.doubts)):
+            told = self._searcher.search(segment, records[:given], batch, most=most)
+            found = Found.of(told, given)
+            if len(state.parts) == 1 and not (state.tail or found.repeats or len(found.doubts)):
                 # As a rule there is nothing to put together.
                 return SlotBatch(found.offsets, found.slots)
+            # All tell of as many records as the one that tells of the fewest.
             records = records[: len(found.offsets) - 1]
-            numbers = np.arange(len(records))
+            numbers = np.arange(len(found.offsets) - 1)
             pairs.add(np.repeat(numbers, np.diff(found.offsets)), found.slots)
             pairs.repeats |= found.repeats
             if len(found.doubts):
                 passes = residual.settle(found, segment.annex, self._probes, records)
                 doubted = np.repeat(numbers, np.diff(found.doubt_offsets))
                 pairs.add(doubted[passes], segment.slots_of(found.doubts[passes]))
+        held = 0
         for number, record in enumerate(records if state.tail else ()):
             tail = _accepting(state.tail, record)
             pairs.add(np.full(len(tail), number), tail)
+            held += len(tail)
+            if held >= most:
+                records = records[: number + 1]
+                break
         return pairs.batch(len(records))
 
     def fold(self) -> None:

@@ -18,8 +18,8 @@ from sapwood.matching.columnar.rows import Ints
 _CONSTANTS_MIN: Final = 32
 """A line with fewer needs no guide: halving it twice is enough."""
 
-_BUCKET_CONSTANTS: Final = 4
-"""Constants for each bucket, whose place takes as much memory as half of one or as one."""
+_BUCKET_CONSTANTS: Final = 8
+"""Constants for each bucket, whose place takes as much memory as one of them or half of one."""
 
 
 class Guides(NamedTuple):

@@ -28,7 +28,7 @@ class Pairs:
         self._slots.append(slots)
 
     def batch(self, records: int) -> SlotBatch:
-        """All pairs, sorted and each once."""
+        """All pairs of the first so many records, sorted and each once."""
         if not self._slots:
             return SlotBatch(np.zeros(records + 1, np.int64), np.zeros(0, np.int32))
         pairs = (np.concatenate(self._numbers) << _SLOT_BITS) | np.concatenate(self._slots)
@@ -36,4 +36,4 @@ class Pairs:
         if self.repeats:
             pairs = pairs[np.diff(pairs, prepend=-1) != 0]
         offsets: Offsets = np.searchsorted(pairs, np.arange(records + 1) << _SLOT_BITS)
-        return SlotBatch(offsets, (pairs & _SLOT_MASK).astype(np.int32))
+        return SlotBatch(offsets, (pairs[: offsets[-1]] & _SLOT_MASK).astype(np.int32))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -62,17 +62,21 @@ class Ranked(NamedTuple):
     ranks: Ints
 
 
-@dataclass(frozen=True)  # without slots, as what is learned later is kept
 class Loaded:
     """A set of filters and what they are called, as an Arrow column: slot to name."""
 
-    filters: Index
-    ids: pa.Array
+    __slots__ = ("_ranked", "filters", "ids")
 
-    @cached_property
+    def __init__(self, filters: Index, ids: pa.Array) -> None:
+        self.filters = filters
+        self.ids = ids
+        self._ranked: Ranked | None = None
+
     def ranked(self) -> Ranked:
-        """The ids in order."""
-        return ranked(self.ids)
+        """The ids in order, found out once."""
+        if self._ranked is None:
+            self._ranked = ranked(self.ids)
+        return self._ranked
 
 
 def ranked(ids: pa.Array) -> Ranked:
@@ -282,7 +286,7 @@ class _Lists(_Teller):
 
         super().__init__(parts)
         ids = [part.ids for part in parts]
-        order = parts[0].ranked if len(parts) == 1 else ranked(pa.concat_arrays(ids))
+        order = parts[0].ranked() if len(parts) == 1 else ranked(pa.concat_arrays(ids))
         self._ids = order.ids
         #: slot to rank, for each part
         self._ranks = np.split(order.ranks, np.cumsum(list(map(len, ids)))[:-1])

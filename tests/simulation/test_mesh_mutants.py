@@ -321,6 +321,8 @@ MUTANTS: dict[type[MeshMutant], frozenset[str]] = {
 def scenarios() -> Iterator[Scenario]:
     """Those of the swarm, with circles, and links that come while everybody publishes."""
     yield shortcut()
+    # A subscription that an old tree covers comes between a link's return and the next tree.
+    yield draw_scenario(32, Mixture(circles=True))
     for seed in range(SEEDS_MAX):
         yield draw_scenario(seed, Mixture(circles=True))
         yield adding(seed, failing=seed % 2 == 0, churn=seed % 3 == 0)

@@ -32,7 +32,7 @@ from tests.simulation.helpers import (
 from tests.simulation.recipes import NAMED, NARROW, uncover_under_traffic
 
 SHAPES = ("line:1", "line:2", "line:9", "star:9", "tree:15", "tree:13:3", "random:12")
-SWARM_SEEDS = 36
+SWARM_SEEDS = 30
 """A sample: `sapwood simulate --swarm` is for thousands."""
 REACHING_SEEDS = 100
 COVERING_PAIRS = (

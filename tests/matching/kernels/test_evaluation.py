@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.matching.kernels import plain
-from sapwood.matching.kernels.evaluation import block_bytes, evaluate, grown
+from sapwood.matching.kernels.evaluation import evaluate, grown
 from sapwood.model.publication import Record
 from tests.matching.columnar.made import made
 
@@ -40,13 +40,6 @@ def test_evaluate_keeps_what_holds(filters: list[str], record: Record) -> None:
     assert sorted(told[1:count].tolist()) == sorted(twin.slots.tolist())
     assert sorted(doubts[:doubt_count].tolist()) == sorted(twin.doubts.tolist())
     assert bool(told[0]) == twin.repeats
-
-
-def test_block_bytes_are_those_of_the_columns() -> None:
-    for filters in (ALIKE, DIFFERENT):
-        segment = made(filters).segment()
-        total = sum(block_bytes(segment.image, entry) for entry in range(segment.conjunctions))
-        assert total == segment.columns.blocks.nbytes - 8
 
 
 def test_grown_keeps_what_there_is() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sapwood.matching.columnar.batch import REPEATS
 from sapwood.matching.columnar.columns import (
     CHECKED,
+    I32,
     I64,
     IMPLIED_BIT,
     U8,
@@ -32,13 +33,13 @@ Matches = list[tuple[int, int]]
 @compiled
 def joined(
     image: U64, marks: U8, cells: U32, stretches: I64, starts: I64, sharing: int, most: int
-) -> tuple[int, I64, U32]:
+) -> tuple[int, I64, I32]:
     """`join` for arrays."""
     found = join(
         lent(image), lent(marks), lent(cells), stretches, starts, len(starts) - 1, sharing, most
     )
     keep(cells)
-    return found  # type: ignore[return-value]
+    return found
 
 
 WHOLE = made([f"a in (1, 3) and b >= {at} or a = 5" for at in range(20)] + ["b like '%x%'"] * 3)

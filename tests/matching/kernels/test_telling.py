@@ -14,14 +14,15 @@ from tests.matching.columnar.made import made, told
 
 
 def test_nothing_is_told_at_first_and_what_is_doubtful_comes_last() -> None:
-    array, count, doubts, doubt_count = begun(2)
-    assert (count, doubt_count) == (HEAD + 4, 0)
-    array[1 : HEAD + 5] = [2, 1, 0, 0, 1, 7]
-    doubts[0] = 5
-    found = Found.of(ended(array, count + 1, doubts, 1), 2)
+    nothing = begun(2)
+    assert (nothing.sure_end, nothing.doubts_end) == (HEAD + 4, 0)
+    nothing.sure[1 : HEAD + 5] = [2, 1, 0, 0, 1, 7]
+    nothing.doubts[0] = 5
+    found = Found.of(ended(nothing._replace(sure_end=HEAD + 5, doubts_end=1)), 2)
     assert [each.tolist() for each in found[:4]] == [[0, 1, 1], [7], [0, 0, 1], [5]]
     many = np.arange(5000, dtype=np.int32)
-    assert ended(array, HEAD + 4, many, 5000)[HEAD + 4 :].tolist() == many.tolist()
+    several = nothing._replace(doubts=many, doubts_end=5000)
+    assert ended(several)[HEAD + 4 :].tolist() == many.tolist()
 
 
 @pytest.mark.parametrize("sharing", [1, 10, ALL])

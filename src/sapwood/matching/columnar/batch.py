@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from sapwood.errors import InvalidValueError
 from sapwood.limits import INTEGER_MAX, INTEGER_MIN
+from sapwood.matching.columnar.columns import I32, I64
 from sapwood.matching.keys import text_bytes
 from sapwood.model.publication import Record, Value
 
@@ -40,14 +40,14 @@ class Found(NamedTuple):
     `repeats` tells that a slot may be there more than once.
     """
 
-    offsets: npt.NDArray[np.int64]  # [n + 1]
-    slots: npt.NDArray[np.int32]
-    doubt_offsets: npt.NDArray[np.int64]  # [n + 1]
-    doubts: npt.NDArray[np.int32]
+    offsets: I64  # [n + 1]
+    slots: I32
+    doubt_offsets: I64  # [n + 1]
+    doubts: I32
     repeats: bool
 
     @classmethod
-    def of(cls, told: npt.NDArray[np.int32], records: int) -> Found:
+    def of(cls, told: I32, records: int) -> Found:
         """Read what a kernel told of so many records, or of the first ones of these.
 
         That is: flags; of how many records it tells; for each of all records how many slots it has

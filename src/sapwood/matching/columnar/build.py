@@ -13,6 +13,7 @@ from sapwood.matching.columnar.access import Choice, Entries, Shape, Tables
 from sapwood.matching.columnar.columns import (
     BLOCK_END,
     CHECKED,
+    I32,
     IMPLIED_BIT,
     KEY_MAX,
     SEVERAL,
@@ -223,7 +224,7 @@ def _grid_columns(found: Grids, first_bucket: int) -> dict[str, Array]:
 
 
 def _block_columns(
-    task: FillTask, slot: npt.NDArray[np.int32], is_implied: npt.NDArray[np.bool_]
+    task: FillTask, slot: I32, is_implied: npt.NDArray[np.bool_]
 ) -> dict[str, Array]:
     """Constraints of one run have its cells in their block, others a number in `several`."""
     first, runs = task.run_start[:-1], np.diff(task.run_start)

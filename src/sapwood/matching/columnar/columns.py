@@ -21,6 +21,7 @@ U8: TypeAlias = npt.NDArray[np.uint8]
 U16: TypeAlias = npt.NDArray[np.uint16]
 U32: TypeAlias = npt.NDArray[np.uint32]
 U64: TypeAlias = npt.NDArray[np.uint64]
+I32: TypeAlias = npt.NDArray[np.int32]
 I64: TypeAlias = npt.NDArray[np.int64]
 
 KEY_MAX: Final = (1 << 32) - 1

@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from sapwood.matching.columnar.batch import UNREADABLE, encoded, refusal
 from sapwood.matching.columnar.build import RowKernels
-from sapwood.matching.columnar.columns import I64, U8, U32, U64
+from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
 from sapwood.matching.protocol import ALL
@@ -52,7 +51,7 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         limit: int,
         most: int,
         sharing: int,
-    ) -> npt.NDArray[np.int32]:
+    ) -> I32:
         """See `sapwood.matching.kernels.plain.match_batch`."""
 
     def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
@@ -65,7 +64,7 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         rows: int,
         most: int,
         sharing: int,
-    ) -> npt.NDArray[np.int32]:
+    ) -> I32:
         """See `sapwood.matching.kernels.plain.match_table`."""
 
     def looked_up(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
@@ -117,7 +116,7 @@ class Searcher:
         *,
         limit: int = ALL,
         most: int = ALL,
-    ) -> npt.NDArray[np.int32]:
+    ) -> I32:
         """What the kernel tells of records, of which `prepared` made `batch` (`Found.of`).
 
         `limit` sure matches are enough for a record, unless records are a table; with `most` it

@@ -19,6 +19,7 @@ from sapwood.errors import FileFormatError, InvariantError
 from sapwood.matching.columnar.columns import (
     BLOCK_END,
     DEAD,
+    I32,
     SEVERAL,
     SLOT_MASK,
     U8,
@@ -83,11 +84,11 @@ class Segment:
         """Conjunctions that were not removed."""
         return self.conjunctions - self.dead
 
-    def slots(self) -> npt.NDArray[np.int32]:
+    def slots(self) -> I32:
         """The slots with a conjunction that was not removed; with repetitions."""
         return self.slots_of(np.flatnonzero((self.marks & DEAD) == 0))
 
-    def slots_of(self, conjunctions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
+    def slots_of(self, conjunctions: npt.NDArray[np.integer[Any]]) -> I32:
         """The slots of some conjunctions."""
         heads: U32 = self.columns.blocks[block_start_of(self.columns, conjunctions)]
         return (heads & SLOT_MASK).astype(np.int32)

@@ -6,14 +6,13 @@ in `kernels.plain`. `match_batch`, `match_table` and `fill_rows` release the int
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
-from sapwood.matching.columnar.batch import FLAGS, HEAD, RECORDS, UNREADABLE
-from sapwood.matching.columnar.columns import I64, U8, U32, U64
+from sapwood.matching.columnar.batch import FLAGS, UNREADABLE
+from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.kernels.arriving import fill_columns, find_present
 from sapwood.matching.kernels.bitrows import fill_rows
 from sapwood.matching.kernels.gathering import WORK
@@ -22,7 +21,7 @@ from sapwood.matching.kernels.lookups import STRETCHES, find_all_stretches
 from sapwood.matching.kernels.measuring import looked_up, touched
 from sapwood.matching.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.kernels.removal import mark_removed
-from sapwood.matching.kernels.telling import begun, ended, tell_of_piece, tell_of_stretches
+from sapwood.matching.kernels.telling import begun, ended, tell_of_piece
 from sapwood.matching.kernels.values import fill_cells
 from sapwood.matching.kernels.views import (
     all_bytes,
@@ -32,13 +31,10 @@ from sapwood.matching.kernels.views import (
     keep,
     length,
     lent,
-    signed,
 )
 from sapwood.matching.protocol import ALL
 
 __all__ = ["fill_rows", "looked_up", "mark_removed", "match_batch", "match_table", "touched"]
-
-I32: TypeAlias = npt.NDArray[np.int32]
 
 _STRETCHES_AT_ONCE: Final = 1 << 18
 _CELLS_AT_ONCE: Final = 1 << 20
@@ -71,80 +67,43 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     if there is no `limit`.
     """
     columns, words = lent(image), lent(names)
-    letters, cells, present = all_bytes(records), half(scratch, 0), half(scratch, 1)
+    letters, present = all_bytes(records), half(scratch, 1)
     batch, at = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
-    if batch >= sharing and limit == ALL:
-        return _match_pieces(columns, marks, words, letters, at, present, batch, most, sharing)
-    told, count, doubts, doubt_count = begun(batch)
-    stretches, work = np.empty(2 * STRETCHES, np.int64), np.empty(WORK, np.uint32)
-    for record in range(batch):
-        at, size = fill_cells(columns, words, letters, at, cells, present)
-        if at < 0:
-            _clear(cells, present, size)
-            told[FLAGS] = UNREADABLE
-            return told[:1]
-        before, doubted_before = count, doubt_count
-        found, stretches = find_all_stretches(columns, cells, present, size, stretches, 0)
-        told, count, doubts, doubt_count = tell_of_stretches(
-            columns, marks, cells, lent(stretches), found, limit,
-            work, told, count, doubts, doubt_count,
-        )  # fmt: skip
-        keep(stretches)
-        told[HEAD + record], told[HEAD + batch + record] = (
-            count - before,
-            doubt_count - doubted_before,
-        )
-        told[RECORDS] = record + 1
-        _clear(cells, present, size)
-        if count - HEAD - 2 * batch + doubt_count >= most:
-            break
-    return ended(told, count, doubts, doubt_count)
-
-
-@compiled
-def _match_pieces(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64,
-    marks: U8,
-    names: U64,
-    letters: U8,
-    at: int,
-    present: U32,
-    batch: int,
-    most: int,
-    sharing: int,
-) -> I32:
-    """`match_batch` for so many records that some share entries; their first begins at `at`."""
-    told, count, doubts, doubt_count = begun(batch)
-    width = length(image, at_column.NUMBER_START) - 1
-    piece = min(batch, _rows_at_once(width))
+    width = length(columns, at_column.NUMBER_START) - 1
+    # Cells of many records are put side by side. A single one's are in `scratch`, which is not
+    # filled with 0 each time: there may be far more attributes than it has.
+    is_joined = batch >= sharing and limit == ALL
+    piece = min(batch, _rows_at_once(width)) if is_joined else 1
     # One more, as a conjunction without constraints reads a cell, too.
-    all_cells, starts = np.zeros(piece * width + 1, np.uint32), np.zeros(piece + 1, np.int64)
-    stretches, work = (
-        np.empty(2 * STRETCHES + 2 * _ROWS_AT_ONCE * piece, np.int64),
-        np.empty(WORK, np.uint32),
-    )
-    while told[RECORDS] < batch:
-        all_cells[:] = 0
-        rows = 0
-        while rows < min(piece, batch - told[RECORDS]) and starts[rows] < _STRETCHES_AT_ONCE:
+    side_by_side = np.zeros(piece * width + 1 if is_joined else 0, np.uint32)
+    all_cells = lent(side_by_side) if is_joined else half(scratch, 0)
+    starts, work = np.zeros(piece + 1, np.int64), np.empty(WORK, np.uint32)
+    stretches = np.empty(2 * STRETCHES + 2 * _ROWS_AT_ONCE * piece, np.int64)
+    told, done, is_enough = begun(batch), 0, False
+    while done < batch and not is_enough:
+        side_by_side[:] = 0
+        rows = size = 0
+        while rows < min(piece, batch - done) and starts[rows] < _STRETCHES_AT_ONCE:
             cells = behind(all_cells, rows * width)
-            at, size = fill_cells(image, names, letters, at, cells, present)
+            at, size = fill_cells(columns, words, letters, at, cells, present)
             if at < 0:
-                told[FLAGS] = UNREADABLE
-                return told[:1]
+                _clear(cells, present, size)
+                told.sure[FLAGS] = UNREADABLE
+                return told.sure[:1]
             end, stretches = find_all_stretches(
-                image, cells, present, size, stretches, starts[rows]
+                columns, cells, present, size, stretches, starts[rows]
             )
             rows += 1
             starts[rows] = end
-        told, count, doubts, doubt_count = tell_of_piece(
-            image, marks, lent(all_cells), width, stretches, starts, rows, sharing, most,
-            work, told, count, doubts, doubt_count, batch,
+        told, is_enough = tell_of_piece(
+            columns, marks, all_cells, width, stretches, starts, rows,
+            sharing, limit, most, work, told, batch,
         )  # fmt: skip
-        keep(all_cells)
-        if count - HEAD - 2 * batch + doubt_count >= most:
-            break
-    return ended(told, count, doubts, doubt_count)
+        done += rows
+        if not is_joined:
+            _clear(all_cells, present, size)
+    keep(side_by_side)
+    return ended(told)
 
 
 @compiled
@@ -165,35 +124,33 @@ def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
     Entries are evaluated for many rows at once where so many share them as `sharing` says.
     """
     columns, width = lent(image), length(image, at_column.NUMBER_START) - 1
-    told, count, doubts, doubt_count = begun(rows)
     piece = min(rows, _rows_at_once(width))
-    all_cells, present = np.zeros(piece * width + LANES, np.uint32), np.empty(width, np.uint32)
+    side_by_side, present = np.zeros(piece * width + LANES, np.uint32), np.empty(width, np.uint32)
     starts, work = np.zeros(piece + 1, np.int64), np.empty(WORK, np.uint32)
     stretches = np.empty(2 * STRETCHES + 2 * _ROWS_AT_ONCE * piece, np.int64)
+    told, done, is_enough = begun(rows), 0, False
     base = filled = 0
-    while told[RECORDS] < rows:
-        row = signed(told[RECORDS])
-        if row == filled:
-            base, filled = row, min(row + piece, rows)
-            fill_columns(columns, places, numbers, first + row, filled - row, lent(all_cells))
-        some = 0
-        while row + some < filled and starts[some] < _STRETCHES_AT_ONCE:
-            cells = behind(all_cells, (row + some - base) * width)
+    while done < rows and not is_enough:
+        if done == filled:
+            base, filled = done, min(done + piece, rows)
+            fill_columns(columns, places, numbers, first + done, filled - done, lent(side_by_side))
+        all_cells, some = behind(side_by_side, (done - base) * width), 0
+        while done + some < filled and starts[some] < _STRETCHES_AT_ONCE:
+            cells = behind(all_cells, some * width)
             size = find_present(cells, width, lent(numbers), len(numbers), lent(present))
             end, stretches = find_all_stretches(
                 columns, cells, lent(present), size, stretches, starts[some]
             )
             some += 1
             starts[some] = end
-        told, count, doubts, doubt_count = tell_of_piece(
-            columns, marks, behind(all_cells, (row - base) * width), width, stretches, starts, some,
-            sharing, most, work, told, count, doubts, doubt_count, rows,
+        told, is_enough = tell_of_piece(
+            columns, marks, all_cells, width, stretches, starts, some,
+            sharing, ALL, most, work, told, rows,
         )  # fmt: skip
-        if count - HEAD - 2 * rows + doubt_count >= most:
-            break
-    keep(all_cells)
+        done += some
+    keep(side_by_side)
     keep(present)
-    return ended(told, count, doubts, doubt_count)
+    return ended(told)
 
 
 @compiled

@@ -9,7 +9,7 @@ records share are left to be looked at one by one.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from sapwood.matching.columnar.batch import REPEATS
 from sapwood.matching.columnar.columns import (
     CHECKED,
     DEAD,
+    I32,
     I64,
     IMPLIED_BIT,
     SEVERAL,
@@ -28,11 +29,16 @@ from sapwood.matching.columnar.columns import (
     U32,
     U64,
 )
-from sapwood.matching.kernels.evaluation import constraints_of, grown, is_in_one
+from sapwood.matching.kernels.blocks import (
+    attribute_of,
+    block_of,
+    blocks_of,
+    conjunction_of,
+    is_in_one,
+)
+from sapwood.matching.kernels.evaluation import grown
 from sapwood.matching.kernels.lanes import LANES, holding, lowest, within
-from sapwood.matching.kernels.views import behind, compiled, keep, length, lent, signed, u8, u32
-
-I32: TypeAlias = npt.NDArray[np.int32]
+from sapwood.matching.kernels.views import behind, compiled, keep, length, lent, signed, u32
 
 OVERFULL: Final = -1
 """Instead of flags: there are more matches than may be held."""
@@ -197,31 +203,22 @@ def _evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
 
     Returns where it goes on, how many pairs were found, and flags.
     """
-    block_start, blocks = u32(image, at_column.BLOCK_START), u32(image, at_column.BLOCKS)
-    entry_conjunction = u32(image, at_column.ENTRY_CONJUNCTION)
-    is_plain = length(image, at_column.ENTRY_CONJUNCTION) == 0
-    stride = signed(u32(image, at_column.BLOCK_STRIDE)[0])
-    bits = signed(u8(image, at_column.ATTRIBUTE_BITS)[0])
-    mask, flags = (1 << bits) - 1, 0
-    constraints = constraints_of(stride - 1, bits)
+    blocks, flags = blocks_of(image), 0
     while entry < shared.end and found + LANES <= room:
-        conjunction = entry if is_plain else signed(entry_conjunction[entry])
+        conjunction = conjunction_of(blocks, entry)
         lanes = np.uint64(_ALL) >> np.uint64(LANES - shared.lanes)
         if shared.is_ragged:
             lanes &= holding(chunk.first, chunk.span, np.uint32(entry))
-        block = conjunction * stride + 1
-        if not stride:
-            block = signed(block_start[conjunction]) + 1
-            constraints = constraints_of(signed(block_start[conjunction + 1]) - block, bits)
-        attributes, head = block + 2 * constraints, signed(blocks[block - 1])
-        for which in range(constraints - (head >> IMPLIED_BIT)):
-            place = which * bits
-            attribute = signed(blocks[attributes + (place >> 5)]) >> (place & 31) & mask
+        block = block_of(blocks, conjunction)
+        head = signed(blocks.words[block.first - 1])
+        for which in range(block.constraints - (head >> IMPLIED_BIT)):
+            attribute = attribute_of(blocks, block, which)
             if chunk.filled[attribute] != number:
                 _fill(chunk, cells, shared.lanes, attribute)
                 chunk.filled[attribute] = number
-            low, span = blocks[block + 2 * which], blocks[block + 2 * which + 1]
             here = behind(chunk.cells, attribute * LANES)
+            constraint = block.first + 2 * which
+            low, span = blocks.words[constraint], blocks.words[constraint + 1]
             lanes &= within(here, low, span)
             if span == SEVERAL:
                 lanes = _in_several(image, signed(low), here, lanes)

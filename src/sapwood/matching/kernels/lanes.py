@@ -36,8 +36,10 @@ def _spread(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(first, nothing, _ir.Constant(_WORDS, [0] * LANES))
 
 
-def _bits(builder: Any, condition: Any) -> Any:
-    return builder.bitcast(condition, _ir.IntType(LANES))
+def _in_runs(builder: Any, values: Any, firsts: Any, spans: Any) -> Any:
+    """A bit for each lane whose value is at most a span beyond the first one of a run."""
+    is_within = builder.icmp_unsigned("<=", builder.sub(values, firsts), spans)
+    return builder.bitcast(is_within, _ir.IntType(LANES))
 
 
 @_generated
@@ -45,9 +47,9 @@ def within(_context: Any, cells: Any, _low: Any, _span: Any) -> tuple[Any, Any]:
     """The lanes of `cells` that are at most a span beyond the first cell of a run."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer, first, steps = arguments
-        beyond = builder.sub(_load(builder, pointer), _spread(builder, first))
-        return _bits(builder, builder.icmp_unsigned("<=", beyond, _spread(builder, steps)))
+        values, first, span = arguments
+        run = _spread(builder, first), _spread(builder, span)
+        return _in_runs(builder, _load(builder, values), *run)
 
     return types.uint64(cells, types.uint32, types.uint32), generate
 
@@ -57,9 +59,9 @@ def holding(_context: Any, lows: Any, spans: Any, _value: Any) -> tuple[Any, Any
     """The lanes whose run, a lane of `lows` and one of `spans`, holds a value."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        firsts, steps, wanted = arguments
-        beyond = builder.sub(_spread(builder, wanted), _load(builder, firsts))
-        return _bits(builder, builder.icmp_unsigned("<=", beyond, _load(builder, steps)))
+        firsts, steps, value = arguments
+        runs = _load(builder, firsts), _load(builder, steps)
+        return _in_runs(builder, _spread(builder, value), *runs)
 
     return types.uint64(lows, spans, types.uint32), generate
 

@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import U32, U64
 from sapwood.matching.kernels.bitrows import aim, find_candidates, plan_of, word_of
-from sapwood.matching.kernels.evaluation import block_bytes
+from sapwood.matching.kernels.blocks import blocks_of, conjunction_of, size_of
 from sapwood.matching.kernels.gathering import WORK, aims_of
 from sapwood.matching.kernels.lookups import STRETCHES, find_all_stretches
 from sapwood.matching.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
@@ -17,6 +17,7 @@ from sapwood.matching.kernels.values import fill_cells
 from sapwood.matching.kernels.views import all_bytes, compiled, half, keep, lent, signed, u32
 
 _WORD_BYTES: Final = 8
+_BLOCK_WORD_BYTES: Final = 4
 _DIRECTORY_BYTES: Final = 8
 """What a lookup reads to find a stretch, at the least."""
 
@@ -62,7 +63,7 @@ def _bytes_read(image: U64, cells: U32, entry: int, last: int, work: U32) -> int
     read, plan = 0, plan_of(image, entry, last)
     if plan < 0:
         for at in range(entry, last):
-            read += block_bytes(image, at)
+            read += _block_bytes(image, at)
         return read
     aims = aims_of(work)
     aim(image, cells, plan, aims)
@@ -74,5 +75,12 @@ def _bytes_read(image: U64, cells: U32, entry: int, last: int, work: U32) -> int
         words = word_of(image, plan, entry - 1) - word_of(image, plan, before) + 1
         read += _WORD_BYTES * attributes * words
         for at in range(count):
-            read += block_bytes(image, signed(work[at]))
+            read += _block_bytes(image, signed(work[at]))
     return read
+
+
+@compiled
+def _block_bytes(image: U64, entry: int) -> int:
+    """What the block of an entry takes."""
+    blocks = blocks_of(image)
+    return _BLOCK_WORD_BYTES * size_of(blocks, conjunction_of(blocks, entry))

@@ -22,6 +22,7 @@ from sapwood.matching.columnar.columns import (
     BLOCK_WORDS,
     CHECKED,
     DEAD,
+    I32,
     I64,
     KEY_MAX,
     ROWS_MIN,
@@ -106,7 +107,7 @@ def match_batch(  # noqa: PLR0917 - as its twin
     limit: int,
     most: int,
     sharing: int,  # noqa: ARG001 - one by one is the plain way
-) -> npt.NDArray[np.int32]:
+) -> I32:
     """All matches of every record, as `columnar.batch.Found.of` reads them.
 
     `records` is what `columnar.batch.encoded` makes, `names` what `columnar.naming.names_image`
@@ -134,7 +135,7 @@ def match_table(  # noqa: PLR0917 - as its twin
     rows: int,
     most: int,
     sharing: int,  # noqa: ARG001 - one by one is the plain way
-) -> npt.NDArray[np.int32]:
+) -> I32:
     """All matches of some rows of a table, as `columnar.batch.Found.of` reads them.
 
     The rows are `rows` from row `first` of the columns on. `places` and `numbers` are as for
@@ -204,7 +205,7 @@ def touched(image: U64, names: U64, records: bytes, scratch: U32) -> int:
 
 def _told(
     columns: Columns, marks: U8, all_cells: npt.NDArray[np.uint32], limit: int, most: int
-) -> npt.NDArray[np.int32]:
+) -> I32:
     """What a kernel tells of records with these cells, a row for each."""
     slots: list[list[int]] = []
     doubts: list[list[int]] = []

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import DEAD, SLOT_MASK, U8, U32, U64
-from sapwood.matching.kernels.views import compiled, lent, signed, u32
+from sapwood.matching.kernels.blocks import blocks_of, head_at
+from sapwood.matching.kernels.views import compiled, lent, signed
 
 _NEAR: Final = 4
 """Places around a good guess that are searched first."""
@@ -35,11 +35,8 @@ def mark_removed(image: U64, marks: U8, by_slot: U32, slot: int) -> int:
 @compiled
 def _slot_at(image: U64, by_slot: U32, place: int) -> int:
     """The slot of the conjunction at a place."""
-    conjunction, stride = signed(by_slot[place]), signed(u32(image, at_column.BLOCK_STRIDE)[0])
-    start = conjunction * stride
-    if not stride:
-        start = signed(u32(image, at_column.BLOCK_START)[conjunction])
-    return signed(u32(image, at_column.BLOCKS)[start]) & SLOT_MASK
+    blocks = blocks_of(image)
+    return signed(blocks.words[head_at(blocks, signed(by_slot[place]))]) & SLOT_MASK
 
 
 @compiled

@@ -18,7 +18,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from sapwood.matching.columnar.columns import I64, U8, U32, U64
+from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 
 _generated: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
@@ -168,9 +168,9 @@ def places_at(address: np.uint64) -> I64:
 
 
 @compiled
-def integers_at(address: np.uint64) -> npt.NDArray[np.int32]:
+def integers_at(address: np.uint64) -> I32:
     """The signed 32-bit integers from an address on."""
-    pointer: npt.NDArray[np.int32] = _to_i32(address)
+    pointer: I32 = _to_i32(address)
     return pointer
 
 

@@ -1,7 +1,8 @@
 """How the suite runs: the same every time, and with what is heavy one at a time.
 
-Property tests draw the same examples in every run, so that a change fails for its own reasons
-alone; `make fuzz` looks for new ones. No example has a deadline: machines are slow at times.
+Property tests draw the same examples in every run, 60 unless they say otherwise, so that a change
+fails for its own reasons alone; `make fuzz` looks for new ones, 2,000 of each. No example has a
+deadline: machines are slow at times.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, settings
 HEAVY: Final = ("spark", "network")
 """Markers of tests that start processes: those of each run in one worker, one after the other."""
 
-settings.register_profile("gate", deadline=None, derandomize=True)
+settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile(
     "fuzz",
     deadline=None,

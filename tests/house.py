@@ -90,16 +90,18 @@ _STRAY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One Python file: its name in dotted form, its text and its syntax tree."""
+    """One Python file: its name in dotted form, its text, its syntax tree and all nodes of that."""
 
     module: str
     text: str
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
 
     @classmethod
     def of(cls, module: str, text: str) -> Source:
         """Parse a text as the module of that name."""
-        return cls(module, text, ast.parse(text))
+        tree = ast.parse(text)
+        return cls(module, text, tree, tuple(ast.walk(tree)))
 
     @property
     def room(self) -> str:
@@ -127,7 +129,7 @@ def module_name(path: Path, folder: Path) -> str:
 
 def imports(source: Source) -> Iterator[tuple[int, str]]:
     """The line and the full name of everything imported, wherever the statement stands."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -170,7 +172,7 @@ def is_safe(source: Source) -> Iterator[str]:
     for line, call in _calls(source):
         if call in UNSAFE_CALLS:
             yield f"{source.module}:{line}: calls {call}"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
             allowed = not (isinstance(node.value, ast.Constant) and node.value.value is False)
             if allowed:
@@ -182,7 +184,7 @@ def fits_in_a_head(source: Source) -> Iterator[str]:
     length = source.text.count("\n")
     if length > MODULE_LINES_MAX:
         yield f"{source.module}: {length} lines"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             length = node.end_lineno - node.lineno + 1
@@ -198,14 +200,14 @@ def has_no_module_state(source: Source) -> Iterator[str]:
             names = [target.id for target in targets if isinstance(target, ast.Name)]
             if names != ["__all__"] and node.value is not None and _is_mutable(node.value):
                 yield f"{source.module}:{node.lineno}: {', '.join(names)} can change"
-    for child in ast.walk(source.tree):
+    for child in source.nodes:
         if isinstance(child, ast.Global):
             yield f"{source.module}:{child.lineno}: global {', '.join(child.names)}"
 
 
 def has_slots(source: Source) -> Iterator[str]:
     """Every dataclass has slots."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.ClassDef):
             for decorator in node.decorator_list:
                 call = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -246,7 +248,7 @@ def unreferenced(modules: list[Source], scripts: list[Source]) -> Iterator[str]:
         names = {name for _, name in imports(source)}
         names |= {
             node.value
-            for node in ast.walk(source.tree)
+            for node in source.nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
         for name in names:
@@ -261,7 +263,7 @@ def unreferenced(modules: list[Source], scripts: list[Source]) -> Iterator[str]:
 
 def _calls(source: Source) -> Iterator[tuple[int, str]]:
     """The line and the name of every call of a plain name."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.lineno, node.func.id
 

@@ -150,9 +150,7 @@ def test_every_module_has_a_test_file_of_its_name() -> None:
 def has_behavior(source: Source) -> bool:
     """Whether any function of a module does something; values and protocols only are."""
     functions = (
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node for node in source.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     return any(
         not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant)

@@ -7,6 +7,8 @@ from typing import Final
 from hypothesis import strategies as st
 from lxml import etree
 
+from sapwood.errors import LimitError
+from sapwood.language.xpath import parse_xpath
 from tests.xml.made import NAMES, VALUES
 
 _names: Final = st.sampled_from((*NAMES, *NAMES, "*", "*"))
@@ -68,6 +70,19 @@ def expressions(draw: st.DrawFn) -> str:
     start = draw(st.sampled_from(("/", "//", "//", "")))
     ends = ("", "", "", "/@a", "//@b", "/text()", "//text()")
     return start + draw(_steps(2)) + draw(st.sampled_from(ends))
+
+
+def bounded_expressions() -> st.SearchStrategy[str]:
+    """Those within the bounds that hold for all; a drawn one seldom has too many conditions."""
+    return expressions().filter(_is_within_bounds)
+
+
+def _is_within_bounds(expression: str) -> bool:
+    try:
+        parse_xpath(expression)
+    except LimitError:
+        return False
+    return True
 
 
 def truth(expression: str, data: bytes) -> bool:

@@ -9,7 +9,6 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from sapwood.errors import LimitError
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -63,7 +62,7 @@ from sapwood.wire.messages import (
 from sapwood.wire.publications import encode_publication
 from tests.strategies import filters, nested_records
 from tests.xml.made import documents
-from tests.xpaths import expressions
+from tests.xpaths import bounded_expressions
 
 ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 names = st.sampled_from(("r1", "r2", "größe"))
@@ -82,16 +81,7 @@ def publications() -> st.SearchStrategy[Publication]:
 
 def interests() -> st.SearchStrategy[Interest]:
     """Filters of both languages."""
-    return st.one_of(filters(), expressions().filter(_is_within_bounds).map(parse_xpath))
-
-
-def _is_within_bounds(expression: str) -> bool:
-    """Whether an expression may be sent at all; a drawn one seldom has too many conditions."""
-    try:
-        parse_xpath(expression)
-    except LimitError:
-        return False
-    return True
+    return st.one_of(filters(), bounded_expressions().map(parse_xpath))
 
 
 def interest_texts() -> st.SearchStrategy[InterestText]:

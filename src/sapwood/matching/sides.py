@@ -8,6 +8,7 @@ on at most one side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
@@ -29,6 +30,10 @@ from sapwood.model.filter import Filter
 _Wanted = TypeVar("_Wanted")
 _Wanted_contra = TypeVar("_Wanted_contra", contravariant=True)
 _Engine = TypeVar("_Engine", bound="_Slots[Any]")
+
+_READ_KEPT: Final = 1024
+"""Filters that are kept as they were read last: whoever looks at small indexes often, as routers do
+that check themselves, asks for the same ones again and again."""
 
 _PATTERN: Final = msgspec.json.Decoder(tuple[str, tuple[tuple[str, str], ...] | None])
 
@@ -164,7 +169,7 @@ class Side(Generic[_Engine, _Wanted]):
 
 def record_side(info: EngineInfo) -> Side[Engine, Filter]:
     """The side of records, with that engine."""
-    return Side("records", info.make, lambda wanted: as_given(wanted).text, parse_filter)
+    return Side("records", info.make, lambda wanted: as_given(wanted).text, _read_filter)
 
 
 def document_side(info: DocumentEngineInfo) -> Side[DocumentEngine, TreePattern]:
@@ -172,11 +177,17 @@ def document_side(info: DocumentEngineInfo) -> Side[DocumentEngine, TreePattern]
     return Side("documents", info.make, _write_pattern, _read_pattern)
 
 
+@lru_cache(_READ_KEPT)
+def _read_filter(text: str) -> Filter:
+    return parse_filter(text)
+
+
 def _write_pattern(pattern: TreePattern) -> str:
     written = as_given(pattern)
     return msgspec.json.encode((written.text, written.bindings)).decode()
 
 
+@lru_cache(_READ_KEPT)
 def _read_pattern(text: str) -> TreePattern:
     pattern = read_interest(Written("xpath", *_PATTERN.decode(text)))
     assert isinstance(pattern, TreePattern), "an XPath is read as a tree pattern"

@@ -98,7 +98,24 @@ def accepts(numbers: Numbers, value: Number) -> bool:
 
 def intersect(a: Numbers, b: Numbers) -> Numbers:
     """The numbers in both sets."""
+    if not (a and b):
+        return NO_NUMBERS
+    if len(a) == len(b) == 1:
+        return _overlap(a, b)
     return _from_cuts(ranges.intersect(_to_cuts(a), _to_cuts(b)))
+
+
+def _overlap(a: Numbers, b: Numbers) -> Numbers:
+    """`intersect` for two sets of one interval each, which most are."""
+    (one,), (other,) = a, b
+    later = b if one.begins_by(other) else a
+    sooner = b if one.reaches(other) else a
+    if later is sooner:
+        return later
+    first, last = later[0], sooner[0]
+    if first.low < last.high or (first.low == last.high and not (first.low_open or last.high_open)):
+        return (Interval(first.low, last.high, first.low_open, last.high_open),)
+    return NO_NUMBERS
 
 
 def union(*sets: Numbers) -> Numbers:

@@ -110,8 +110,11 @@ def not_like(pattern: Pattern) -> Strings:
 
 def intersect(a: Strings, b: Strings) -> Strings:
     """The texts in both sets."""
+    is_plain = a.is_plain and b.is_plain
+    if is_plain and not (a.ranges and b.ranges):
+        return NO_STRINGS
     both = _from_bounds(ranges.intersect(_to_bounds(a.ranges), _to_bounds(b.ranges)))
-    if a.is_plain and b.is_plain:
+    if is_plain:
         return Strings(both)
     return narrowed(both, (*a.required, *b.required), (*a.forbidden, *b.forbidden))
 

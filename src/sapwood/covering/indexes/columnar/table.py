@@ -367,20 +367,23 @@ class HullTable:
 
     def _provide(self, hull: Hull) -> bool:
         """Give the hull's attributes places, as far as there is room; whether any is new."""
-        before = len(self._fields) + len(self._columns_of)
+        before, column, filled = len(self._fields), len(self.columns.ends), []
         for attribute, _, needed in sides(hull.shape):
             if attribute not in self._fields:
                 if len(self._fields) == COVERING_ATTRIBUTES_MAX:
                     continue
-                field = self._fields[attribute] = len(self._fields)
-                self._reserve(words=field // _FIELDS_A_WORD + 1, fields=field + 1)
+                self._fields[attribute] = len(self._fields)
             for kind in (NUMBER, TEXT):
                 if needed & kind and (attribute, kind) not in self._columns_of:
-                    column = self._columns_of[attribute, kind] = len(self.columns.ends)
-                    self._reserve(columns=column + 2)
-                    self._fill(attribute, kind)
-        if len(self._fields) + len(self._columns_of) == before:
+                    self._columns_of[attribute, kind] = column
+                    filled.append((attribute, kind))
+                    column += 2
+        fields = len(self._fields)
+        if fields == before and not filled:
             return False
+        self._reserve(columns=column, words=-(-fields // _FIELDS_A_WORD), fields=fields)
+        for attribute, kind in filled:
+            self._fill(attribute, kind)
         self._forget_layouts()
         return True
 
@@ -435,15 +438,14 @@ class HullTable:
 
 def unpacked(words: Words) -> npt.NDArray[np.bool_]:
     """The bits of bitmaps [..., b] as truth values [..., b * BLOCK]."""
-    bits = (words[..., None] >> np.arange(BLOCK, dtype=np.uint64)) & np.uint64(1)
-    return bits.astype(np.bool_).reshape(*words.shape[:-1], words.shape[-1] * BLOCK)
+    octets = np.ascontiguousarray(words, "<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=-1, bitorder="little").view(np.bool_)
 
 
 def packed(bits: npt.NDArray[np.bool_]) -> Words:
     """Truth values [..., b * BLOCK] as bitmaps [..., b]."""
-    blocks = bits.reshape(*bits.shape[:-1], bits.shape[-1] // BLOCK, BLOCK).astype(np.uint64)
-    words: Words = np.bitwise_or.reduce(blocks << np.arange(BLOCK, dtype=np.uint64), axis=-1)
-    return words
+    octets = np.packbits(bits, axis=-1, bitorder="little")
+    return octets.view("<u8").astype(np.uint64, copy=False)
 
 
 def _room(rows: int) -> int:

@@ -142,6 +142,9 @@ def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
         shared, wanted = _begin(chunk, lent(stretches), lent(order), at, count, lent(owner), width)
         if wanted >= sharing * (shared.end - shared.first):
             number += 1
+            if width <= shared.end - shared.first:
+                # Nearly all attributes will be asked for, and a row's cells lie together.
+                _fill_all(chunk, cells, shared.lanes, width, number)
             entry = shared.first
             while entry < shared.end and found <= most:
                 pairs = grown(pairs, 2 * (found + LANES))
@@ -243,6 +246,17 @@ def _fill(chunk: _Chunk, cells: U32, lanes: int, attribute: int) -> None:
     here = behind(chunk.cells, attribute * LANES)
     for lane in range(lanes):
         here[lane] = cells[chunk.begin[lane] + attribute]
+
+
+@compiled
+def _fill_all(chunk: _Chunk, cells: U32, lanes: int, width: int, number: int) -> None:
+    """Bring the cells of each attribute together, row by row."""
+    for lane in range(lanes):
+        row, here = behind(cells, chunk.begin[lane]), behind(chunk.cells, lane)
+        for attribute in range(width):
+            here[attribute * LANES] = row[attribute]
+    for attribute in range(width):
+        chunk.filled[attribute] = number
 
 
 @compiled

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from sapwood import parse_filter
 from sapwood.errors import InputError
+from sapwood.pipeline import compiling
 from sapwood.pipeline.compiling import covers, distinct, entries, held, keyed, members, set_digest
 from sapwood.pipeline.normalforms import encode_form
 
@@ -43,6 +45,26 @@ def test_the_steps_keep_one_filter_for_all_it_covers_at_one_home(spark: Any) -> 
         told = {row["id"]: row["entry"] for row in members(wanted, covered).collect()}
     entry = {id_: keys["a"] if id_ in "abc" else keys[id_] for id_ in "abcdf"}
     assert told == {**entry, "e": None}
+
+
+def test_covers_are_followed_to_their_end_however_far_that_is(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "COVER_ROUNDS_MAX", 7)
+    far = 65
+    way = {f"k{at:02}": f"k{at + 1:02}" for at in range(far)}
+    # Two that accept the same in different forms, each found to cover the other.
+    circle = {"m": "n", "n": "m", "leads there": "m"}
+    rows = [
+        ("h", key, cover, at) for at, (key, cover) in enumerate([*way.items(), *circle.items()])
+    ]
+    schema = "home STRING, key STRING, cover STRING, subscriptions LONG"
+    found = spark.createDataFrame([*rows, ("g", "k00", "k64", 5)], schema)
+    with ExitStack() as kept:
+        table, gone = compiling._followed(found, kept)
+        told = sorted(map(tuple, table.select("home", "key", "cover", "subscriptions").collect()))
+    expected = [("g", "k00", "k64", 5), *(("h", key, f"k{far}", at) for at, key in enumerate(way))]
+    assert (told, gone) == (expected, far + 1)
 
 
 def test_homes_are_drawn_by_id_and_seed_alone(spark: Any) -> None:

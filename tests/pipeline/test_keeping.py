@@ -3,7 +3,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any, cast
 
-from sapwood.pipeline.keeping import persisted
+from sapwood.pipeline.keeping import computed, persisted
 
 
 class Table:
@@ -20,6 +20,10 @@ class Table:
         self.calls.append("unpersist")
         return self
 
+    def localCheckpoint(self, eager: bool) -> Table:  # noqa: N802 - as Spark has it
+        self.calls.append(f"checkpoint {eager}")
+        return Table()
+
 
 def test_a_table_is_kept_until_the_stack_is_closed() -> None:
     table = Table()
@@ -27,3 +31,9 @@ def test_a_table_is_kept_until_the_stack_is_closed() -> None:
         assert persisted(cast("Any", table), kept) is table
         assert table.calls == ["persist"]
     assert table.calls == ["persist", "unpersist"]
+
+
+def test_a_table_is_computed_at_once_and_is_another_then() -> None:
+    table = Table()
+    assert computed(cast("Any", table)) is not cast("Any", table)
+    assert table.calls == ["checkpoint True"]

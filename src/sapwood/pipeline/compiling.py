@@ -28,7 +28,7 @@ from sapwood.limits import (
 from sapwood.model.filter import NOTHING
 from sapwood.pipeline.grouping import COVERED, PLACED, Cuts, FindCovers, PlaceFilters
 from sapwood.pipeline.groups import EVERYTHING
-from sapwood.pipeline.keeping import persisted
+from sapwood.pipeline.keeping import computed, persisted
 from sapwood.pipeline.merging import MERGED, SHAPED, MergeFilters, TellShapes
 from sapwood.pipeline.normalforms import PATTERN_MARK, encode_form
 
@@ -39,6 +39,10 @@ DEFAULT_HOMES: Final = ("r1",)
 """Where subscriptions live that name no home, unless told otherwise: an overlay of one router."""
 
 _NOTHING: Final = encode_form(NOTHING)
+
+_ROUNDS_PLANNED: Final = 2
+"""Rounds whose plans grow, twofold each, so that what is lost with an executor is computed again;
+as a rule there are no more. With six it took half a minute to plan them."""
 
 
 def keyed(subscriptions: DataFrame, *, homes: Sequence[str], seed: int = 0) -> DataFrame:
@@ -252,13 +256,14 @@ def _followed(found: DataFrame, kept: ExitStack) -> Covers:
     # Keys first: they differ, which is what sorting likes.
     sums = (F.min("cover").alias("cover"), F.first("subscriptions").alias("subscriptions"))
     way = persisted(found.groupBy("key", "home").agg(*sums), kept)
-    for _ in range(COVER_ROUNDS_MAX):
+    for number in range(COVER_ROUNDS_MAX):
         further = way.select("home", F.col("key").alias("cover"), F.col("cover").alias("next"))
         joined = way.join(further, ["cover", "home"], "left")
         cover, more = F.coalesce("next", "cover").alias("cover"), F.col("next").isNotNull()
         names = ("home", "key", cover, "subscriptions")
         before, way = way, joined.select(*names, more.alias("more"))
-        count, going_on = _counted(persisted(way, kept), "more")
+        way = persisted(way, kept) if number < _ROUNDS_PLANNED else computed(way)
+        count, going_on = _counted(way, "more")
         before.unpersist()  # What is counted is held as a whole.
         if not going_on:
             return Covers(way.drop("more"), count)

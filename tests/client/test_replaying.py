@@ -13,7 +13,7 @@ from sapwood.client.replaying import JournalReader
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import REPLAY_LINES_MAX
 from sapwood.model.publication import Publication
-from tests.server.helpers import broker_in_a_thread
+from tests.server.helpers import broker_in_a_thread, part_at_once
 
 
 def test_a_part_of_a_journal_is_read_in_as_many_answers_as_it_takes(tmp_path: Path) -> None:
@@ -31,7 +31,10 @@ def test_a_part_of_a_journal_is_read_in_as_many_answers_as_it_takes(tmp_path: Pa
             assert list(reader.read(total, total + 5)) == []
 
 
-def test_a_broker_that_goes_away_or_is_none_is_told(tmp_path: Path) -> None:
+def test_a_broker_that_goes_away_or_is_none_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part_at_once(monkeypatch)
     with broker_in_a_thread(data=tmp_path) as address:
         reader = JournalReader(address)
     with reader, pytest.raises(ConnectionLostError, match=f"broker {address}: "):

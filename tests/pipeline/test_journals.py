@@ -24,7 +24,7 @@ from sapwood.pipeline.journals import (
 )
 from sapwood.store.journal import Journal
 from sapwood.wire.address import parse_address
-from tests.server.helpers import broker_in_a_thread
+from tests.server.helpers import broker_in_a_thread, part_at_once
 
 
 def test_addresses_and_folders_are_told_apart() -> None:
@@ -70,6 +70,7 @@ def test_reading_goes_on_where_it_was_when_the_broker_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journals, "_PAUSE_S", 0.01)
+    part_at_once(monkeypatch)
     with ExitStack() as first:
         address = first.enter_context(broker_in_a_thread(data=tmp_path))
         with connect(address) as client:

@@ -10,10 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, Self, TypeVar
 
+import pytest
 import structlog
 from msgspec import Raw as Bytes
 
 from sapwood.model.publication import Publication
+from sapwood.server import broker as broker_module
+from sapwood.server import peer as peer_module
 from sapwood.server.broker import Broker
 from sapwood.server.settings import BrokerSettings
 from sapwood.session.settings import ConnectionSettings
@@ -127,6 +130,12 @@ def broker_in_a_thread(**more: Any) -> Iterator[str]:
         loop, event = stop[0]
         loop.call_soon_threadsafe(event.set)
         thread.join()
+
+
+def part_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let brokers that stop wait a moment, no more, for clients who do not answer a goodbye."""
+    for module in (broker_module, peer_module):
+        monkeypatch.setattr(module, "GOODBYE_S", 0.05)
 
 
 class Raw:

@@ -18,7 +18,7 @@ from sapwood.server.broker import JOURNAL, Broker
 from sapwood.server.gauging import Gauge
 from sapwood.store.table_sizes import FOLDER, TableSizes, size_files
 from sapwood.wire.messages import SubscribedReply, SubscribeRequest
-from tests.server.helpers import Raw, Story, running, settings, soon
+from tests.server.helpers import Raw, Story, part_at_once, running, settings, soon
 
 
 class File:
@@ -131,8 +131,9 @@ def held(folder: Path) -> list[tuple[str, str, int]]:
 
 
 async def test_a_broker_writes_down_what_its_tables_hold_before_everybody_leaves(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    part_at_once(monkeypatch)
     for run in range(2):
         async with running(settings(data=tmp_path)) as broker:
             assert ("r1", "local", 0) in held(tmp_path)[5 * run :]

@@ -25,6 +25,12 @@ from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
+ALIKE = [
+    f"a = {at % 7} and b between {at % 5} and {at % 5 + 2} and c in (1, {at})" for at in range(60)
+]
+DIFFERENT = [*ALIKE, "a = 1", "a = 1 or b = 2", "a = 3 and b like '%x%'", "true"]
+"""Filters whose blocks have one size, and filters whose blocks have several."""
+
 
 class Made(NamedTuple):
     """Rows, and the numbers they were written with."""

@@ -19,10 +19,8 @@ from sapwood.matching.kernels.blocks import (
     size_of,
 )
 from sapwood.matching.kernels.views import compiled, lent
-from tests.matching.columnar.made import made
+from tests.matching.columnar.made import ALIKE, DIFFERENT, made
 
-ALIKE = [f"a = {at % 7} and b between {at} and 70 and c in (1, {at})" for at in range(60)]
-DIFFERENT = [*ALIKE, "a = 1", "a = 1 or b = 2", "a = 3 and b like '%x%'", "true"]
 MANY = [f"a{at} = 1 and a{at + 1} > {at}" for at in range(1500)]
 
 

@@ -10,12 +10,7 @@ import pytest
 from sapwood.matching.kernels import plain
 from sapwood.matching.kernels.evaluation import evaluate, grown
 from sapwood.model.publication import Record
-from tests.matching.columnar.made import made
-
-ALIKE = [
-    f"a = {at % 7} and b between {at % 5} and {at % 5 + 2} and c in (1, {at})" for at in range(60)
-]
-DIFFERENT = [*ALIKE, "a = 1", "a = 1 or b = 2", "a = 3 and b like '%x%'", "true"]
+from tests.matching.columnar.made import ALIKE, DIFFERENT, made
 
 
 @pytest.mark.parametrize("filters", [ALIKE, DIFFERENT, ["true", "true"]])

@@ -75,7 +75,7 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     is_joined = batch >= sharing and limit == ALL
     piece = min(batch, _rows_at_once(width)) if is_joined else 1
     # One more, as a conjunction without constraints reads a cell, too.
-    side_by_side = np.zeros(piece * width + 1 if is_joined else 0, np.uint32)
+    side_by_side = np.empty(piece * width + 1 if is_joined else 0, np.uint32)
     all_cells = lent(side_by_side) if is_joined else half(scratch, 0)
     starts, work = np.zeros(piece + 1, np.int64), np.empty(WORK, np.uint32)
     stretches = np.empty(2 * STRETCHES + 2 * _ROWS_AT_ONCE * piece, np.int64)

@@ -69,9 +69,10 @@ def tell_of_piece(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[Told, bool]:
     """Tell of the next `rows` of all `records`: what they share at once, and then of the rest.
 
-    They have `width` cells each, and their stretches as for `join`; `limit` sure matches are enough
-    for a record, and without a limit fewer than `sharing` rows share nothing. Ends after the record
-    with which there are `most` matches or more, and returns whether there are.
+    They have `width` cells each, and their stretches as for `join`. Of a record `limit` sure
+    matches are enough; with a limit, or fewer than `sharing` rows, each is looked at by itself.
+    Ends after the record with which there are `most` matches or more, and returns whether there
+    are.
     """
     sure, count, doubts, doubt_count = told
     left = most - (count - HEAD - 2 * records) - doubt_count

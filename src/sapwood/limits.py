@@ -259,6 +259,10 @@ MATCHES_HELD_MAX: Final = 8_388_608
 """Matches that a Python worker may hold at a time, beside those of one publication, at some 30
 bytes each 250 MB: however many subscriptions a publication has, and however skewed they are."""
 
+ROW_GROUP_ROWS_MAX: Final = 1_048_576
+"""Rows of a row group in a Parquet file that a Python worker writes, as pyarrow has it, or matches
+in its lists: 20 MB while they are held, and enough for a text to stand in a dictionary for many."""
+
 LAKE_FILES_MAX: Final = 10_000
 """Parquet files of a lake whose footers the driver reads, at about a millisecond each, to tell each
 worker which of them it reads. Of a larger lake the JVM reads the rows, and brings them to the

@@ -7,16 +7,9 @@ import pytest
 
 from sapwood import parse_xpath
 from sapwood.matching.index import Index
-from sapwood.pipeline import evaluation
-from sapwood.pipeline.evaluation import (
-    Loaded,
-    MatchBatches,
-    Output,
-    Some,
-    deliveries,
-    load_indexes,
-)
+from sapwood.pipeline.evaluation import MatchBatches, load_indexes
 from sapwood.pipeline.publications import Carried
+from sapwood.pipeline.telling import Output
 
 pa = pytest.importorskip("pyarrow")
 files = pytest.importorskip("pyspark").SparkFiles
@@ -46,15 +39,6 @@ def test_batches_of_columns_are_matched(index: str) -> None:
     ]
     assert sorted(found) == sorted(
         [(f"p{n}", "all") for n in (0, 1, 2, 3, 0)] + [(f"p{n}", "low") for n in (0, 1, 2, 0)]
-    )
-
-
-def all_rows(batches: list[Any]) -> list[str]:
-    """The rows of all batches, in a defined order; that of what is in a list is none."""
-    return sorted(
-        str([sorted(value) if isinstance(value, list) else value for value in row.values()])
-        for batch in batches
-        for row in batch.to_pylist()
     )
 
 
@@ -96,111 +80,32 @@ def test_a_batch_without_matches_gives_no_batch(index: str) -> None:
     assert list(MatchBatches(index, Carried(None))(iter([publications(0)]))) == []
 
 
-def test_large_batches_are_cut(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "RECORDS_PER_MATCH_MAX", 3)
-    monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 2)
-    found = list(MatchBatches(index, Carried(("n",)))(iter([publications(7)])))
-    assert max(batch.num_rows for batch in found) == 2
-    whole = sorted(row for batch in found for row in rows(batch))
-    assert whole == sorted(
-        [(f"p{n}", "all") for n in range(7)] + [(f"p{n}", "low") for n in range(3)]
-    )
-
-
 def test_an_index_is_loaded_once(index: str, tmp_path: Path) -> None:
     folder = str(tmp_path / index)
     assert load_indexes(folder) is load_indexes(folder)
 
 
-def test_free_slots_are_never_delivered() -> None:
-    made = Index(records="counting")
-    for id_ in ("a", "b", "c"):
-        made.add(id_, "true")
-    made.remove("b")
-    loaded = Loaded(made, pa.array(list(made.ids), pa.string()))
-    (batch,) = deliveries(loaded, Some(pa.array(["p"]), [{}]), made.match_slots([{}]))
-    assert rows(batch) == [("p", "a"), ("p", "c")]
-
-
-def test_lists_have_a_row_for_each_publication_that_is_wanted(
-    index: str, monkeypatch: pytest.MonkeyPatch
+def test_all_outputs_are_told_of_all_indexes_of_a_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 3)
-    found = list(MatchBatches(index, Carried(("n",)), Output.LISTS)(iter([publications(5)])))
-    assert [batch.num_rows for batch in found] == [1, 1, 2, 1]
-    lists = [row for batch in found for row in batch.to_pylist()]
-    assert [row["publication"] for row in lists] == [f"p{n}" for n in range(5)]
-    assert [row["subscriptions"] for row in lists] == [["all", "low"]] * 3 + [["all"]] * 2
-
-
-def test_counts_are_told_once_for_all_batches(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "PAIRS_PER_BATCH_MAX", 1)
-    match = MatchBatches(index, Carried(("n",)), Output.COUNTS)
-    found = [
-        row
-        for batch in match(iter([publications(5), publications(1)]))
-        for row in batch.to_pylist()
-    ]
-    counts = {row["subscription"]: row["publications"] for row in found}
-    assert counts == {"all": 6, "low": 4}
-    assert len(found) == 2
-
-
-@pytest.mark.parametrize("held", [1, 4, 1000])
-@pytest.mark.parametrize("engine", ["columnar", "counting"])
-def test_homes_of_several_segments_are_told_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, held: int
-) -> None:
-    monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", held)
-    segments = (
-        {"k1@r1": "n < 3", "k2@r1": "n < 2", "k3@r@2": "n = 0"},
-        {"k4@r1": "n < 1", "k5@r3": "n = 3"},
-    )
-    for number, filters in enumerate(segments):
-        made = Index(records=engine)
+    for number, filters in enumerate(({"k1@r1": "n < 3", "k3@r@2": "n = 0"}, {"k4@r1": "n < 1"})):
+        made = Index(records="counting")
         for id_, text in filters.items():
             made.add(id_, text)
         made.save(tmp_path / "the-set" / f"segment-{number}")
     monkeypatch.setattr(files, "getRootDirectory", lambda: str(tmp_path))
-    match = MatchBatches("the-set", Carried(("n",)), Output.HOMES)
-    told = [
-        tuple(row.values()) for batch in match(iter([publications(5)])) for row in batch.to_pylist()
-    ]
-    assert sorted(told) == [
-        ("p0", "r1"),
-        ("p0", "r@2"),
-        ("p1", "r1"),
-        ("p2", "r1"),
-        ("p3", "r3"),
-    ]
-
-
-@pytest.mark.parametrize("output", [Output.PAIRS, Output.LISTS, Output.COUNTS])
-@pytest.mark.parametrize(
-    ("index", "at_a_time"),
-    [("columnar", [4, 3, 1]), ("counting", [2, 2, 2, 1, 1])],
-    indirect=["index"],
-)
-def test_no_more_matches_are_held_than_may_be_and_those_of_one_publication(
-    index: str, monkeypatch: pytest.MonkeyPatch, output: Output, at_a_time: list[int]
-) -> None:
-    held: list[int] = []
-    match_slots = Index.match_slots
-
-    def counted(self: Index, *given: Any, **options: Any) -> Any:
-        found = match_slots(self, *given, **options)
-        held.append(len(found.slots))
-        return found
-
-    monkeypatch.setattr(Index, "match_slots", counted)
-    whole = list(MatchBatches(index, Carried(("n",)), output)(iter([publications(5)])))
-    assert held == [8]
-    held.clear()
-    monkeypatch.setattr(evaluation, "MATCHES_HELD_MAX", 3)
-    cut = list(MatchBatches(index, Carried(("n",)), output)(iter([publications(5)])))
-    # The first three publications have two matches each, the others one.
-    assert held == at_a_time
-    assert all_rows(cut) == all_rows(whole)
+    told = {
+        output: [
+            tuple(row.values())
+            for batch in MatchBatches("the-set", Carried(("n",)), output)(iter([publications(2)]))
+            for row in batch.to_pylist()
+        ]
+        for output in Output
+    }
+    assert sorted(told[Output.HOMES]) == [("p0", "r1"), ("p0", "r@2"), ("p1", "r1")]
+    assert sorted(told[Output.COUNTS]) == [("k1@r1", 2), ("k3@r@2", 1), ("k4@r1", 1)]
+    assert told[Output.LISTS] == [("p0", ["k1@r1", "k3@r@2", "k4@r1"]), ("p1", ["k1@r1"])]
+    assert len(told[Output.PAIRS]) == 4
 
 
 def test_documents_and_records_are_matched_side_by_side(

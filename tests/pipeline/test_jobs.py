@@ -10,11 +10,11 @@ import pytest
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.compilation import CompileJob
 from sapwood.pipeline.declared import DeclaredSchema, declared_schema
-from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.jobs import IngestJob, MatchJob
 from sapwood.pipeline.reading import FileKind
 from sapwood.pipeline.sharding import Layout
 from sapwood.pipeline.summaries import Counts
+from sapwood.pipeline.telling import Output
 from tests.pipeline.samples import Pair, expected, filters, pairs, publications
 
 pytestmark = pytest.mark.spark

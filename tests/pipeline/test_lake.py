@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.lake import Size, open_lake, parts_of
 from sapwood.pipeline.matching import match
 from sapwood.pipeline.subscriptions import compile_subscriptions
+from sapwood.pipeline.telling import Output
 from tests.pipeline.samples import SCHEMA, expected, filters, pairs, publications
 
 pa = pytest.importorskip("pyarrow")

@@ -11,7 +11,6 @@ from sapwood.limits import (
     BROADCAST_SUBSCRIPTIONS_MAX,
     SHARD_SUBSCRIPTIONS_MAX,
 )
-from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.normalforms import encode_form
 from sapwood.pipeline.publications import Carried, shape_of
 from sapwood.pipeline.sharding import (
@@ -22,6 +21,7 @@ from sapwood.pipeline.sharding import (
     read_attributes,
     shards_for,
 )
+from sapwood.pipeline.telling import Output
 from tests.pipeline.samples import SCHEMA, expected, filters, pairs, publications
 
 pa = pytest.importorskip("pyarrow")

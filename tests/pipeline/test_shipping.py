@@ -112,6 +112,8 @@ def test_the_main_jobs_run_on_a_cluster_that_got_the_package_with_the_job(
         ["compile", "--subscriptions", "s.jsonl", "--out", "set", "--engine", "counting"],
         ["match", "--subscriptions", "set", "--output", "homes", *both, "--out", "homes"],
         ["match", "--subscriptions", "s.jsonl", "--layout", "sharded", *both, "--out", "pairs"],
+        ["ingest", "--publications", "p.jsonl", "--schema", "x BIGINT", "--out", "lake"],
+        ["match", "--subscriptions", "s.jsonl", "--publications", "lake", "--out", "stored"],
     ]
     done = submitted(cluster.__file__, [json.dumps(commands)], tmp_path, executors_python)
     assert done.returncode == 0, done.stderr
@@ -120,7 +122,10 @@ def test_the_main_jobs_run_on_a_cluster_that_got_the_package_with_the_job(
     places = [line[1:] for line in told if line[:1] == ["PLACE"]]
     assert len({folder for folder, _ in places}) == 2
     assert all(origin.startswith(f"{folder}/{UNPACKED_NAME}") for folder, origin in places)
-    rows = spark.read.parquet(str(tmp_path / "pairs")).collect()
-    assert sorted(map(tuple, rows)) == PAIRS
+    for out in ("pairs", "stored"):
+        rows = spark.read.parquet(str(tmp_path / out)).collect()
+        assert sorted(map(tuple, rows)) == PAIRS
+    # Executors that share a folder write there by themselves.
+    assert (tmp_path / "stored" / "part-00000.parquet").is_file()
     homes = spark.read.parquet(str(tmp_path / "homes")).collect()
     assert sorted(map(tuple, homes)) == sorted({(p, "r1") for p, _ in PAIRS})

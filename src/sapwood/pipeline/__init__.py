@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from sapwood.pipeline.backfill import BackfillJob
     from sapwood.pipeline.compilation import CompileJob
-    from sapwood.pipeline.evaluation import Output
+    from sapwood.pipeline.delivering import match_into
     from sapwood.pipeline.following import FollowedSet
     from sapwood.pipeline.ingest import ingested
     from sapwood.pipeline.jobs import IngestJob, MatchJob
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sapwood.pipeline.stream import StreamJob
     from sapwood.pipeline.subscriptions import SubscriptionSet, compile_subscriptions
     from sapwood.pipeline.sweep_job import SweepJob
+    from sapwood.pipeline.telling import Output
     from sapwood.pipeline.versions import CompiledSet
 
 __all__ = (
@@ -48,6 +49,7 @@ __all__ = (
     "ingested",
     "local_session",
     "match",
+    "match_into",
     "match_sharded",
     "open_lake",
     "open_session",
@@ -63,7 +65,7 @@ _HOMES: Final = (
     ("Lake", "lake"),
     ("Layout", "sharding"),
     ("MatchJob", "jobs"),
-    ("Output", "evaluation"),
+    ("Output", "telling"),
     ("PipelineWarning", "matching"),
     ("ReportJob", "report_job"),
     ("StreamJob", "stream"),
@@ -75,6 +77,7 @@ _HOMES: Final = (
     ("ingested", "ingest"),
     ("local_session", "session"),
     ("match", "matching"),
+    ("match_into", "delivering"),
     ("match_sharded", "sharding"),
     ("open_lake", "lake"),
     ("open_session", "session"),

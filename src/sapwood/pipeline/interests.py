@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.candidates import candidate_rows, interest_columns
-from sapwood.pipeline.evaluation import Output
+from sapwood.pipeline.delivering import store_matches
 from sapwood.pipeline.ingest import count_lines, rejected
 from sapwood.pipeline.lake import table_of_lake
 from sapwood.pipeline.matching import match_compiled
-from sapwood.pipeline.output import rejected_table
+from sapwood.pipeline.output import rejected_table, write_table
 from sapwood.pipeline.publications import shape_of
 from sapwood.pipeline.reading import FileKind, file_kind, read_lines, read_table
 from sapwood.pipeline.segments import SEGMENTS, segment_heads, unpack_segments
@@ -28,6 +28,7 @@ from sapwood.pipeline.subscriptions import (
     working_folder,
 )
 from sapwood.pipeline.summaries import Counts
+from sapwood.pipeline.telling import Output
 from sapwood.pipeline.versions import CompileReport, latest_report, version_path
 
 if TYPE_CHECKING:
@@ -37,12 +38,17 @@ if TYPE_CHECKING:
 
 
 class Interests(NamedTuple):
-    """What is wanted, ready to be matched: the counts, the rejected rows and the way to match."""
+    """What is wanted, ready to be matched: the counts, the rejected rows and the ways to match.
+
+    `match` gives the deliveries of some publications; `store` writes them as Parquet at a path, in
+    place of earlier ones, and tells how many rows they have.
+    """
 
     counts: Counts
     rejected: DataFrame
     layout: Layout
     match: Callable[[Publications], DataFrame]
+    store: Callable[[Publications, str], int]
 
 
 @contextmanager
@@ -87,6 +93,7 @@ def interests(
         rejected_table(spark, compiled.rejected),
         chosen,
         lambda published: match_compiled(published, compiled, output),
+        lambda published, out: store_matches(published, compiled, out, output),
     )
 
 
@@ -145,7 +152,11 @@ def _sharded(
             return match_sharded(table, shape, good, shards=shards, engine=engine, output=output)
 
         told = Counts(counts.lines - counts.blank, counts.good, counts.rejected)
-        yield Interests(told, rejected(rows), Layout.SHARDED, match)
+
+        def store(published: Publications, out: str) -> int:
+            return write_table(match(published), out)
+
+        yield Interests(told, rejected(rows), Layout.SHARDED, match, store)
 
 
 def _kind(spark: SparkSession, path: str) -> FileKind:

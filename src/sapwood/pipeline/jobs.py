@@ -11,7 +11,6 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.checks import agree, refuse_first
 from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.decoding import CSVDecoder, JSONDecoder, LineDecoder
-from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.ingest import (
     LineCounts,
@@ -23,7 +22,7 @@ from sapwood.pipeline.ingest import (
 )
 from sapwood.pipeline.interests import Interests, interests
 from sapwood.pipeline.lake import open_lake
-from sapwood.pipeline.matching import OUTPUTS
+from sapwood.pipeline.matching import columns_of
 from sapwood.pipeline.output import (
     check_rejected,
     check_table,
@@ -45,6 +44,7 @@ from sapwood.pipeline.sharding import Layout
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.summaries import Counts, IngestSummary, MatchSummary
 from sapwood.pipeline.tables import table_of
+from sapwood.pipeline.telling import Output
 from sapwood.pipeline.times import attribute_text, member_text, with_times
 from sapwood.pipeline.xml_files import elements, whole_documents
 
@@ -79,7 +79,7 @@ class MatchJob:
     def run(self, spark: SparkSession) -> MatchSummary:
         """Do it. Raises `InputError` (mostly `FileFormatError`) for what cannot be used."""
         aside = self.aside or rejected_path(self.out)
-        check_table(spark, self.out, _columns(self.output))
+        check_table(spark, self.out, columns_of(self.output))
         check_rejected(spark, aside)
         with (
             spark_faults(),
@@ -90,12 +90,11 @@ class MatchJob:
             if self.strict:
                 refuse_first(wanted.rejected, wanted.counts.rejected)
                 refuse_first(table.rejected, counts.rejected)
-            deliveries = wanted.match(table.good)
             expected = wanted.counts.rejected + counts.rejected
             bad = wanted.rejected.unionByName(table.rejected)
             written = write_rejected(bad, aside, expected=expected)
             agree("rejected rows", expected, written)
-            rows = write_table(deliveries, self.out)
+            rows = wanted.store(table.good, self.out)
             pairs = _pairs_in(spark, self.out, self.output, rows)
         return MatchSummary(
             wanted.counts, counts, pairs, self.out, aside, wanted.layout, self.output
@@ -313,7 +312,3 @@ def _of_table(table: DataFrame, checked: DataFrame) -> Counts:
     assert sums is not None, "an aggregate without keys has one row"
     read = table.count()
     return Counts(read, read - sums["rejected"], sums["rejected"], sums["invisible"])
-
-
-def _columns(output: Output) -> list[str]:
-    return [column.split()[0] for column in OUTPUTS[output].split(", ")]

@@ -6,7 +6,7 @@ import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from sapwood.pipeline.evaluation import MatchBatches, MatchGroups, Output
+from sapwood.pipeline.evaluation import MatchBatches, MatchGroups
 from sapwood.pipeline.lake import Lake, table_of_lake
 from sapwood.pipeline.publications import Needs, Shape, select_read, shape_of
 from sapwood.pipeline.schemas import COUNTS, DELIVERIES, HOMES, LISTS
@@ -16,6 +16,7 @@ from sapwood.pipeline.subscriptions import (
     compile_subscriptions,
     ship,
 )
+from sapwood.pipeline.telling import Output
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,6 +32,11 @@ OUTPUTS: Final = MappingProxyType(
     }
 )
 """The columns of each output."""
+
+
+def columns_of(output: Output) -> list[str]:
+    """The names of the columns of an output."""
+    return [column.split()[0] for column in OUTPUTS[output].split(", ")]
 
 
 class PipelineWarning(UserWarning):
@@ -62,13 +68,20 @@ def match(
     Raises `InputError` for tables that lack a column, and for attributes of a type that no filter
     can read (dates, timestamps, decimals, ...), with the column's name and what to cast it to.
     """
-    shape = shape_of(table_of_lake(publications))
-    if isinstance(subscriptions, SubscriptionSet):
-        compiled = subscriptions
-    else:
-        compiled = compile_subscriptions(subscriptions, engine=engine)
-        _warn(shape, compiled)
+    compiled = compiled_for(publications, subscriptions, engine)
     return match_compiled(publications, compiled, output)
+
+
+def compiled_for(
+    publications: Publications, subscriptions: DataFrame | SubscriptionSet, engine: str
+) -> SubscriptionSet:
+    """The subscriptions, compiled; what cannot be used, or seen, is said in a `PipelineWarning`."""
+    if isinstance(subscriptions, SubscriptionSet):
+        return subscriptions
+    shape = shape_of(table_of_lake(publications))
+    compiled = compile_subscriptions(subscriptions, engine=engine)
+    _warn(shape, compiled)
+    return compiled
 
 
 def match_compiled(
@@ -79,20 +92,29 @@ def match_compiled(
     One `mapInArrow` does the work. It receives the id and the attributes that some filter reads,
     nothing else, as the way into Python costs more than the matching; or of a lake what to read.
     """
-    table = table_of_lake(publications)
-    ship(table.sparkSession, compiled)
-    shape, needs = shape_of(table), Needs(compiled.attributes, compiled.documents)
     if isinstance(publications, Lake) and publications.parts is not None:
-        reader = publications.reader(shape, needs)
-        work = MatchBatches(compiled.name, reader.carried, output)
-        told = publications.tasks().mapInArrow(
-            MatchGroups(reader, publications.parts, work), OUTPUTS[output]
-        )
+        work = match_groups(publications, compiled, output)
+        told = publications.tasks().mapInArrow(work, OUTPUTS[output])
     else:
-        narrow, carried = select_read(table, shape, needs)
+        table = table_of_lake(publications)
+        ship(table.sparkSession, compiled)
+        needs = Needs(compiled.attributes, compiled.documents)
+        narrow, carried = select_read(table, shape_of(table), needs)
         told = narrow.mapInArrow(MatchBatches(compiled.name, carried, output), OUTPUTS[output])
     # Each task knows all that matches its publications, so nothing has to be put together.
     return told if output is Output.LISTS else gathered(told, output)
+
+
+def match_groups(
+    lake: Lake, compiled: SubscriptionSet, output: Output, *, coded: bool = False
+) -> MatchGroups:
+    """What a task does that reads a part of a lake, for which the subscriptions are shipped."""
+    assert lake.parts is not None, "workers read this lake"
+    ship(lake.table.sparkSession, compiled)
+    needs = Needs(compiled.attributes, compiled.documents)
+    reader = lake.reader(shape_of(lake.table), needs)
+    work = MatchBatches(compiled.name, reader.carried, output, coded=coded)
+    return MatchGroups(reader, lake.parts, work)
 
 
 def gathered(told: DataFrame, output: Output) -> DataFrame:
@@ -114,12 +136,12 @@ def _warn(shape: Shape, compiled: SubscriptionSet) -> None:
             f"{len(compiled.rejected):,} subscriptions cannot be used, the first because of: "
             f"{first.reason} ({first.text}); compile_subscriptions() lists them all",
             PipelineWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if shape.arrays:
         names = ", ".join(leaf.name for leaf in shape.arrays)
         warnings.warn(
             f"filters cannot see arrays, as if they were absent: {names}",
             PipelineWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

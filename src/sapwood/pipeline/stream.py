@@ -36,7 +36,6 @@ from sapwood.errors import FileFormatError
 from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS, STREAM_JOURNAL_ROWS_PER_BATCH
 from sapwood.pipeline.checks import agree, refuse_first
 from sapwood.pipeline.decoding import JSONDecoder
-from sapwood.pipeline.evaluation import Output
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.following import FollowedSet
 from sapwood.pipeline.ingest import count_lines, ingested, publications, rejected
@@ -53,6 +52,7 @@ from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.reading import placed_lines, read_lines
 from sapwood.pipeline.subscriptions import SubscriptionSet, ship
 from sapwood.pipeline.summaries import BatchSummary, Counts
+from sapwood.pipeline.telling import Output
 from sapwood.pipeline.wanted import EARLIEST
 
 if TYPE_CHECKING:

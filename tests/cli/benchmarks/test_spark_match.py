@@ -11,7 +11,6 @@ from sapwood.cli.benchmarks import spark_match as bench
 from sapwood.cli.benchmarks.spark_match import (
     CASES,
     LAKE,
-    OUTPUTS,
     PEERS,
     TABLE,
     Case,
@@ -21,7 +20,7 @@ from sapwood.cli.benchmarks.spark_match import (
 )
 from sapwood.cli.benchmarks.spark_peer import FORMULATIONS
 from sapwood.errors import EnvironmentMissingError, InvalidValueError
-from sapwood.pipeline.evaluation import Output
+from sapwood.pipeline.telling import Output
 from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
 SIZES = Sizes(subscriptions=120, publications=300)
@@ -48,7 +47,7 @@ def test_the_peer_delivers_the_same_and_every_bar_has_a_value(
     monkeypatch.setattr(bench, "_in_a_process", in_this_process)
     report = run_spark_match(["eq"], SIZES)
     assert {row["where"] for row in report["rows"]} == {*(case.name for case in CASES), "no Spark"}
-    assert len(report["bars"]) == len(OUTPUTS) * (len(FORMULATIONS) + 2) + 1
+    assert len(report["bars"]) == len(LAKE) * (len(FORMULATIONS) + 2) + 1
     assert "VOID" not in {value for row in report["rows"] for value in row.values()}
     assert all(isinstance(bar["value"], float) for bar in report["bars"])
     whats = {row["what"] for row in report["rows"]}
@@ -56,30 +55,36 @@ def test_the_peer_delivers_the_same_and_every_bar_has_a_value(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "values"),
+    ("delivers_other", "wrong", "bars"),
     [
-        ({PEERS["grouped", Output.PAIRS]}, [1.0, "VOID", 1.0, 1.0, *[1.0] * 8]),
-        ({PEERS["join", Output.COUNTS]}, [*[1.0] * 8, "VOID", 1.0, 1.0, 1.0]),
-        ({TABLE, LAKE[Output.PAIRS]}, ["VOID", "VOID", 1.0, 1.0, *[1.0] * 8]),
+        (
+            PEERS["grouped", Output.PAIRS, False],
+            {PEERS["grouped", Output.PAIRS, stored] for stored in (False, True)},
+            {1, 13},
+        ),
+        (
+            PEERS["join", Output.COUNTS, False],
+            {PEERS["join", Output.COUNTS, stored] for stored in (False, True)},
+            {8, 20},
+        ),
+        (TABLE, {TABLE, LAKE[Output.PAIRS, False]}, {0, 1}),
+        (LAKE[Output.LISTS, True], {LAKE[Output.LISTS, True]}, {16, 17}),
     ],
 )
 def test_what_delivers_something_else_is_void(
-    monkeypatch: pytest.MonkeyPatch, wrong: set[str], values: list[Any]
+    monkeypatch: pytest.MonkeyPatch, delivers_other: str, wrong: set[str], bars: set[int]
 ) -> None:
     figures = Measured(100, 1.0, 0.5, 0.5)._asdict()
 
     def told(_folder: Path, _name: str, _sizes: Sizes, case: Case) -> dict[str, Any]:
         whats = [*LAKE.values(), TABLE, "transport", *(PEERS.values() if case.peers else ())]
-        sums = {what: ["7", "2" if what in wrong - {TABLE} else "1"] for what in whats}
-        if TABLE in wrong:  # then nobody knows what is right
-            for form in FORMULATIONS:
-                sums[PEERS[form, Output.PAIRS]] = sums[LAKE[Output.PAIRS]]
+        sums = {what: ["7", "2" if what == delivers_other else "1"] for what in whats}
         return {"sums": sums, "measured": dict.fromkeys(whats, figures)}
 
     monkeypatch.setattr(bench, "_in_a_process", told)
     report = run_spark_match(["mix"], Sizes(20, 300))
     *rates_of, cost = (bar["value"] for bar in report["bars"])
-    assert rates_of == values
+    assert rates_of == ["VOID" if place in bars else 1.0 for place in range(24)]
     assert isinstance(cost, float)
     rates = {row["what"]: row["publications/s"] for row in report["rows"]}
     assert {what for what, rate in rates.items() if rate == "VOID"} == wrong

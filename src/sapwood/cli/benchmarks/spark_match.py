@@ -5,8 +5,8 @@ many times the rate of each plain formulation (`spark_peer`) it has; how much fa
 time are than one; and what a publication of a table costs more than `Index.match_many` in one
 process and the way into Python and back, which is measured by a `mapInArrow` that changes nothing.
 The first two are asked of a lake, whose files workers read, for each output: pairs, a list for each
-publication, and a count for each subscription. The third is asked of pairs of a table, whose rows
-the JVM brings.
+publication, and a count for each subscription, once thrown away where Spark has them and once
+written into Parquet files. The third is asked of pairs of a table, whose rows the JVM brings.
 
 Each master has a process of its own, this module run as a program. In it the things that are
 compared take turns, so that other work on the machine is in all of them. `local[1]` is measured
@@ -41,12 +41,14 @@ from sapwood.cli.benchmarks.spark_peer import (
 )
 from sapwood.errors import InvalidValueError
 from sapwood.matching.index import Index
-from sapwood.pipeline.evaluation import Output
+from sapwood.pipeline.telling import Output
 from sapwood.workload.records import workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from sapwood.pipeline.subscriptions import SubscriptionSet
 
 WORKLOADS: Final = ("mix", "eq")
 """Those whose subscriptions all have an equality, which is what the peer joins."""
@@ -75,9 +77,23 @@ _TYPES: Final = MappingProxyType({int: "BIGINT", float: "DOUBLE", str: "STRING"}
 
 OUTPUTS: Final = (Output.PAIRS, Output.LISTS, Output.COUNTS)
 
-LAKE: Final = MappingProxyType({output: f"match of a lake: {output}" for output in OUTPUTS})
+ENDS: Final = MappingProxyType({False: "", True: " in files"})
+"""Whether results are written, and how what is measured is called then."""
+
+LAKE: Final = MappingProxyType(
+    {
+        (output, stored): f"match of a lake: {output}{end}"
+        for stored, end in ENDS.items()
+        for output in OUTPUTS
+    }
+)
 PEERS: Final = MappingProxyType(
-    {(form, output): f"{form}: {output}" for form in FORMULATIONS for output in OUTPUTS}
+    {
+        (form, output, stored): f"{form}: {output}{end}"
+        for stored, end in ENDS.items()
+        for form in FORMULATIONS
+        for output in OUTPUTS
+    }
 )
 TABLE: Final = "match of a table: pairs"
 
@@ -127,13 +143,17 @@ class Measured(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is timed: a frame for so many publications, less one for fewer if there is one."""
+    """What is timed: work for so many publications, less that for fewer if there is such.
+
+    `told` is what it tells of the peer's share of the publications, to be compared.
+    """
 
     what: str
-    frame: DataFrame
+    run: Callable[[], object]
     publications: int
-    less: DataFrame | None = None
+    less: Callable[[], object] | None = None
     less_publications: int = 0
+    told: DataFrame | None = None
 
 
 def run_spark_match(names: Sequence[str] = (), sizes: Sizes | None = None) -> dict[str, Any]:
@@ -163,7 +183,6 @@ def run_spark_match(names: Sequence[str] = (), sizes: Sizes | None = None) -> di
 
 def measure(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
     """What one process measures; the first writes the publications into `folder`."""
-    from sapwood.pipeline.lake import open_lake
     from sapwood.pipeline.matching import match
     from sapwood.pipeline.publications import Needs, select_read, shape_of
     from sapwood.pipeline.session import running_session
@@ -173,26 +192,64 @@ def measure(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with running_session("sapwood bench", master=case.master) as spark:
         published, share, few = _publications(spark, folder, name, sizes)
-        subscribed = spark.read.parquet(str(folder / "subscriptions"))
-        compiled = compile_subscriptions(subscribed)
-        whole, part = (open_lake(spark, str(folder / name)) for name in (ALL, SHARE))
-        sums = {TABLE: _sum(match(share, compiled))}
-        for output, what in LAKE.items():
-            sums[what] = _sum(match(part, compiled, output=output))
+        compiled = compile_subscriptions(spark.read.parquet(str(folder / "subscriptions")))
         narrow, _ = select_read(published, shape_of(published), Needs(compiled.attributes))
+        moved = narrow.mapInArrow(as_it_is, narrow.schema)
         jobs = [
-            *(
-                Job(what, match(whole, compiled, output=output), sizes.publications)
-                for output, what in LAKE.items()
+            *_lake_jobs(spark, folder, compiled, sizes.publications),
+            Job(
+                TABLE,
+                partial(_spend, match(published, compiled)),
+                sizes.publications,
+                told=match(share, compiled),
             ),
-            Job(TABLE, match(published, compiled), sizes.publications),
-            Job("transport", narrow.mapInArrow(as_it_is, narrow.schema), sizes.publications),
+            Job("transport", partial(_spend, moved), sizes.publications),
+            *(_peer_jobs(spark, folder, name, sizes, (share, few)) if case.peers else ()),
         ]
-        if case.peers:
-            for what, make in _peers(spark, name, sizes):
-                sums[what] = _sum(make(share))
-                jobs.append(Job(what, make(share), share.count(), make(few), few.count()))
+        sums = {job.what: _sum(job.told) for job in jobs if job.told is not None}
         return {"sums": sums, "measured": _rounds(jobs)}
+
+
+def _lake_jobs(
+    spark: SparkSession, folder: Path, compiled: SubscriptionSet, publications: int
+) -> Iterator[Job]:
+    """Ours; what they tell of the peer's share of the publications is compared."""
+    from sapwood.pipeline.delivering import match_into
+    from sapwood.pipeline.lake import open_lake
+    from sapwood.pipeline.matching import match
+
+    whole, part = (open_lake(spark, str(folder / name)) for name in (ALL, SHARE))
+    run: Callable[[], object]
+    for (output, stored), what in LAKE.items():
+        if stored:
+            paths = [str(folder / f"{name}-{output}") for name in (ALL, SHARE)]
+            match_into(part, compiled, paths[1], output=output)
+            told = spark.read.parquet(paths[1])
+            run = partial(match_into, whole, compiled, paths[0], output=output)
+            yield Job(what, run, publications, told=told)
+        else:
+            told = match(part, compiled, output=output)
+            run = partial(_spend, match(whole, compiled, output=output))
+            yield Job(what, run, publications, told=told)
+
+
+def _peer_jobs(
+    spark: SparkSession,
+    folder: Path,
+    name: str,
+    sizes: Sizes,
+    published: tuple[DataFrame, DataFrame],
+) -> Iterator[Job]:
+    """The peer's, with its share of the publications and with a few."""
+    counts = tuple(table.count() for table in published)
+    store = partial(_store, path=str(folder / "peer"))
+    for (form, output), make in _peers(spark, name, sizes):
+        share, few = map(make, published)
+        for stored in ENDS:
+            end = store if stored else _spend
+            run, less = partial(end, share), partial(end, few)
+            told = None if stored else share
+            yield Job(PEERS[form, output, stored], run, counts[0], less, counts[1], told)
 
 
 def as_it_is(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -248,10 +305,12 @@ def _run(name: str, sizes: Sizes) -> dict[str, Any]:
 
 def _wrong(sums: Mapping[str, Sequence[str]]) -> set[str]:
     """What delivers something else than `match` of a lake does, which is compared with a table."""
-    right = {what: sums[what] for what in LAKE.values()}
-    wrong = {TABLE, LAKE[Output.PAIRS]} if sums[TABLE] != right[LAKE[Output.PAIRS]] else set()
-    for (_, output), what in PEERS.items():
-        if what in sums and sums[what] != right[LAKE[output]]:
+    right = {output: sums[LAKE[output, False]] for output in OUTPUTS}
+    wrong = {LAKE[output, True] for output in OUTPUTS if sums[LAKE[output, True]] != right[output]}
+    if sums[TABLE] != right[Output.PAIRS]:
+        wrong |= {TABLE, LAKE[Output.PAIRS, False]}
+    for (form, output, _), what in PEERS.items():
+        if sums[PEERS[form, output, False]] != right[output]:
             wrong.add(what)
     return wrong
 
@@ -260,15 +319,16 @@ def _answers(
     measured: Mapping[tuple[str, str], Measured], alone_us: float, wrong: Set[str]
 ) -> Iterator[tuple[str, float | str, str]]:
     """A line for each bar, the value, and what is wanted; `VOID` where something is `wrong`."""
-    for output, lake in LAKE.items():
+    for (output, stored), lake in LAKE.items():
         two, one, held = (measured[case.name, lake] for case in CASES)
+        told = f"{output}{ENDS[stored]}"
         for form in FORMULATIONS:
-            peer = PEERS[form, output]
+            peer = PEERS[form, output, stored]
             times = two.per_s / measured[CASES[0].name, peer].per_s
             value = "VOID" if wrong & {lake, peer} else times
-            yield f"rate of {output}, of the plain SQL {form}", value, "at least 20.0"
-        yield f"{output} at local[2], of local[1]", two.per_s / one.per_s, "at least 1.6"
-        bar = f"{output} at local[2], of local[1] on one core"
+            yield f"rate of {told}, of the plain SQL {form}", value, "at least 20.0"
+        yield f"{told} at local[2], of local[1]", two.per_s / one.per_s, "at least 1.6"
+        bar = f"{told} at local[2], of local[1] on one core"
         yield bar, two.per_s / held.per_s, "at least 1.6"
     allowed_us = 1.5 * alone_us + measured[CASES[1].name, "transport"].cost_us
     yield _COST_BAR, measured[CASES[1].name, TABLE].cost_us / allowed_us, "at most 1.0"
@@ -292,7 +352,7 @@ def _rounds(jobs: Sequence[Job]) -> dict[str, Any]:
     took: dict[str, list[tuple[float, ...]]] = {job.what: [] for job in jobs}
     for _ in range(ROUNDS):
         for job in jobs:
-            spent = _timed(job.frame)
+            spent = _timed(job.run)
             if job.less is not None:
                 spent = tuple(map(operator.sub, spent, _timed(job.less)))
             took[job.what].append(spent)
@@ -305,10 +365,20 @@ def _rounds(jobs: Sequence[Job]) -> dict[str, Any]:
     }
 
 
-def _timed(frame: DataFrame) -> tuple[float, ...]:
+def _spend(frame: DataFrame) -> None:
+    """Have all rows computed, and throw them away."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def _store(frame: DataFrame, path: str) -> None:
+    """Write all rows as Parquet, in place of what is there."""
+    frame.write.mode("overwrite").parquet(path)
+
+
+def _timed(run: Callable[[], object]) -> tuple[float, ...]:
     """Seconds on the clock, and processor seconds of Java and of Python."""
     before, begin = used(), time.perf_counter()
-    frame.write.format("noop").mode("overwrite").save()
+    run()
     seconds = time.perf_counter() - begin
     spent = used().since(before)
     return seconds, spent.java_s, spent.python_s
@@ -328,7 +398,7 @@ def _sum(told: DataFrame) -> list[str]:
 
 def _peers(
     spark: SparkSession, name: str, sizes: Sizes
-) -> Iterator[tuple[str, Callable[[DataFrame], DataFrame]]]:
+) -> Iterator[tuple[tuple[str, Output], Callable[[DataFrame], DataFrame]]]:
     """The peer's formulations of each output; its subscriptions are in memory."""
     subscriptions: list[Wanted] = wanted(
         workload(name).subscriptions(sizes.subscriptions, SEEDS[0])
@@ -337,9 +407,10 @@ def _peers(
     joined = sorted({each.name for each in subscriptions})
     table = wanted_table(spark, subscriptions, numbers).persist()
     table.count()
-    for (form, output), what in PEERS.items():
-        given = {"table": table, "names": numbers, "joined": joined, "formulation": form}
-        yield what, partial(peer_match, **given, output=output)
+    for form in FORMULATIONS:
+        for output in OUTPUTS:
+            given = {"table": table, "names": numbers, "joined": joined, "formulation": form}
+            yield (form, output), partial(peer_match, **given, output=output)
 
 
 def _publications(

@@ -90,9 +90,9 @@ def match_command(
     An earlier result in the same folder is replaced. Rejected rows and lines are written, with
     file, line and reason, to a folder beside it.
     """
-    from sapwood.pipeline.evaluation import Output
     from sapwood.pipeline.jobs import MatchJob
     from sapwood.pipeline.sharding import Layout
+    from sapwood.pipeline.telling import Output
 
     job = MatchJob(
         subscriptions=subscriptions,

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.faults import spark_faults
-from sapwood.pipeline.lake import Size, open_lake, parts_of
+from sapwood.pipeline.lake import Size, good_rows, open_lake, parts_of
 from sapwood.pipeline.matching import match
+from sapwood.pipeline.publications import rejected_publications
 from sapwood.pipeline.subscriptions import compile_subscriptions
 from sapwood.pipeline.telling import Output
 from tests.pipeline.samples import SCHEMA, expected, filters, pairs, publications
@@ -109,6 +110,24 @@ def test_rows_that_are_no_publications_are_passed_over(spark: Any, tmp_path: Pat
     lake = open_lake(spark, str(tmp_path / "lake"))
     found = pairs(match(lake, subscribed(spark, all="true", x="x is null or x > 0")))
     assert found == [("good", "all"), ("good", "x")]
+    assert good_rows(lake) == 1
+    assert rejected_publications(lake.table).count() == len(rows) - 1
+
+
+@spark_only
+def test_rows_of_texts_and_documents_are_not_counted_unread(spark: Any, tmp_path: Path) -> None:
+    schemas = ("id STRING, attributes STRING", f"{SCHEMA}, document STRING", SCHEMA)
+    for number, schema in enumerate(schemas):
+        path = str(tmp_path / str(number))
+        spark.createDataFrame([], schema).write.parquet(path)
+        lake = open_lake(spark, path)
+        # A table without a row has no row groups either.
+        assert good_rows(lake) is None
+    record = {"n": 1, "x": 1.0, "b": None, "s": None, "d": None, "unread": None, "t": None}
+    spark.createDataFrame([("p", record)], SCHEMA).write.parquet(str(tmp_path / "one"))
+    assert good_rows(open_lake(spark, str(tmp_path / "one"))) == 1
+    spark.createDataFrame([("p", "{}")], schemas[0]).write.parquet(str(tmp_path / "text"))
+    assert good_rows(open_lake(spark, str(tmp_path / "text"))) is None
 
 
 @spark_only

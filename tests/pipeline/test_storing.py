@@ -12,7 +12,7 @@ from sapwood.pipeline import storing, telling
 from sapwood.pipeline.attributes import Kind
 from sapwood.pipeline.evaluation import MatchBatches, MatchGroups
 from sapwood.pipeline.publications import Carried
-from sapwood.pipeline.row_groups import GroupReader, Groups, Places
+from sapwood.pipeline.row_groups import GroupReader, Groups, PartReader, Places
 from sapwood.pipeline.storing import ResultFile, StoreGroups
 from sapwood.pipeline.telling import Output
 
@@ -50,7 +50,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MatchGroups:
     parts = [[Groups(str(lake), (0, 1, 2))], [Groups(str(lake), (3, 4))]]
     match = MatchBatches("the-index", Carried(("n",)), Output.PAIRS, coded=True)
     (tmp_path / "out").mkdir()
-    return MatchGroups(reader, parts, match)
+    return MatchGroups(PartReader(reader, parts), match)
 
 
 def part(number: int) -> Any:
@@ -122,7 +122,7 @@ def test_a_file_has_plain_texts_bounds_of_what_is_looked_up_and_bounded_row_grou
 
 def test_lists_are_stored_as_lists_of_texts(work: MatchGroups, tmp_path: Path) -> None:
     lists = MatchBatches(work.match.name, work.match.carried, Output.LISTS, coded=True)
-    store = StoreGroups(MatchGroups(work.reader, work.parts, lists), str(tmp_path / "out"), "none")
+    store = StoreGroups(MatchGroups(work.read, lists), str(tmp_path / "out"), "none")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(telling, "ROW_GROUP_ROWS_MAX", 8)
         (told,) = store(part(0))

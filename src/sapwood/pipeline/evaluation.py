@@ -23,7 +23,7 @@ from sapwood.pipeline.records import (
     records_of_columns,
     table_of_columns,
 )
-from sapwood.pipeline.row_groups import GroupReader, Groups
+from sapwood.pipeline.row_groups import PartReader
 from sapwood.pipeline.telling import Output, Some, teller_of
 
 if TYPE_CHECKING:
@@ -58,20 +58,14 @@ class MatchBatches:
 
 @dataclass(frozen=True, slots=True)
 class MatchGroups:
-    """The function for `mapInArrow` that reads what it matches: numbers of parts in.
+    """The function for `mapInArrow` that reads what it matches: numbers of parts in."""
 
-    `parts` are the row groups that go by these numbers.
-    """
-
-    reader: GroupReader
-    parts: Sequence[Sequence[Groups]]
+    read: PartReader
     match: MatchBatches
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match all publications of one task."""
-        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        read = (groups for number in numbers for groups in self.parts[number])
-        return self.match(batch for groups in read for batch in self.reader.batches(groups))
+        return self.match(self.read.batches(batches))
 
 
 def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:

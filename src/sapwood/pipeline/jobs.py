@@ -21,7 +21,7 @@ from sapwood.pipeline.ingest import (
     timed_publications,
 )
 from sapwood.pipeline.interests import Interests, interests
-from sapwood.pipeline.lake import open_lake
+from sapwood.pipeline.lake import Lake, good_rows, open_lake
 from sapwood.pipeline.matching import columns_of
 from sapwood.pipeline.output import (
     check_rejected,
@@ -31,7 +31,7 @@ from sapwood.pipeline.output import (
     write_table,
 )
 from sapwood.pipeline.plans import plan_of
-from sapwood.pipeline.publications import checked_publications
+from sapwood.pipeline.publications import checked_publications, shape_of
 from sapwood.pipeline.reading import (
     FileKind,
     csv_decoder,
@@ -283,7 +283,7 @@ def published(
     lake = open_lake(spark, path, id_columns)
     checked = checked_publications(lake.table)
     bad = checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
-    yield Published(lake, bad, lambda: _of_table(lake.table, checked))
+    yield Published(lake, bad, lambda: _of_lake(lake, checked))
 
 
 def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:
@@ -300,7 +300,15 @@ def _of_lines(counts: LineCounts) -> Counts:
     return Counts(counts.lines - counts.blank, counts.good, counts.rejected, counts.invisible)
 
 
-def _of_table(table: DataFrame, checked: DataFrame) -> Counts:
+def _of_lake(lake: Lake, checked: DataFrame) -> Counts:
+    """What is in a lake; what is wrong with its rows is only looked for if something is."""
+    read = lake.table.count()
+    if not shape_of(lake.table).arrays and good_rows(lake) == read:
+        return Counts(read, read, 0)
+    return _of_table(checked, read)
+
+
+def _of_table(checked: DataFrame, read: int) -> Counts:
     from pyspark.sql import functions as F  # noqa: N812
 
     sums = checked.agg(
@@ -310,5 +318,4 @@ def _of_table(table: DataFrame, checked: DataFrame) -> Counts:
         ),
     ).first()
     assert sums is not None, "an aggregate without keys has one row"
-    read = table.count()
     return Counts(read, read - sums["rejected"], sums["rejected"], sums["invisible"])

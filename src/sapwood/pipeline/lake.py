@@ -14,7 +14,7 @@ the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -30,11 +30,21 @@ from sapwood.pipeline.publications import (
     float_leaves,
     kind_of,
     read_leaves,
+    shape_of,
 )
 from sapwood.pipeline.reading import place_columns, read_parquet, read_table
-from sapwood.pipeline.row_groups import GroupReader, Groups, Path, Places, is_readable, known_as
+from sapwood.pipeline.row_groups import (
+    GroupReader,
+    Groups,
+    PartReader,
+    Path,
+    Places,
+    is_readable,
+    known_as,
+)
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     Publications: TypeAlias = "DataFrame | Lake"
@@ -70,21 +80,23 @@ class Lake:
         count = len(self.parts or ())
         return self.table.sparkSession.range(0, count, 1, max(count, 1))
 
-    def reader(self, shape: Shape, needs: Needs) -> GroupReader:
+    def reader(self, shape: Shape, needs: Needs) -> PartReader:
         """What reads, for a worker, what `publications.select_read` would select."""
+        assert self.parts is not None, "workers read this lake"
         documents = needs.documents and shape.documents
         chosen = read_leaves(shape, needs)
         names = None if shape.record is None else tuple(leaf.name for leaf in chosen)
         # NaN in a column that travels without documents is seen by those who match it.
         seen = () if documents else chosen
         judged = (leaf for leaf in float_leaves(shape) if leaf not in seen)
-        return GroupReader(
+        reader = GroupReader(
             Places(tuple(map(self._known, self.places.ids)), self._known(self.places.record)),
             Carried(names, documents),
             tuple((self._path(leaf), kind_of(leaf)) for leaf in chosen),
             tuple(map(self._path, judged)),
             self.case_sensitive,
         )
+        return PartReader(reader, self.parts)
 
     def _path(self, leaf: Leaf) -> Path:
         return self._known((*self.places.record, *leaf.path))
@@ -122,6 +134,33 @@ def open_lake(spark: SparkSession, path: str, id_columns: Sequence[str] = ()) ->
 def table_of_lake(publications: Publications) -> DataFrame:
     """The publications as a table."""
     return publications.table if isinstance(publications, Lake) else publications
+
+
+@dataclass(frozen=True, slots=True)
+class CountRows:
+    """The function for `mapInArrow` that counts publications: numbers of parts in."""
+
+    read: PartReader
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Count those of one task."""
+        import pyarrow as pa
+
+        rows = sum(batch.num_rows for batch in self.read.batches(batches))
+        yield pa.RecordBatch.from_arrays([pa.array([rows])], names=["rows"])
+
+
+def good_rows(lake: Lake) -> int | None:
+    """How many rows of a lake are publications, as those see it who match them.
+
+    `None` where that cannot be told without reading texts or documents.
+    """
+    shape = shape_of(lake.table)
+    if not lake.parts or shape.record is None or shape.documents:
+        return None
+    read = lake.reader(shape, Needs(()))
+    counted = lake.tasks().mapInArrow(CountRows(read), "rows BIGINT").collect()
+    return int(sum(row["rows"] for row in counted))
 
 
 class Size(NamedTuple):

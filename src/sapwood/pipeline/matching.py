@@ -109,12 +109,11 @@ def match_groups(
     lake: Lake, compiled: SubscriptionSet, output: Output, *, coded: bool = False
 ) -> MatchGroups:
     """What a task does that reads a part of a lake, for which the subscriptions are shipped."""
-    assert lake.parts is not None, "workers read this lake"
     ship(lake.table.sparkSession, compiled)
     needs = Needs(compiled.attributes, compiled.documents)
-    reader = lake.reader(shape_of(lake.table), needs)
-    work = MatchBatches(compiled.name, reader.carried, output, coded=coded)
-    return MatchGroups(reader, lake.parts, work)
+    read = lake.reader(shape_of(lake.table), needs)
+    work = MatchBatches(compiled.name, read.reader.carried, output, coded=coded)
+    return MatchGroups(read, work)
 
 
 def gathered(told: DataFrame, output: Output) -> DataFrame:

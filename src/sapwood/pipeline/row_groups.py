@@ -151,6 +151,21 @@ class GroupReader:
         return known_as(path, case_sensitive=self.case_sensitive)
 
 
+@dataclass(frozen=True, slots=True)
+class PartReader:
+    """Reads parts of a lake by their numbers; `parts` are the row groups that go by these."""
+
+    reader: GroupReader
+    parts: Sequence[Sequence[Groups]]
+
+    def batches(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The publications of all parts whose numbers are in the first column."""
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for groups in self.parts[number]:
+                    yield from self.reader.batches(groups)
+
+
 def known_as(path: Path, *, case_sensitive: bool) -> Path:
     """A path by which a column is known, however a file spells it."""
     return path if case_sensitive else tuple(map(str.lower, path))

@@ -273,7 +273,7 @@ BROADCAST_FILTER_CHARS_MAX: Final = 268_435_456
 of index a character, 1 GiB that all workers of a machine share. Larger sets are cut into shards."""
 
 BROADCAST_SUBSCRIPTIONS_MAX: Final = 2_000_000
-"""Subscriptions whose index is built in one place, the driver, and goes to every executor. At some
+"""Subscriptions whose index is built in one place, the driver, and goes to every executor. At up to
 0.2 ms each that is minutes; a larger set is cut into shards that tasks build side by side."""
 
 SHARD_SUBSCRIPTIONS_MAX: Final = 500_000

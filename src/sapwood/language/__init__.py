@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sapwood.language.normal import normal_form
 from sapwood.language.parser import parse
+from sapwood.language.plain import plain_filter
 from sapwood.model.filter import Filter
 
 __all__ = ["parse_filter"]
@@ -15,4 +16,5 @@ def parse_filter(text: str) -> Filter:
     Raises `FilterSyntaxError` with the position of what does not fit, and `LimitError` for a
     filter that is too long, too deep, or has too many conjunctions.
     """
-    return normal_form(parse(text), source=text)
+    plain = plain_filter(text)
+    return normal_form(parse(text), source=text) if plain is None else plain

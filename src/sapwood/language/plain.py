@@ -1,0 +1,147 @@
+"""Plain filters, read off their text without tokens and without a syntax tree.
+
+Most filters are conjunctions of comparisons with literals: `symbol = 'IBM' and price between 10 and
+20`. What these accept of each attribute can be seen from left to right, in a fraction of the time.
+Whatever else there is in a text (`or`, `not`, lists, patterns, quotes in texts, names beyond ASCII,
+errors, contradictions) is left to the parser and the rewrites. So this module decides nothing about
+the language: where it gives an answer, they give the same one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final, NamedTuple, TypeAlias
+
+from sapwood.limits import FILTER_TEXT_CHARS_MAX, INTEGER_MAX, INTEGER_MIN
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint, equal_to
+from sapwood.model.filter import Filter
+from sapwood.model.numbers import Interval, Number, canonical_number
+from sapwood.model.printing import KEYWORDS
+
+_CHARS_MAX: Final = FILTER_TEXT_CHARS_MAX // 64
+"""Longer texts could pass a limit in their normal form, which only the parser looks after."""
+
+_NUMBER: Final = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NAME: Final = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
+_PREDICATE: Final = re.compile(
+    rf"""
+    \s*+ ({_NAME}) \s*+
+    (?: = \s*+ '([^'\0]*+)'
+      | (=|<=|>=|<|>) \s*+ ({_NUMBER})
+      | (?<=\s) [bB][eE][tT][wW][eE][eE][nN] \s++ ({_NUMBER}) \s++ [aA][nN][dD] \s++ ({_NUMBER})
+    )
+    (?: (\s++ [aA][nN][dD] (?=\s)) | \s*+ \Z )
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""One predicate, and what joins it to the next one or that it is the last."""
+
+_FRACTION: Final = frozenset(".eE")
+
+Span: TypeAlias = tuple[Number, Number, bool, bool]
+"""The numbers from one to another, and whether the ends are left out: an `Interval`, unmade."""
+
+
+class Plain(NamedTuple):
+    """What a plain filter accepts: numbers of some attributes, and one text each of others."""
+
+    spans: dict[str, Span]
+    texts: dict[str, str]
+
+
+def plain_filter(text: str) -> Filter | None:
+    """The filter with this text, or `None` for one that is not plain. Never raises."""
+    plain = read_plain(text)
+    if plain is None:
+        return None
+    constraints = [
+        *((name, Constraint(numbers=(Interval(*span),))) for name, span in plain.spans.items()),
+        *((name, equal_to(value)) for name, value in plain.texts.items()),
+    ]
+    constraints.sort(key=_name)
+    return Filter((Conjunction(tuple(constraints)),), text)
+
+
+def read_plain(text: str) -> Plain | None:
+    """What the filter with this text accepts, or `None` for one that is not plain.
+
+    Never raises: a text that is no filter is not plain. Spans are not empty, and numbers are in
+    their one form.
+    """
+    if len(text) > _CHARS_MAX or not text.isascii():
+        return None
+    spans: dict[str, Span] = {}
+    texts: dict[str, str] = {}
+    scan, position = _PREDICATE.match, 0
+    while True:
+        match = scan(text, position)
+        if match is None:
+            return None
+        name, equal, operator, value, low, high, joined = match.groups()
+        if equal is not None:
+            if name in texts:
+                return None
+            texts[name] = equal
+        else:
+            given = _span(operator, value, low, high)
+            if name in spans:
+                given = _both(spans[name], given)
+            if given is None:
+                return None
+            spans[name] = given
+        if joined is None:
+            break
+        position = match.end()
+    names = (*spans, *texts)
+    if any(name.lower() in KEYWORDS for name in names) or not texts.keys().isdisjoint(spans):
+        return None
+    return Plain(spans, texts)
+
+
+def _span(
+    operator: str | None, value: str | None, low: str | None, high: str | None
+) -> Span | None:
+    """What one predicate accepts; `None` for nothing, and for numbers that are none."""
+    if operator is None:
+        assert low is not None, "it is between"
+        assert high is not None, "it is between"
+        first, last = _number(low), _number(high)
+        if first is None or last is None or first > last:
+            return None
+        return first, last, False, False
+    assert value is not None, "an operator has a number"
+    only = _number(value)
+    if only is None:
+        return None
+    if operator == "=":
+        return only, only, False, False
+    if operator[0] == ">":
+        return only, math.inf, operator == ">", False
+    return -math.inf, only, False, operator == "<"
+
+
+def _both(one: Span, other: Span | None) -> Span | None:
+    """The numbers in both spans; `None` for none."""
+    if other is None:
+        return None
+    # Of two equal ends the open one is the narrower.
+    low, low_open = max((one[0], one[2]), (other[0], other[2]))
+    high, high_shut = min((one[1], not one[3]), (other[1], not other[3]))
+    if low > high or (low == high and (low_open or not high_shut)):
+        return None
+    return low, high, low_open, not high_shut
+
+
+def _number(written: str) -> Number | None:
+    """The number in its one form, as `model.numbers`; `None` for one that is too large."""
+    if _FRACTION.isdisjoint(written):
+        whole = int(written) if len(written) <= 20 else INTEGER_MAX + 1
+        return whole if INTEGER_MIN <= whole <= INTEGER_MAX else None
+    value = canonical_number(float(written))
+    return value if math.isfinite(value) else None
+
+
+def _name(item: tuple[str, Constraint]) -> str:
+    return item[0]

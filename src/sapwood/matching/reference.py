@@ -144,15 +144,24 @@ def _compares(value: Value, operator: Operator, wanted: Value, *, negated: bool)
     if _type_of(value) != _type_of(wanted):
         return False
     before, same = _order(value, wanted)
-    outcome = {
-        Operator.EQUAL: same,
-        Operator.DIFFERENT: not same,
-        Operator.LESS: before,
-        Operator.AT_MOST: before or same,
-        Operator.GREATER: not before and not same,
-        Operator.AT_LEAST: not before,
-    }[operator]
-    return outcome != negated
+    return _holds_in_order(operator, before=before, same=same) != negated
+
+
+def _holds_in_order(operator: Operator, *, before: bool, same: bool) -> bool:
+    """Whether a comparison holds of a value that comes before the wanted one, or is the same."""
+    match operator:
+        case Operator.EQUAL:
+            return same
+        case Operator.DIFFERENT:
+            return not same
+        case Operator.LESS:
+            return before
+        case Operator.AT_MOST:
+            return before or same
+        case Operator.GREATER:
+            return not before and not same
+        case Operator.AT_LEAST:
+            return not before
 
 
 def _order(a: Value, b: Value) -> tuple[bool, bool]:

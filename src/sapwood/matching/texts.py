@@ -44,6 +44,10 @@ def unpacked(offsets: Offsets, joined: Bytes) -> list[bytes]:
     return [whole[start:stop] for start, stop in pairwise(ends)]
 
 
+_NOTHING: Final = packed(())
+"""What a new column is made of: an index has several, and an overlay has many indexes."""
+
+
 class TextColumn(Sequence[str]):
     """A growing list of texts, some of which may still lie in arrays.
 
@@ -55,13 +59,13 @@ class TextColumn(Sequence[str]):
 
     def __init__(self, offsets: Offsets | None = None, joined: Bytes | None = None) -> None:
         if offsets is None or joined is None:
-            offsets, joined = packed(())
+            offsets, joined = _NOTHING
         self._offsets = offsets
         self._joined = joined
         self._size = len(offsets) - 1
         #: an array, because many texts at once are then looked up without a step of Python each,
         #: and the memory that they lie in is waited for together
-        self._texts: npt.NDArray[np.object_] = np.full(self._size, None, np.object_)
+        self._texts: npt.NDArray[np.object_] = np.empty(self._size, np.object_)
         #: whether a text is still in the arrays only; as long as they have texts
         self._waiting = np.ones(self._size, np.bool_)
 

@@ -26,13 +26,17 @@ def assert_nothing_missed(trial: Trial) -> None:
 
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
-def test_where_links_are_only_added_nothing_is_missed(protocol: str) -> None:
-    for seed in range(4):
-        assert_nothing_missed(assert_right(adding(seed), f"mesh+{protocol}", watched=seed == 0))
+@pytest.mark.parametrize(
+    "seeds", [range(2), pytest.param(range(2, 20), marks=pytest.mark.long)], ids=["gate", "long"]
+)
+def test_where_links_are_only_added_nothing_is_missed(seeds: range, protocol: str) -> None:
+    for seed in seeds:
+        is_first = seed == seeds[0]
+        assert_nothing_missed(assert_right(adding(seed), f"mesh+{protocol}", watched=is_first))
 
 
 @given(seed=st.integers(0, 2**32), churn=st.booleans(), failing=st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=20 if settings.get_current_profile_name() == "gate" else 2000)
 def test_links_come_and_go_while_everybody_publishes(seed: int, churn: bool, failing: bool) -> None:
     trial = assert_right(adding(seed, churn=churn, failing=failing), "mesh+covering")
     if not failing and not churn:

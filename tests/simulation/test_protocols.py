@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from random import Random
 
 import pytest
@@ -32,9 +33,9 @@ from tests.simulation.helpers import (
 from tests.simulation.recipes import NAMED, NARROW, uncover_under_traffic
 
 SHAPES = ("line:1", "line:2", "line:9", "star:9", "tree:15", "tree:13:3", "random:12")
-SWARM_SEEDS = 30
-"""A sample: `sapwood simulate --swarm` is for thousands."""
-REACHING_SEEDS = 100
+REACHING_SEEDS = 48
+LONG = 8
+"""`make long` runs so many times the seeds of the gate; `sapwood simulate --swarm` thousands."""
 COVERING_PAIRS = (
     "flat-1,columnar",
     "flat-8,counting",
@@ -52,6 +53,23 @@ SMALL_WORLD = read_dtd(b"".join(b"<!ELEMENT %c (a|b|c)*>" % name for name in b"a
 DOCUMENTS = Mixture(actions_max=15, documents=True)
 
 
+def seeds(count: int, first: int = 0) -> pytest.MarkDecorator:
+    """So many seeds in the gate, and those after them in `make long`."""
+    following = range(first + count, first + LONG * count)
+    return pytest.mark.parametrize(
+        "seeds",
+        [range(first, first + count), pytest.param(following, marks=pytest.mark.long)],
+        ids=["gate", "long"],
+    )
+
+
+@cache
+def drawn(seed: int, mixture: Mixture | None = None) -> Scenario:
+    """The scenario of a seed: drawn once, for all protocols."""
+    return draw_scenario(seed, mixture)
+
+
+@cache
 def calm(shape: str, seed: int, subscriptions: int = 30, publications: int = 25) -> Scenario:
     """Everybody subscribes, then publications are sent so fast that many are under way at once."""
     generator = Random(f"{seed}/calm")
@@ -68,8 +86,11 @@ def calm(shape: str, seed: int, subscriptions: int = 30, publications: int = 25)
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_protocols_deliver_exactly_what_the_oracle_demands(shape: str, protocol: str) -> None:
-    for seed in range(2):
+@seeds(1)
+def test_protocols_deliver_exactly_what_the_oracle_demands(
+    seeds: range, shape: str, protocol: str
+) -> None:
+    for seed in seeds:
         trial = assert_right(calm(shape, seed), protocol)
         assert trial.judgment.may == 0
         assert trial.judgment.must == len(trial.pairs)
@@ -89,7 +110,7 @@ def test_covering_is_right_whatever_finds_the_covers(pair: str) -> None:
     trial = assert_right(calm("tree:7", seed=7), protocol)
     assert trial.pairs == run(calm("tree:7", seed=7), "flooding").pairs
     for seed in range(2):
-        assert_right(draw_scenario(seed, Mixture(faults=False)), protocol)
+        assert_right(drawn(seed, Mixture(faults=False)), protocol)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -108,28 +129,34 @@ def test_no_publication_falls_between_a_withdrawal_and_what_it_uncovers() -> Non
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_protocols_are_right_under_churn(protocol: str) -> None:
-    for seed in range(SWARM_SEEDS // 4):
-        assert_right(draw_scenario(seed, Mixture(faults=False)), protocol)
+@seeds(4)
+def test_protocols_are_right_under_churn(seeds: range, protocol: str) -> None:
+    for seed in seeds:
+        assert_right(drawn(seed, Mixture(faults=False)), protocol)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_protocols_are_right_under_churn_and_faults(protocol: str) -> None:
-    for seed in range(SWARM_SEEDS):
-        assert_right(draw_scenario(seed), protocol)
+@seeds(12)
+def test_protocols_are_right_under_churn_and_faults(seeds: range, protocol: str) -> None:
+    for seed in seeds:
+        assert_right(drawn(seed), protocol)
 
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
-def test_protocols_are_right_for_both_languages_under_churn_and_faults(protocol: str) -> None:
-    for seed in range(SWARM_SEEDS // 5):
+@seeds(3)
+def test_protocols_are_right_for_both_languages_under_churn_and_faults(
+    seeds: range, protocol: str
+) -> None:
+    for seed in seeds:
         mixture = Mixture(advertisements=protocol in ADVERTISED, documents=True)
-        assert_right(draw_scenario(seed, mixture), protocol)
+        assert_right(drawn(seed, mixture), protocol)
 
 
 @pytest.mark.parametrize("advertised", [False, True])
 @pytest.mark.parametrize("budget", ["", ":0.1", ":0.6"])
+@seeds(8)
 def test_merging_is_right_for_both_languages_whatever_mergers_add(
-    budget: str, advertised: bool, monkeypatch: pytest.MonkeyPatch
+    seeds: range, budget: str, advertised: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
     merge = Merging._pass
@@ -143,11 +170,11 @@ def test_merging_is_right_for_both_languages_whatever_mergers_add(
     monkeypatch.setattr("sapwood.routing.propagation.merging.MERGING_PASS_MIN", 2)
     name = f"{'advertisement+' if advertised else ''}covering+merging{budget}"
     chosen = protocol_named(name, PathUniverse(SMALL_WORLD, levels=4))
-    for seed in range(12):
+    for seed in seeds:
         mixture = Mixture(actions_max=60, advertisements=advertised, documents=True)
-        scenario = draw_scenario(seed, mixture)
+        scenario = drawn(seed, mixture)
         make_router = router_maker(chosen)
-        trial = run_with(scenario, make_router, name, watched=seed == 0)
+        trial = run_with(scenario, make_router, name, watched=seed == seeds[0])
         assert faults_found(trial, make_router) == {}
     assert len(made) > 10
 
@@ -155,45 +182,52 @@ def test_merging_is_right_for_both_languages_whatever_mergers_add(
 @pytest.mark.parametrize("pair", ["flat-1,columnar", "dense,reference", "poset", "forest"])
 def test_covering_is_right_for_both_languages_whatever_finds_the_covers(pair: str) -> None:
     for seed in range(4):
-        assert_right(draw_scenario(seed, DOCUMENTS), f"covering:{pair}", watched=True)
+        assert_right(drawn(seed, DOCUMENTS), f"covering:{pair}", watched=True)
 
 
 @pytest.mark.parametrize("protocol", ADVERTISED)
+@seeds(5)
 def test_protocols_that_route_by_advertisements_are_right_under_churn_and_faults(
-    protocol: str,
+    seeds: range, protocol: str
 ) -> None:
-    for seed in range(SWARM_SEEDS // 3):
-        assert_right(draw_scenario(seed, ADVERTISING), protocol)
+    for seed in seeds:
+        assert_right(drawn(seed, ADVERTISING), protocol)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_protocols_that_route_without_advertisements_enforce_them(protocol: str) -> None:
-    for seed in range(SWARM_SEEDS // 10):
-        trial = assert_right(draw_scenario(seed, ADVERTISING), protocol)
+@seeds(3)
+def test_protocols_that_route_without_advertisements_enforce_them(
+    seeds: range, protocol: str
+) -> None:
+    for seed in seeds:
+        trial = assert_right(drawn(seed, ADVERTISING), protocol)
         kinds = {"advertise", "unadvertise", "confirmadvertisement"}
         assert kinds.isdisjoint(trial.metrics.messages)
 
 
 @pytest.mark.parametrize("protocol", ADVERTISED)
+@seeds(4, first=30)
 def test_routers_that_route_by_advertisements_are_right_after_every_single_input(
-    protocol: str,
+    seeds: range, protocol: str
 ) -> None:
-    for seed in range(SWARM_SEEDS, SWARM_SEEDS + 8):
+    for seed in seeds:
         mixture = Mixture(actions_max=15, advertisements=True)
-        assert_right(draw_scenario(seed, mixture), protocol, watched=True)
+        assert_right(drawn(seed, mixture), protocol, watched=True)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_routers_are_right_after_every_single_input(protocol: str) -> None:
+@seeds(5, first=30)
+def test_routers_are_right_after_every_single_input(seeds: range, protocol: str) -> None:
     """All other runs look into the tables only when the overlay is at rest."""
-    for seed in range(SWARM_SEEDS, SWARM_SEEDS + 10):
-        assert_right(draw_scenario(seed, Mixture(actions_max=15)), protocol, watched=True)
+    for seed in seeds:
+        assert_right(drawn(seed, Mixture(actions_max=15)), protocol, watched=True)
 
 
 @pytest.mark.parametrize("protocol", ["identity", "covering"])
-def test_protocols_are_right_on_larger_overlays(protocol: str) -> None:
-    for seed in range(3):
-        assert_right(draw_scenario(seed, Mixture(routers_max=40, actions_max=150)), protocol)
+@seeds(2)
+def test_protocols_are_right_on_larger_overlays(seeds: range, protocol: str) -> None:
+    for seed in seeds:
+        assert_right(drawn(seed, Mixture(routers_max=40, actions_max=150)), protocol)
 
 
 def test_the_swarm_reaches_what_it_is_there_to_reach() -> None:
@@ -202,7 +236,7 @@ def test_the_swarm_reaches_what_it_is_there_to_reach() -> None:
         ("must", "may", "deliveries", "lost", "refused", "unsent", "unsubscribe", "outages"), 0
     )
     for seed in range(REACHING_SEEDS):
-        trial = run(draw_scenario(seed))
+        trial = run(drawn(seed))
         metrics = trial.metrics
         reached["must"] += metrics.verdicts.must
         reached["may"] += metrics.verdicts.may
@@ -217,8 +251,8 @@ def test_the_swarm_reaches_what_it_is_there_to_reach() -> None:
 
 def test_the_swarm_of_both_languages_reaches_what_it_is_there_to_reach() -> None:
     reached: Counter[str] = Counter()
-    for seed in range(REACHING_SEEDS // 4):
-        trial = run(draw_scenario(seed, Mixture(documents=True)), "covering")
+    for seed in range(REACHING_SEEDS // 2):
+        trial = run(drawn(seed, Mixture(documents=True)), "covering")
         history = trial.outcome.world.history
         for id_, name in trial.pairs:
             publication = history.publications[id_].publication
@@ -235,8 +269,8 @@ def test_the_swarm_of_those_who_advertise_reaches_what_it_is_there_to_reach() ->
     reached = dict.fromkeys(
         ("must", "may", "deliveries", "lost", "refused", "unsubscribe", "unadvertise"), 0
     )
-    for seed in range(REACHING_SEEDS // 4):
-        metrics = run(draw_scenario(seed, ADVERTISING), "advertisement").metrics
+    for seed in range(REACHING_SEEDS // 2):
+        metrics = run(drawn(seed, ADVERTISING), "advertisement").metrics
         reached["must"] += metrics.verdicts.must
         reached["may"] += metrics.verdicts.may
         reached["deliveries"] += metrics.deliveries

@@ -24,6 +24,7 @@ from sapwood.model.publication import Record
 from tests import strategies as some
 from tests.covering.histories import Neighbor
 from tests.covering.indexes.laws import MIXED
+from tests.examples import examples
 from tests.matching.posets.nesting import EQUIVALENT, all_edges, any_filters, plain_filters
 
 EXACT = sorted(name for name, info in COVERINGS.items() if info.exact)
@@ -266,7 +267,9 @@ class PlainHistory(History):
 TestHistory = History.TestCase
 TestHistory.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 TestPlainHistory = PlainHistory.TestCase
-TestPlainHistory.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestPlainHistory.settings = settings(
+    max_examples=examples(15), stateful_step_count=25, deadline=None
+)
 
 
 @given(filters=st.lists(plain_filters(), unique=True, max_size=14), data=st.data())
@@ -298,9 +301,10 @@ def test_property_1_holds_where_no_wide_filter_comes_after_a_narrow_one(
 def test_questions_of_removals_are_bounded_by_those_of_subscriptions(removal_share: float) -> None:
     """Lemma 1 and theorem 1 on Shen's workload (T-14, T-15), with one seed."""
     costs: dict[int, int] = {}
+    sequence = tuple(operations(1500, 3, removal_share, seed=5))
     for k in (1, 2, 8):
         manager = CoveringManager(FlatGraph(k), ReferenceCovering())
-        for is_new, wanted in operations(1500, 3, removal_share, seed=5):
+        for is_new, wanted in sequence:
             (manager.subscribe if is_new else manager.unsubscribe)(wanted)
         manager.validate()
         work = manager.work

@@ -20,8 +20,17 @@ from tests.matching.variants import VARIANTS, loaded
 
 
 @pytest.mark.parametrize("info", VARIANTS, ids=lambda info: info.name)
-def test_engine_passes_all_checks(info: EngineInfo, tmp_path: Path) -> None:
-    check_index(lambda: Index(info), tmp_path, load_index=lambda path: loaded(path, info), rounds=2)
+@pytest.mark.parametrize(
+    ("seed", "rounds"), [(0, 1), pytest.param(1, 8, marks=pytest.mark.long)], ids=["gate", "long"]
+)
+def test_engine_passes_all_checks(info: EngineInfo, seed: int, rounds: int, tmp_path: Path) -> None:
+    check_index(
+        lambda: Index(info),
+        tmp_path,
+        load_index=lambda path: loaded(path, info),
+        seed=seed,
+        rounds=rounds,
+    )
 
 
 class TakesBooleansForNumbers(CountingEngine):

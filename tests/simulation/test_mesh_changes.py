@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.simulation.simulator import router_maker
+from tests.examples import examples
 from tests.simulation.changes import adding
 from tests.simulation.helpers import (
     ADVERTISED,
@@ -36,7 +37,7 @@ def test_where_links_are_only_added_nothing_is_missed(seeds: range, protocol: st
 
 
 @given(seed=st.integers(0, 2**32), churn=st.booleans(), failing=st.booleans())
-@settings(max_examples=20 if settings.get_current_profile_name() == "gate" else 2000)
+@settings(max_examples=examples(20))
 def test_links_come_and_go_while_everybody_publishes(seed: int, churn: bool, failing: bool) -> None:
     trial = assert_right(adding(seed, churn=churn, failing=failing), "mesh+covering")
     if not failing and not churn:

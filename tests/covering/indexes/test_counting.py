@@ -11,6 +11,7 @@ from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InvariantError
 from sapwood.model.filter import Filter
 from tests.covering.indexes.laws import IndexMachine, check_all_pairs
+from tests.examples import examples
 
 
 def test_index_answers_for_every_shape() -> None:
@@ -90,4 +91,4 @@ class Machine(IndexMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+TestMachine.settings = settings(max_examples=examples(15), stateful_step_count=15, deadline=None)

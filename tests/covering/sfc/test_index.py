@@ -24,6 +24,7 @@ from sapwood.errors import InputError, InvariantError, UnknownNameError
 from sapwood.model.filter import Filter
 from tests.covering.indexes.laws import MIXED, IndexMachine, check_all_pairs, covers_of
 from tests.covering.sfc.boxes import boxes, unit
+from tests.examples import examples
 from tests.matching.posets.nesting import any_filters
 
 every_curve = pytest.mark.parametrize("curve", CURVES)
@@ -75,9 +76,9 @@ class HilbertMachine(IndexMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=30, stateful_step_count=15)
+TestMachine.settings = settings(max_examples=examples(15), stateful_step_count=15)
 TestHilbertMachine = HilbertMachine.TestCase
-TestHilbertMachine.settings = settings(max_examples=30, stateful_step_count=15)
+TestHilbertMachine.settings = settings(max_examples=examples(15), stateful_step_count=15)
 
 
 @every_curve

@@ -13,6 +13,7 @@ from sapwood.matching.columnar.ranking import rank, unrank
 from sapwood.matching.kernels import plain
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Value
+from tests.examples import examples
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters, values
 
@@ -69,7 +70,7 @@ def test_unrank_is_the_inverse_of_rank(wanted: list[Filter]) -> None:
     assert shown(again) == shown(rows)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(60))
 @given(wanted=st.lists(filters(patterns=False), min_size=1, max_size=4), value=values())
 @example(wanted=[parse_filter(f"a > {2**53}")], value=2**53 + 1)
 @example(wanted=[parse_filter("a > ''")], value="\0")

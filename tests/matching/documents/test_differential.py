@@ -17,6 +17,7 @@ from sapwood.language.xpath import XPathBounds, parse_xpath
 from sapwood.matching.documents import DocumentEngineInfo
 from sapwood.model.documents.pattern import TreePattern
 from sapwood.xml import read_document
+from tests.examples import examples
 from tests.matching.documents.variants import VARIANTS
 from tests.xml.made import documents
 from tests.xpaths import expressions, truth
@@ -26,7 +27,7 @@ LARGE = XPathBounds(text=100_000, steps=1000, predicates=1000, nesting=100, desc
 EXACT = tuple(info for info in VARIANTS if info.name != "reference-xpath")
 
 
-@settings(max_examples=30 if settings.get_current_profile_name() == "gate" else 2000)
+@settings(max_examples=examples(30))
 @given(
     texts=st.lists(expressions(), min_size=30, max_size=36),
     asked=st.lists(documents(), min_size=5, max_size=7),
@@ -110,3 +111,4 @@ class Churn(RuleBasedStateMachine):
 
 
 TestChurn = Churn.TestCase
+TestChurn.settings = settings(max_examples=examples(30))

@@ -16,6 +16,7 @@ from sapwood.matching.kernels.lanes import LANES
 from sapwood.matching.kernels.views import compiled, lent
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
+from tests.examples import examples
 from tests.matching.columnar.made import Made, made
 from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters
@@ -29,7 +30,7 @@ def numbers_of(whole: Made, table: RecordTable, late: int = 99) -> I64:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(60))
 @given(wanted=st.lists(filters(), max_size=5), tabled=tables())
 def test_fill_columns_is_its_twin(wanted: list[Filter], tabled: Tabled) -> None:
     whole, table = made(wanted), tabled.table

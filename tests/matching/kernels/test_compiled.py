@@ -20,12 +20,13 @@ from sapwood.matching.storage import Folder
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.columnar.made import grids_everywhere, made, told
 from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters, records
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     wanted=st.lists(filters(), max_size=8),
     asked=st.lists(records(), max_size=4),
@@ -45,7 +46,7 @@ def test_match_batch_is_its_twins(
     assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(60))
 @given(
     wanted=st.lists(filters(), max_size=8),
     tabled=tables(),
@@ -73,7 +74,7 @@ def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
     assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     wanted=st.lists(filters(), min_size=1, max_size=12),
     asked=st.lists(records(), min_size=1, max_size=5),

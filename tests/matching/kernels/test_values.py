@@ -27,6 +27,7 @@ from sapwood.matching.kernels.views import compiled, lent
 from sapwood.matching.keys import number_key
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.columnar.made import made
 from tests.strategies import filters, numbers, records, texts
 
@@ -58,7 +59,7 @@ def cell_of(
 CONSTANTS = st.one_of(numbers(), st.sampled_from(EXTREMES), st.integers(-50, 50))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     constants=st.lists(CONSTANTS, max_size=9)
     | st.lists(CONSTANTS, min_size=30, max_size=90)

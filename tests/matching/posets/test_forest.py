@@ -12,6 +12,7 @@ from sapwood import parse_filter
 from sapwood.errors import InvariantError
 from sapwood.matching.posets.engine import Poset
 from sapwood.matching.posets.forest import PosetForest
+from tests.examples import examples
 from tests.matching.posets.machine import PosetMachine
 from tests.matching.posets.nesting import (
     EQUIVALENT,
@@ -102,6 +103,8 @@ class PlainShapes(AnyShape):
 
 
 TestAnyShape = AnyShape.TestCase
-TestAnyShape.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestAnyShape.settings = settings(max_examples=examples(15), stateful_step_count=20, deadline=None)
 TestPlainShapes = PlainShapes.TestCase
-TestPlainShapes.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
+TestPlainShapes.settings = settings(
+    max_examples=examples(25), stateful_step_count=25, deadline=None
+)

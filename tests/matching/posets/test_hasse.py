@@ -15,6 +15,7 @@ from sapwood.matching.posets.engine import Poset
 from sapwood.matching.posets.hasse import HasseDiagram
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.posets.machine import PosetMachine
 from tests.matching.posets.nesting import (
     EQUIVALENT,
@@ -131,6 +132,8 @@ class PlainShapes(AnyShape):
 
 
 TestAnyShape = AnyShape.TestCase
-TestAnyShape.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestAnyShape.settings = settings(max_examples=examples(15), stateful_step_count=20, deadline=None)
 TestPlainShapes = PlainShapes.TestCase
-TestPlainShapes.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
+TestPlainShapes.settings = settings(
+    max_examples=examples(25), stateful_step_count=25, deadline=None
+)

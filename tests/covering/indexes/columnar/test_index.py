@@ -25,6 +25,7 @@ from tests.covering.indexes.laws import (
     covered_by,
     covers_of,
 )
+from tests.examples import examples
 
 both = pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
 
@@ -138,4 +139,4 @@ class Machine(IndexMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+TestMachine.settings = settings(max_examples=examples(15), stateful_step_count=15, deadline=None)

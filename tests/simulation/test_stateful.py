@@ -17,6 +17,7 @@ from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import close_circles
 from sapwood.simulation.world import MakeRouter, World
+from tests.examples import examples
 from tests.simulation.helpers import (
     ADVERTISED,
     INPUTS_MAX,
@@ -187,6 +188,10 @@ class CirclesMachine(NetworkMachine):
 
 
 TestNetwork = NetworkMachine.TestCase
-TestNetwork.settings = settings(suppress_health_check=[HealthCheck.too_slow])
+TestNetwork.settings = settings(
+    max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow]
+)
 TestCircles = CirclesMachine.TestCase
-TestCircles.settings = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+TestCircles.settings = settings(
+    max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow]
+)

@@ -199,18 +199,18 @@ def simple_meets(before: Names, inner: Names, behind: Names, wanted: Names) -> b
 
 def written_out(advertised: Form, copies: int) -> Iterator[Names]:
     """The advertisement with each repetition written one to `copies` times, all combinations."""
-    if not advertised:
-        yield ()
+    places = (place for place, part in enumerate(advertised) if isinstance(part, Repetition))
+    first = next(places, len(advertised))
+    before = _plain(advertised[:first])
+    if first == len(advertised):
+        yield before
         return
-    first, behind = advertised[0], advertised[1:]
-    if not isinstance(first, Repetition):
-        for names in written_out(behind, copies):
-            yield (first, *names)
-        return
+    repeated, behind = advertised[first], advertised[first + 1 :]
+    assert isinstance(repeated, Repetition)
     for number in range(1, copies + 1):
-        for start in product(*(tuple(written_out(first.form, copies)) for _ in range(number))):
+        for times in product(*(tuple(written_out(repeated.form, copies)) for _ in range(number))):
             for names in written_out(behind, copies):
-                yield (*chain(*start), *names)
+                yield (*before, *chain(*times), *names)
 
 
 def _plain(form: Form) -> Names:

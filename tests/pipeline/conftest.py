@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,11 +14,18 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=
 """Starts in half the time and runs long jobs slower, of which there are none here. With one
 compiler Java takes less room for its code, throws out what it needs again, and compiles anew."""
 
+_CLASSES_KEPT: Final = 2000
+"""Classes that Spark has compiled from plans. It keeps a hundred by itself; the tests need several
+hundred, and the same ones again and again."""
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """A session on this machine, or a skip where there is no Java."""
-    options = {"spark.driver.extraJavaOptions": QUICK_JVM}
+    options = {
+        "spark.driver.extraJavaOptions": QUICK_JVM,
+        "spark.sql.codegen.cache.maxEntries": str(_CLASSES_KEPT),
+    }
     try:
         session = local_session("sapwood tests", driver_memory="2g", options=options)
     except EnvironmentMissingError as missing:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sapwood.pipeline.pieces import ROWS_MAX, cut_for
+from sapwood.pipeline.pieces import ROWS_MAX, brought_together, cut_for
+from sapwood.pipeline.plans import plan_of
 
 pytestmark = pytest.mark.spark
 
@@ -36,3 +37,15 @@ def test_a_block_that_fails_leaves_the_session_as_it_was(spark: Any) -> None:
     with pytest.raises(ZeroDivisionError):
         fail_in_pieces(spark)
     assert spark.conf.get(FIRST, None) is None
+
+
+def test_rows_that_are_alike_come_together_in_as_many_pieces_as_asked_for(spark: Any) -> None:
+    table = spark.range(40).selectExpr("id % 5 AS key")
+    pieces = "spark_partition_id() AS piece"
+    for count in (1, 3):
+        brought = brought_together(table, count, "key")
+        found = brought.selectExpr("key", pieces).distinct().collect()
+        assert len(found) == 5
+        assert len({row["piece"] for row in found}) <= count
+    assert "Exchange" not in plan_of(brought_together(table, 1, "key"))
+    assert "Exchange" in plan_of(brought_together(table, 2, "key"))

@@ -206,7 +206,7 @@ class CompileJob:
         with ExitStack() as until:
             kept = persisted(entries(filters, covered), until)
             if self.merge is not None:
-                found = persisted(mergers(kept, self.merge), until)
+                found = persisted(mergers(kept, report.entries, self.merge), until)
                 covered = merged_covers(covered, found)
                 kept = persisted(with_mergers(kept, found), until)
                 report = _with_mergers(report, found)

@@ -31,6 +31,7 @@ from sapwood.pipeline.groups import EVERYTHING
 from sapwood.pipeline.keeping import computed, persisted
 from sapwood.pipeline.merging import MERGED, SHAPED, MergeFilters, TellShapes
 from sapwood.pipeline.normalforms import PATTERN_MARK, encode_form
+from sapwood.pipeline.pieces import brought_together
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -43,6 +44,9 @@ _NOTHING: Final = encode_form(NOTHING)
 _ROUNDS_PLANNED: Final = 2
 """Rounds whose plans grow, twofold each, so that what is lost with an executor is computed again;
 as a rule there are no more. With six it took half a minute to plan them."""
+
+_MERGED_BY_ONE: Final = 2_000
+"""Entries that one task may as well merge alone: it takes as long as to begin several."""
 
 
 def keyed(subscriptions: DataFrame, *, homes: Sequence[str], seed: int = 0) -> DataFrame:
@@ -164,7 +168,7 @@ def covers(
     groups = sum(counts)
     tasks = min(max(groups, 1), 8 * _cores(filters))
     # A number of partitions that is given is kept: small groups may be a lot of work.
-    together = placed.repartition(tasks, "home", "slot")
+    together = brought_together(placed, tasks, "home", "slot")
     ordered = together.sortWithinPartitions("slot", "home")
     with ExitStack() as kept:
         found = persisted(ordered.mapInArrow(FindCovers(), COVERED), kept)
@@ -190,13 +194,14 @@ def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
     return joined.select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
 
 
-def mergers(entries: DataFrame, budget: float) -> DataFrame:
+def mergers(entries: DataFrame, size: int, budget: float) -> DataFrame:
     """The entries that can be merged: home, key, cover (the merger's key), form (its own), degree.
 
-    The degree of each merger (`merging.degree`) is `budget` at most.
+    There are `size` entries. The degree of each merger (`merging.degree`) is `budget` at most.
     """
     shaped = entries.select("home", "key", "form").mapInArrow(TellShapes(), SHAPED)
-    together = shaped.repartition(8 * _cores(entries), "home", "shape")
+    tasks = min(1 + size // _MERGED_BY_ONE, 8 * _cores(entries))
+    together = brought_together(shaped, tasks, "home", "shape")
     ordered = together.sortWithinPartitions("shape", "home", "form")
     found = ordered.mapInArrow(MergeFilters(budget), MERGED)
     return found.select("home", "key", _key("form").alias("cover"), "form", "degree")

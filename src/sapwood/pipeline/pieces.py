@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS_MAX: Final = 300_000
 """Rows that a piece should have at most, of some hundred bytes each."""
@@ -19,6 +19,14 @@ ROWS_MAX: Final = 300_000
 _USUAL: Final = "spark.sql.shuffle.partitions"
 _FIRST: Final = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
 """Into how many pieces a shuffle is cut before Spark joins what is small; otherwise the usual."""
+
+
+def brought_together(table: DataFrame, pieces: int, *columns: str) -> DataFrame:
+    """The rows in so many pieces, those that are alike in these columns in one.
+
+    For one piece nothing is shuffled, and a single task reads the table, which is best kept.
+    """
+    return table.coalesce(1) if pieces == 1 else table.repartition(pieces, *columns)
 
 
 @contextmanager

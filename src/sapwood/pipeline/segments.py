@@ -21,6 +21,7 @@ from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
 from sapwood.pipeline.collecting import rows_of, uncollected
 from sapwood.pipeline.normalforms import decode_interest
+from sapwood.pipeline.pieces import brought_together
 from sapwood.pipeline.plainforms import written_form
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, attributes_read, pack
 
@@ -110,7 +111,7 @@ def segments(entries: DataFrame, size: int, *, engine: str = DEFAULT_ENGINE) -> 
     count = 1 + size // SEGMENT_FILTERS_MAX
     number = F.pmod(F.xxhash64("home", "key"), F.lit(count)).cast("int").alias("segment")
     numbered = entries.select(number, "home", "key", "form")
-    placed = numbered.repartition(count, "segment")
+    placed = brought_together(numbered, count, "segment")
     ordered = placed.sortWithinPartitions("segment", "home", "key")
     return ordered.mapInArrow(BuildSegments(engine), SEGMENTS)
 

@@ -99,9 +99,10 @@ def latest_report(spark: SparkSession, out: str) -> CompileReport | None:
 def write_report(spark: SparkSession, out: str, report: CompileReport) -> None:
     """Write the report, after which the version counts."""
     import msgspec
+    from pyspark.sql import functions as F  # noqa: N812
 
     text = msgspec.json.encode(asdict(report)).decode()
-    table = spark.createDataFrame([(text,)], "value STRING").coalesce(1)
+    table = spark.range(0, 1, 1, 1).select(F.lit(text).alias("value"))
     table.write.mode("overwrite").text(f"{version_path(out, report.version)}/report")
 
 

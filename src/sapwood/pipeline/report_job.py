@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sapwood.errors import InputError
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.journals import is_address, is_journal
 from sapwood.pipeline.keeping import persisted
-from sapwood.pipeline.output import check_table, local_path, stored_table, write_table
+from sapwood.pipeline.output import check_table, local_path, stored_table
 from sapwood.pipeline.pages import PageFigures, Totals, page
 from sapwood.pipeline.plans import plan_of
 from sapwood.pipeline.report_inputs import read_rows, read_sizes
@@ -47,6 +49,16 @@ _TABLES: Final = (
     "table_peaks",
 )
 PAGE: Final = "report.html"
+
+_COUNTED: Final = {
+    "served": ("publications", "0"),
+    "fan_out": ("subscriptions", "0"),
+    "published": ("0", "0"),
+    "subscribed": ("0", "0"),
+    "dead": ("0", "0"),
+    "links": ("crossings", "needless"),
+}
+"""The tables that totals are taken from, with what is added up besides the rows of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +100,9 @@ class ReportJob:
             found = self._tables(spark, kept)
             sized = self._table_sizes(spark, kept)
             stored = self._written(found | sized.tables)
-            totals = self._totals(found, stored, spark)
             figures = replace(_figures(stored), sizes=sized.figures(stored))
+            totals = _totals(found | stored, figures)
+            self._keep(totals, spark)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(page(totals, figures), encoding="utf-8")
         return ReportSummary(totals, self.out, str(place))
@@ -145,15 +158,20 @@ class ReportJob:
                 stored[name] = stored_table(found[name], f"{self.out}/{name}")
         return stored
 
-    def _totals(
-        self, found: dict[str, DataFrame], stored: dict[str, DataFrame], spark: SparkSession
-    ) -> Totals:
-        """Count what there is, and write that as well."""
-        totals = _totals(found, stored)
+    def _keep(self, totals: Totals, spark: SparkSession) -> None:
+        """Write the totals as well."""
         schema = ", ".join(f"{name} {_sql(name)}" for name in asdict(totals))
         table = spark.createDataFrame([tuple(asdict(totals).values())], schema)
-        write_table(table.coalesce(1), f"{self.out}/totals")
-        return totals
+        stored_table(table.coalesce(1), f"{self.out}/totals")
+
+
+class _Sums(NamedTuple):
+    """What is known of a table: its rows, the sum and the maximum of sizes, the sum of parts."""
+
+    rows: int | None = 0
+    size: int | None = 0
+    most: int | None = 0
+    part: int | None = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,43 +189,33 @@ class _Sized:
         return figures_of(self.states, stored["table_peaks"], self.without)
 
 
-def _totals(found: dict[str, DataFrame], stored: dict[str, DataFrame]) -> Totals:
+def _totals(tables: Mapping[str, DataFrame], figures: PageFigures) -> Totals:
+    """Count what there is in the tables, in all of them at once."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    some = (
-        found["served"]
-        .agg(
-            F.count(F.lit(1)).alias("served"),
-            F.coalesce(F.sum("publications"), F.lit(0)).alias("all"),
-        )
-        .first()
-    )
-    wide = (
-        found["fan_out"]
-        .agg(
-            F.count(F.lit(1)).alias("wanted"),
-            F.coalesce(F.max("subscriptions"), F.lit(0)).alias("max"),
-        )
-        .first()
-    )
-    top = stored["skew"].orderBy("part").limit(1).collect()
-    assert some is not None, "an aggregate without keys has one row"
-    assert wide is not None, "an aggregate without keys has one row"
-    crossed = None
-    if "links" in stored:
-        crossed = stored["links"].agg(F.sum("crossings"), F.sum("needless")).first()
-    subscribed = found["subscribed"].count() if "subscribed" in found else None
+    counted = [
+        tables[name].selectExpr(f"'{name}' AS name", f"{size} AS size", f"{part} AS part")
+        for name, (size, part) in _COUNTED.items()
+        if name in tables
+    ]
+    sums = (F.count(F.lit(1)), F.sum("size"), F.max("size"), F.sum("part"))
+    rows = reduce(lambda one, other: one.unionByName(other), counted).groupBy("name").agg(*sums)
+    # A table without rows is in no group.
+    told = dict.fromkeys(tables, _Sums()) | {name: _Sums(*row) for name, *row in rows.collect()}
+    nothing = _Sums(None, None, None, None)
+    served, fan_out = told["served"], told["fan_out"]
+    links = told.get("links", nothing)
     return Totals(
-        deliveries=some["all"],
-        publications_wanted=wide["wanted"],
-        subscriptions_served=some["served"],
-        fan_out_max=wide["max"],
-        top_share=top[0]["share"] if top else 0.0,
-        published=found["published"].count() if "published" in found else None,
-        subscribed=subscribed,
-        dead=found["dead"].count() if "dead" in found else None,
-        crossings=None if crossed is None else crossed[0] or 0,
-        needless=None if crossed is None else crossed[1] or 0,
+        deliveries=served.size or 0,
+        publications_wanted=fan_out.rows or 0,
+        subscriptions_served=served.rows or 0,
+        fan_out_max=fan_out.most or 0,
+        top_share=figures.skew[0][1] if figures.skew else 0.0,
+        published=told.get("published", nothing).rows,
+        subscribed=told.get("subscribed", nothing).rows,
+        dead=told.get("dead", nothing).rows,
+        crossings=links.size,
+        needless=links.part,
     )
 
 
@@ -218,28 +226,32 @@ def _figures(stored: dict[str, DataFrame]) -> PageFigures:
     over_time: tuple[Any, ...] = ()
     if "rates" in stored:
         start = F.date_format("start", "yyyy-MM-dd HH:mm:ss").alias("start")
-        timed = stored["rates"].select(start, "publications", "deliveries").orderBy("start")
-        over_time = tuple(tuple(row) for row in timed.collect())
+        over_time = _few(stored["rates"].select(start, "publications", "deliveries"))
     links: tuple[Any, ...] = ()
     if "links" in stored:
         worst = stored["links"].orderBy(F.desc("needless"), "link").limit(TOP)
         links = tuple(tuple(row) for row in worst.collect())
     quantiles: tuple[Any, ...] = ()
     if "delays" in stored:
-        quantiles = tuple(tuple(row) for row in stored["delays"].orderBy("quantile").collect())
+        quantiles = _few(stored["delays"])
     nobody: tuple[str, ...] = ()
     if "dead" in stored:
         some = stored["dead"].orderBy("subscription").limit(TOP)
         nobody = tuple(row["subscription"] for row in some.collect())
     return PageFigures(
         top=tuple(tuple(row) for row in most.collect()),
-        fan_out=tuple(tuple(row) for row in stored["fan_out_classes"].orderBy("low").collect()),
-        skew=tuple(tuple(row) for row in stored["skew"].orderBy("part").collect()),
+        fan_out=_few(stored["fan_out_classes"]),
+        skew=_few(stored["skew"]),
         rates=over_time,
         links=links,
         delays=quantiles,
         dead=nobody,
     )
+
+
+def _few(table: DataFrame) -> tuple[Any, ...]:
+    """The rows of a small table, in the order of its columns."""
+    return tuple(sorted(tuple(row) for row in table.collect()))
 
 
 def _sql(name: str) -> str:

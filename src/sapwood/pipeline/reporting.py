@@ -55,7 +55,7 @@ def fan_out_classes(fan_out: DataFrame, published: DataFrame | None) -> DataFram
     low = F.when(F.col("subscriptions") > 0, F.pow(F.lit(2), power)).otherwise(0).cast("bigint")
     classed = reached.groupBy(low.alias("low")).agg(F.count(F.lit(1)).alias("publications"))
     high = F.greatest(2 * F.col("low") - 1, F.lit(0)).alias("high")
-    return classed.select("low", high, "publications").orderBy("low")
+    return _few(classed.select("low", high, "publications"), "low")
 
 
 def dead(served: DataFrame, subscribed: DataFrame) -> DataFrame:
@@ -83,7 +83,7 @@ def skew(served: DataFrame) -> DataFrame:
         (F.sum(carried).over(order) / F.sum(carried).over(everything)).alias("share"),
     )
     step = F.ceil(F.col("part") * SKEW_STEPS) / SKEW_STEPS
-    return shares.groupBy(step.alias("part")).agg(F.max("share").alias("share")).orderBy("part")
+    return _few(shares.groupBy(step.alias("part")).agg(F.max("share").alias("share")), "part")
 
 
 def rates(fan_out: DataFrame, published: DataFrame) -> DataFrame:
@@ -103,14 +103,11 @@ def rates(fan_out: DataFrame, published: DataFrame) -> DataFrame:
     )
     length = F.floor((F.col("last") - F.col("first")) / INTERVALS_MAX) + 1
     at = F.floor((F.col("second") - F.col("first")) / length) * length + F.col("first")
-    return (
-        joined.groupBy(F.timestamp_seconds(at).alias("start"))
-        .agg(
-            F.count(F.lit(1)).alias("publications"),
-            F.coalesce(F.sum("subscriptions"), F.lit(0)).alias("deliveries"),
-        )
-        .orderBy("start")
+    counted = joined.groupBy(F.timestamp_seconds(at).alias("start")).agg(
+        F.count(F.lit(1)).alias("publications"),
+        F.coalesce(F.sum("subscriptions"), F.lit(0)).alias("deliveries"),
     )
+    return _few(counted, "start")
 
 
 def delays(deliveries: DataFrame, published: DataFrame) -> DataFrame:
@@ -151,3 +148,11 @@ def crossings_by_link(crossings: DataFrame) -> DataFrame:
         .agg(F.count(F.lit(1)).alias("crossings"), F.count_if(~F.col("needed")).alias("needless"))
         .orderBy(F.desc("needless"), "link")
     )
+
+
+def _few(rows: DataFrame, column: str) -> DataFrame:
+    """Some hundred rows at most in one piece, in the order of a column.
+
+    Spark would look at them once more to cut them into pieces of a size.
+    """
+    return rows.coalesce(1).sortWithinPartitions(column)

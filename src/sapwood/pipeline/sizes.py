@@ -6,6 +6,7 @@ Every step is a function from DataFrame to DataFrame, as in `reporting`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.pipeline.size_page import ALL, UNCONFIRMED, Peak, SizeFigures, State
@@ -110,7 +111,7 @@ def figures_of(states: DataFrame, peaks: DataFrame, without: Sequence[str]) -> S
     return SizeFigures(
         brokers=whole["brokers"],
         period=(whole[1] or "", whole[2] or ""),
-        states=tuple(State(*row) for row in drawn.orderBy("second").collect()),
+        states=tuple(State(*row) for row in sorted(drawn.collect(), key=itemgetter("second"))),
         peaks=tuple(Peak(*row) for row in peaks.where(is_shown).drop("largest_at").collect()),
         without=tuple(without),
     )

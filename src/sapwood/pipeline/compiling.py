@@ -184,12 +184,16 @@ def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    carried = covers.groupBy(F.col("cover").alias("key"), "home")
-    kept = carried.agg(F.sum("subscriptions").alias("carried")).selectExpr("*", "false AS goes")
-    gone = covers.selectExpr("key", "home", "NULL AS carried", "true AS goes")
-    # What covers is never covered, so no filter has two of these rows, and one join will do.
+    # Read once: a plan tells of all that a table has come from, wherever the table is read.
+    ends = covers.selectExpr(
+        "home",
+        "inline(array(struct(cover AS key, subscriptions AS carried, false AS goes),"
+        " struct(key, 0L AS carried, true AS goes)))",
+    )
+    sums = (F.sum("carried").alias("carried"), F.bool_or("goes").alias("goes"))
+    told = ends.groupBy("key", "home").agg(*sums)
     stands_for = F.col("subscriptions") + F.coalesce("carried", F.lit(0))
-    joined = filters.join(kept.union(gone), ["key", "home"], "left")
+    joined = filters.join(told, ["key", "home"], "left")
     joined = joined.where("goes IS NULL OR NOT goes")
     return joined.select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
 

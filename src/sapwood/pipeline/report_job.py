@@ -50,14 +50,14 @@ _TABLES: Final = (
 )
 PAGE: Final = "report.html"
 
-_COUNTED: Final = {
-    "served": ("publications", "0"),
-    "fan_out": ("subscriptions", "0"),
-    "published": ("0", "0"),
-    "subscribed": ("0", "0"),
-    "dead": ("0", "0"),
-    "links": ("crossings", "needless"),
-}
+_COUNTED: Final = (
+    ("served", "publications", "0"),
+    ("fan_out", "subscriptions", "0"),
+    ("published", "0", "0"),
+    ("subscribed", "0", "0"),
+    ("dead", "0", "0"),
+    ("links", "crossings", "needless"),
+)
 """The tables that totals are taken from, with what is added up besides the rows of each."""
 
 
@@ -195,7 +195,7 @@ def _totals(tables: Mapping[str, DataFrame], figures: PageFigures) -> Totals:
 
     counted = [
         tables[name].selectExpr(f"'{name}' AS name", f"{size} AS size", f"{part} AS part")
-        for name, (size, part) in _COUNTED.items()
+        for name, size, part in _COUNTED
         if name in tables
     ]
     sums = (F.count(F.lit(1)), F.sum("size"), F.max("size"), F.sum("part"))

@@ -3,10 +3,10 @@
 ::
 
     .deliveries.writing/_3f...e1.parquet    what tasks write
-    deliveries/part-00000.parquet           what it becomes, in one step
+    deliveries/part-00000.parquet           what it becomes, by a rename
 
-What was there before stays until then. A job that is cut short leaves a hidden folder, which the
-next one with the same result removes.
+What was there before stays until then, and is moved aside by another rename just before. A job that
+is cut short leaves hidden folders, which the next one with the same result removes.
 """
 
 from __future__ import annotations

@@ -113,22 +113,39 @@ main(sys.argv[2:])
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("writer", ["Spark", "workers"])
 def test_a_disk_that_fills_is_an_error_and_leaves_nothing_that_looks_whole(
-    tmp_path: Path,
+    tmp_path: Path, writer: str
 ) -> None:
-    many = "".join(f'{{"id": "p{n:06d}", "attributes": {{"x": {n}}}}}\n' for n in range(60_000))
-    (tmp_path / "p.jsonl").write_text(many)
+    many = [{"id": f"p{n:06d}", "attributes": {"x": n}} for n in range(60_000)]
+    if writer == "Spark":
+        publications = tmp_path / "p.jsonl"
+        publications.write_text("".join(json.dumps(line) + "\n" for line in many))
+    else:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        publications = tmp_path / "p.parquet"
+        parquet.write_table(pa.Table.from_pylist(many), publications)
     (tmp_path / "s.jsonl").write_text('{"id": "s", "filter": "x >= 0"}\n')
     out = tmp_path / "out"
-    command = ["match", "--subscriptions", "s.jsonl", "--publications", "p.jsonl", "--out", "out"]
+    command = ["match", "--subscriptions", "s.jsonl", "--publications", publications.name]
     arguments = [sys.executable, "-c", FULL_DISK, "40000", *command, "--engine", "counting"]
     done = subprocess.run(
-        arguments, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [*arguments, "--out", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 2, done.stderr
     assert "File too large" in done.stderr
     assert not (out / "_SUCCESS").exists()
     assert not list(out.glob("*.parquet"))
+    if writer == "workers":
+        inputs = {publications.name, "s.jsonl"}
+        assert {path.name for path in tmp_path.iterdir()} == inputs
 
 
 def test_large_rows_are_written_a_few_at_a_time(spark: Any, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_where_no_folder_can_be_put_there_is_no_staging(
     (tmp_path / "file").touch()
     assert staging_for(spark, str(tmp_path / "file" / "out")) is None
     monkeypatch.setattr("sapwood.pipeline.staging.exists", lambda *_: False)
-    assert staging_for(spark, str(tmp_path / "elsewhere")) is None
+    assert staging_for(spark, str(tmp_path / "other" / "place")) is None
     monkeypatch.setattr(Path, "is_mount", lambda _: True)
     assert staging_for(spark, str(tmp_path / "volume")) is None
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -93,6 +93,7 @@ def staging_for(spark: SparkSession, path: str) -> Staging | None:
     if target.is_mount():
         return None
     folder = _beside(target, "writing")
+    made = [folder, *(parent for parent in folder.parents if not parent.exists())]
     try:
         _remove(folder)
         folder.mkdir(parents=True)
@@ -100,7 +101,8 @@ def staging_for(spark: SparkSession, path: str) -> Staging | None:
         return None
     if exists(spark, str(folder)):
         return Staging(folder, target)
-    folder.rmdir()
+    for each in made:
+        each.rmdir()
     return None
 
 

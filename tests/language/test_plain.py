@@ -36,6 +36,17 @@ WRITTEN = st.lists(st.tuples(PREDICATES, JOINED), min_size=1, max_size=4).map(
 )
 
 
+PLAIN = (
+    "x > 1",
+    " x>1 AND x<5 ",
+    "x >= 1 and x <= 1.0",
+    "x > 1 and x >= 1 and y = 'a'",
+    "x between -.5 and 1e3 and a.b = ''",
+    "x < 1e19",
+    "x = -0.0\n",
+)
+
+
 def parsed(text: str) -> Filter | None:
     """What the parser and the rewrites make of a text."""
     try:
@@ -62,18 +73,7 @@ def test_what_filters_write_is_read_as_the_parser_reads_it(filter_: Filter) -> N
     assert parse_filter(str(filter_)) == filter_
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x > 1",
-        " x>1 AND x<5 ",
-        "x >= 1 and x <= 1.0",
-        "x > 1 and x >= 1 and y = 'a'",
-        "x between -.5 and 1e3 and a.b = ''",
-        "x < 1e19",
-        "x = -0.0\n",
-    ],
-)
+@pytest.mark.parametrize("text", PLAIN)
 def test_plain_filters_are_read_off_their_text(text: str) -> None:
     plain = plain_filter(text)
     assert plain is not None

@@ -11,7 +11,7 @@ from sapwood.language.written import canonical
 from sapwood.model.filter import Filter
 from sapwood.pipeline.normalforms import encode_form
 from sapwood.pipeline.plainforms import plain_form, written_form
-from tests.language.test_plain import WRITTEN
+from tests.language.test_plain import PLAIN, WRITTEN
 from tests.strategies import filters
 
 
@@ -36,18 +36,7 @@ def test_a_filter_is_written_from_its_form_as_it_writes_itself(filter_: Filter) 
     assert plain is None or plain == written
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x > 1",
-        " x>1 AND x<5 ",
-        "x >= 1 and x <= 1.0",
-        "x > 1 and x >= 1 and y = 'a'",
-        "x between -.5 and 1e3 and a.b = ''",
-        "x < 1e19",
-        "x = -0.0\n",
-    ],
-)
+@pytest.mark.parametrize("text", PLAIN)
 def test_plain_filters_are_read_off_their_text(text: str) -> None:
     plain = plain_form(text)
     assert plain is not None

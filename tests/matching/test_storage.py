@@ -158,6 +158,13 @@ def test_replaced_puts_the_old_folder_back_when_the_new_one_cannot_take_its_plac
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+def test_what_an_interrupted_replacement_has_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / "x.former").mkdir()
+    (tmp_path / "x.partial").mkdir()
+    write(tmp_path / "x", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
 def test_mapped_arrays_survive_their_replacement(tmp_path: Path) -> None:
     with replaced(tmp_path / "x", "header") as folder:
         folder.write_json("header", 1)

@@ -21,11 +21,12 @@ from sapwood.pipeline.output import (
     write_rejected,
     write_table,
 )
-from sapwood.pipeline.schemas import DELIVERY_COLUMNS
 from sapwood.pipeline.subscriptions import Rejected
+from sapwood.pipeline.telling import Output, columns_of
 
 pytestmark = pytest.mark.spark
 
+DELIVERY_COLUMNS = columns_of(Output.PAIRS)
 BAD = Rejected("f", 3, "no", "x\ny")
 
 
@@ -46,7 +47,7 @@ def test_write_table_replaces_an_earlier_result_and_counts_rows(spark: Any, tmp_
 def test_write_table_of_no_rows_leaves_a_table_that_can_be_read(spark: Any, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     assert write_table(deliveries(spark, 0), out) == 0
-    assert spark.read.parquet(out).columns == list(DELIVERY_COLUMNS)
+    assert spark.read.parquet(out).columns == DELIVERY_COLUMNS
     check_table(spark, out, DELIVERY_COLUMNS)
 
 

@@ -34,12 +34,15 @@ class Token(NamedTuple):
     value: str | int | float | None = None
 
 
+NUMBER: Final = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""How a number is written."""
+
 _TOKEN: Final = re.compile(
-    r"""
+    rf"""
     \s*+ (?:
       (?P<name>    [^\W\d]\w* (?: \.[^\W\d]\w* )* )
     | (?P<operator> <= | >= | <> | != | = (?!=) | < | > )
-    | (?P<number>  [+-]? (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? )
+    | (?P<number>  {NUMBER} )
     | (?P<text>    ' (?: [^']++ | '' )*+ ' )
     | (?P<punctuation> [(),] )
     | (?P<quoted>  " (?: [^"]++ | "" )*+ " )
@@ -127,14 +130,21 @@ def _number(match: re.Match[str]) -> int | float:
     end = match.end()
     if end < len(text) and (text[end].isalnum() or text[end] in "_."):
         raise FilterSyntaxError(text, position, "this is not a number")
-    if _FRACTION.isdisjoint(written):
-        if len(written) <= 20 and INTEGER_MIN <= int(written) <= INTEGER_MAX:
-            return int(written)
+    value = number_of(written)
+    if value is None and _FRACTION.isdisjoint(written):
         raise FilterSyntaxError(text, position, "this integer needs more than 64 bits")
-    value = float(written)
-    if math.isinf(value):
+    if value is None:
         raise FilterSyntaxError(text, position, "this number is too large for a float")
     return value
+
+
+def number_of(written: str) -> int | float | None:
+    """The number that such a text stands for; `None` for one that is too large for its type."""
+    if _FRACTION.isdisjoint(written):
+        whole = int(written) if len(written) <= 20 else INTEGER_MAX + 1
+        return whole if INTEGER_MIN <= whole <= INTEGER_MAX else None
+    value = float(written)
+    return value if math.isfinite(value) else None
 
 
 def _explain(text: str, position: int) -> str:

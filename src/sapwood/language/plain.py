@@ -13,7 +13,8 @@ import math
 import re
 from typing import Final, NamedTuple, TypeAlias
 
-from sapwood.limits import FILTER_TEXT_CHARS_MAX, INTEGER_MAX, INTEGER_MIN
+from sapwood.language.lexer import NUMBER, number_of
+from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter
@@ -23,22 +24,19 @@ from sapwood.model.printing import KEYWORDS
 _CHARS_MAX: Final = FILTER_TEXT_CHARS_MAX // 64
 """Longer texts could pass a limit in their normal form, which only the parser looks after."""
 
-_NUMBER: Final = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _NAME: Final = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _PREDICATE: Final = re.compile(
     rf"""
     \s*+ ({_NAME}) \s*+
     (?: = \s*+ '([^'\0]*+)'
-      | (=|<=|>=|<|>) \s*+ ({_NUMBER})
-      | (?<=\s) [bB][eE][tT][wW][eE][eE][nN] \s++ ({_NUMBER}) \s++ [aA][nN][dD] \s++ ({_NUMBER})
+      | (=|<=|>=|<|>) \s*+ ({NUMBER})
+      | (?<=\s) [bB][eE][tT][wW][eE][eE][nN] \s++ ({NUMBER}) \s++ [aA][nN][dD] \s++ ({NUMBER})
     )
     (?: (\s++ [aA][nN][dD] (?=\s)) | \s*+ \Z )
     """,
     re.VERBOSE | re.ASCII,
 )
 """One predicate, and what joins it to the next one or that it is the last."""
-
-_FRACTION: Final = frozenset(".eE")
 
 Span: TypeAlias = tuple[Number, Number, bool, bool]
 """The numbers from one to another, and whether the ends are left out: an `Interval`, unmade."""
@@ -136,11 +134,8 @@ def _both(one: Span, other: Span | None) -> Span | None:
 
 def _number(written: str) -> Number | None:
     """The number in its one form, as `model.numbers`; `None` for one that is too large."""
-    if _FRACTION.isdisjoint(written):
-        whole = int(written) if len(written) <= 20 else INTEGER_MAX + 1
-        return whole if INTEGER_MIN <= whole <= INTEGER_MAX else None
-    value = canonical_number(float(written))
-    return value if math.isfinite(value) else None
+    value = number_of(written)
+    return None if value is None else canonical_number(value)
 
 
 def _name(item: tuple[str, Constraint]) -> str:

@@ -128,19 +128,35 @@ def replaced(path: PathName, header: str) -> Iterator[Folder]:
     partial.mkdir(parents=True)
     try:
         yield Folder(partial)
-        if not target.exists():
-            partial.rename(target)
-            return
-        shutil.rmtree(former, ignore_errors=True)
+        put_in_place(partial, target, former)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def put_in_place(made: Path, target: Path, former: Path) -> None:
+    """Rename the folder `made` to `target`; what is there is `former` meanwhile, and removed then.
+
+    If it cannot be put there, what was there stays. Raises `OSError`.
+    """
+    if target.exists():
+        remove(former)
         target.rename(former)
         try:
-            partial.rename(target)
+            made.rename(target)
         except OSError:
             former.rename(target)
             raise
-        shutil.rmtree(former)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    else:
+        made.rename(target)
+    remove(former)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder and all that is in it, if there is one."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _mapped(path: Path) -> Array:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.lake import Lake, table_of_lake
-from sapwood.pipeline.matching import columns_of, compiled_for, match_compiled, match_groups
+from sapwood.pipeline.matching import compiled_for, match_compiled, match_groups
 from sapwood.pipeline.output import check_table, write_table
 from sapwood.pipeline.staging import staging_for
 from sapwood.pipeline.storing import STORED, Stored, StoreGroups
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, SubscriptionSet
-from sapwood.pipeline.telling import Output
+from sapwood.pipeline.telling import Output, columns_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

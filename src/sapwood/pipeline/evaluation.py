@@ -36,8 +36,8 @@ class MatchBatches:
 
     `name` is what the index is called among the files that Spark has brought to this executor. In
     comes the id and then what is `carried`. A text that holds no record, or no document, gives no
-    delivery (`rejected_publications` lists it). With `coded`, pairs come as Parquet stores them: a
-    row group at a time, each column as a dictionary of texts and a code for each row.
+    delivery (`rejected_publications` lists it). With `coded`, rows come as Parquet stores
+    them: a row group at a time, texts as a dictionary and a code for each.
     """
 
     name: str

@@ -22,7 +22,6 @@ from sapwood.pipeline.ingest import (
 )
 from sapwood.pipeline.interests import Interests, interests
 from sapwood.pipeline.lake import Lake, good_rows, open_lake
-from sapwood.pipeline.matching import columns_of
 from sapwood.pipeline.output import (
     check_rejected,
     check_table,
@@ -44,7 +43,7 @@ from sapwood.pipeline.sharding import Layout
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.summaries import Counts, IngestSummary, MatchSummary
 from sapwood.pipeline.tables import table_of
-from sapwood.pipeline.telling import Output
+from sapwood.pipeline.telling import Output, columns_of
 from sapwood.pipeline.times import attribute_text, member_text, with_times
 from sapwood.pipeline.xml_files import elements, whole_documents
 

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sapwood.pipeline.evaluation import MatchBatches, MatchGroups
 from sapwood.pipeline.lake import Lake, table_of_lake
 from sapwood.pipeline.publications import Needs, Shape, select_read, shape_of
-from sapwood.pipeline.schemas import COUNTS, DELIVERIES, HOMES, LISTS
 from sapwood.pipeline.subscriptions import (
     DEFAULT_ENGINE,
     SubscriptionSet,
     compile_subscriptions,
     ship,
 )
-from sapwood.pipeline.telling import Output
+from sapwood.pipeline.telling import OUTPUTS, Output
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from sapwood.pipeline.lake import Publications
-
-OUTPUTS: Final = MappingProxyType(
-    {
-        Output.PAIRS: DELIVERIES,
-        Output.LISTS: LISTS,
-        Output.COUNTS: COUNTS,
-        Output.HOMES: HOMES,
-    }
-)
-"""The columns of each output."""
-
-
-def columns_of(output: Output) -> list[str]:
-    """The names of the columns of an output."""
-    return [column.split()[0] for column in OUTPUTS[output].split(", ")]
 
 
 class PipelineWarning(UserWarning):

@@ -44,4 +44,3 @@ CHECKED: Final = f"{REJECTED}, invisible INT"
 
 REJECTED_COLUMNS: Final = ("file", "line", "reason", "text")
 PUBLICATION_COLUMNS: Final = ("id", "attributes", "home")
-DELIVERY_COLUMNS: Final = ("publication", "subscription")

@@ -29,12 +29,12 @@ from sapwood.limits import (
 )
 from sapwood.matching.index import Index
 from sapwood.pipeline.evaluation import publications_of
-from sapwood.pipeline.matching import OUTPUTS, gathered
+from sapwood.pipeline.matching import gathered
 from sapwood.pipeline.naming import loaded_of
 from sapwood.pipeline.normalforms import PATTERN_MARK, decode_interest, read_form
 from sapwood.pipeline.publications import Carried, Needs, Shape, select_read
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
-from sapwood.pipeline.telling import Output, teller_of
+from sapwood.pipeline.telling import OUTPUTS, Output, teller_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

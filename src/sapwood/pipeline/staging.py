@@ -14,12 +14,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.errors import FileFormatError
+from sapwood.matching.storage import put_in_place, remove
 from sapwood.pipeline.checks import agree
 from sapwood.pipeline.output import exists, local_path
 from sapwood.pipeline.storing import Stored
@@ -57,7 +57,7 @@ class Staging:
             (self.folder / "_SUCCESS").touch()
             found = [pq.read_metadata(path).num_rows for path in self.folder.glob("*.parquet")]
             agree("rows", sum(stored.rows for stored in chosen), sum(found))
-            self._swap()
+            put_in_place(self.folder, self.target, _beside(self.target, "earlier"))
         except OSError as error:
             said = error.strerror or str(error)
             raise FileFormatError(str(self.target), f"cannot be written: {said}") from None
@@ -66,19 +66,6 @@ class Staging:
     def remove(self) -> None:
         """Remove what is left of the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _swap(self) -> None:
-        earlier = _beside(self.target, "earlier")
-        _remove(earlier)
-        with suppress(FileNotFoundError):
-            os.rename(self.target, earlier)
-        try:
-            os.rename(self.folder, self.target)
-        except OSError:
-            with suppress(FileNotFoundError):
-                os.rename(earlier, self.target)
-            raise
-        _remove(earlier)
 
 
 def staging_for(spark: SparkSession, path: str) -> Staging | None:
@@ -95,7 +82,7 @@ def staging_for(spark: SparkSession, path: str) -> Staging | None:
     folder = _beside(target, "writing")
     made = [folder, *(parent for parent in folder.parents if not parent.exists())]
     try:
-        _remove(folder)
+        remove(folder)
         folder.mkdir(parents=True)
     except OSError:
         return None
@@ -112,11 +99,3 @@ def _beside(target: Path, suffix: str) -> Path:
 
 def _name(number: int) -> str:
     return f"part-{number:05}.parquet"
-
-
-def _remove(path: Path) -> None:
-    """Remove a file, or a folder and all that is in it, if there is one."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

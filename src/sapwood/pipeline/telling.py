@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from sapwood.limits import (
 from sapwood.matching.protocol import SlotBatch
 from sapwood.model.publication import Record
 from sapwood.pipeline.naming import ByHome, ByRank, BySlot, Ints, Loaded, Names, Numbers
+from sapwood.pipeline.schemas import COUNTS, DELIVERIES, HOMES, LISTS
 from sapwood.xml import Document
 
 if TYPE_CHECKING:
@@ -44,6 +46,22 @@ class Output(StrEnum):
     COUNTS = "counts"
     #: A row for each publication and home with an entry of a compiled set that matches it.
     HOMES = "homes"
+
+
+OUTPUTS: Final = MappingProxyType(
+    {
+        Output.PAIRS: DELIVERIES,
+        Output.LISTS: LISTS,
+        Output.COUNTS: COUNTS,
+        Output.HOMES: HOMES,
+    }
+)
+"""The columns of each output."""
+
+
+def columns_of(output: Output) -> list[str]:
+    """The names of the columns of an output."""
+    return [column.split()[0] for column in OUTPUTS[output].split(", ")]
 
 
 class Some(NamedTuple):
@@ -70,15 +88,20 @@ def teller_of(output: Output, parts: Sequence[Loaded], *, coded: bool = False) -
     With `coded`, rows come as codes, for files; counts do not, which are told of a part of the
     publications and have to be put together.
     """
+    columns = columns_of(output)
     if output is Output.COUNTS:
-        return _Counts(parts)
+        return _Counts(parts, columns)
     if output is Output.LISTS:
-        return (_CodedLists if coded else _Lists)(parts, ByRank(parts), "subscriptions")
-    pairs = _CodedPairs if coded else _Pairs
+        return (_CodedLists if coded else _Lists)(parts, columns, ByRank(parts))
+    names = _names_of_pairs(output, parts)
+    return (_CodedPairs if coded else _Pairs)(parts, columns, names)
+
+
+def _names_of_pairs(output: Output, parts: Sequence[Loaded]) -> Names:
+    """What stands beside a publication in a row of pairs or homes."""
     if output is Output.HOMES:
-        return pairs(parts, ByHome(parts), "home")
-    names = BySlot(parts[0]) if len(parts) == 1 else ByRank(parts)
-    return pairs(parts, names, "subscription")
+        return ByHome(parts)
+    return BySlot(parts[0]) if len(parts) == 1 else ByRank(parts)
 
 
 class Teller(ABC):
@@ -88,8 +111,9 @@ class Teller(ABC):
     of a million subscriptions want is nothing special.
     """
 
-    def __init__(self, parts: Sequence[Loaded]) -> None:
+    def __init__(self, parts: Sequence[Loaded], columns: list[str]) -> None:
         self._parts = parts
+        self._columns = columns
 
     def tell(self, some: Some) -> Iterator[pa.RecordBatch]:
         """The rows that some publications give."""
@@ -119,6 +143,11 @@ class Teller(ABC):
             found.append(batch)
         return some, [_first_of(batch, len(some)) for batch in found]
 
+    def _batch(self, columns: tuple[pa.Array, pa.Array]) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        return pa.RecordBatch.from_arrays(list(columns), names=self._columns)
+
 
 def _first_of(batch: SlotBatch, count: int) -> SlotBatch:
     """The matches of the first so many records."""
@@ -126,8 +155,8 @@ def _first_of(batch: SlotBatch, count: int) -> SlotBatch:
 
 
 class _Counts(Teller):
-    def __init__(self, parts: Sequence[Loaded]) -> None:
-        super().__init__(parts)
+    def __init__(self, parts: Sequence[Loaded], columns: list[str]) -> None:
+        super().__init__(parts, columns)
         self._totals = [np.zeros(len(part.ids), np.int64) for part in parts]
 
     def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - whose they are does not matter
@@ -142,26 +171,19 @@ class _Counts(Teller):
             (found,) = totals.nonzero()
             for start in range(0, len(found), PAIRS_PER_BATCH_MAX):
                 slots = found[start : start + PAIRS_PER_BATCH_MAX]
-                columns = [part.ids.take(pa.array(slots)), pa.array(totals[slots])]
-                yield pa.RecordBatch.from_arrays(columns, names=["subscription", "publications"])
+                yield self._batch((part.ids.take(pa.array(slots)), pa.array(totals[slots])))
 
 
 class _Named(Teller):
     """Tells what publications match by its names, beside the ids of the publications."""
 
-    def __init__(self, parts: Sequence[Loaded], names: Names, column: str) -> None:
-        super().__init__(parts)
+    def __init__(self, parts: Sequence[Loaded], columns: list[str], names: Names) -> None:
+        super().__init__(parts, columns)
         self._names = names
-        self._columns = ["publication", column]
 
     def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
         for columns in self._rows(some.ids, self._names.numbers(found, len(some))):
             yield self._batch(columns)
-
-    def _batch(self, columns: tuple[pa.Array, pa.Array]) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        return pa.RecordBatch.from_arrays(list(columns), names=self._columns)
 
     @abstractmethod
     def _rows(self, ids: pa.Array, numbers: Numbers) -> Iterator[tuple[pa.Array, pa.Array]]:
@@ -203,8 +225,8 @@ class _Lists(_Named):
 class _Coded(_Named):
     """Holds matches as numbers until they fill a row group."""
 
-    def __init__(self, parts: Sequence[Loaded], names: Names, column: str) -> None:
-        super().__init__(parts, names, column)
+    def __init__(self, parts: Sequence[Loaded], columns: list[str], names: Names) -> None:
+        super().__init__(parts, columns, names)
         self._forget()
 
     def rest(self) -> Iterator[pa.RecordBatch]:

@@ -226,11 +226,10 @@ def _lake_jobs(
             match_into(part, compiled, paths[1], output=output)
             told = spark.read.parquet(paths[1])
             run = partial(match_into, whole, compiled, paths[0], output=output)
-            yield Job(what, run, publications, told=told)
         else:
             told = match(part, compiled, output=output)
             run = partial(_spend, match(whole, compiled, output=output))
-            yield Job(what, run, publications, told=told)
+        yield Job(what, run, publications, told=told)
 
 
 def _peer_jobs(

@@ -4,10 +4,10 @@ PYTHON_VENV := .venv/bin/python
 COMPLETE := .venv/.complete
 SEED ?= 1
 COUNT ?= 1
-TESTS ?= tests
+TESTS ?= tests tests_lab
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test style types coverage simulate fuzz long bench lock clean
+.PHONY: help setup demo test lab style types coverage simulate fuzz long bench lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ help:  ## Show this help
 setup:  ## Make .venv with the pinned packages, and a Java if there is none (PYTHON= chooses)
 	@python=$$(scripts/find-python) && exec "$$python" scripts/setup.py
 
-$(COMPLETE): pyproject.toml requirements/build.txt requirements/lock.txt requirements/jvm.txt
+$(COMPLETE): pyproject.toml src/sapwood_lab/pyproject.toml requirements/build.txt requirements/lock.txt requirements/jvm.txt
 	@$(MAKE) --no-print-directory setup
 
 demo: $(COMPLETE)  ## Take the guided tour
@@ -24,15 +24,18 @@ demo: $(COMPLETE)  ## Take the guided tour
 test: $(COMPLETE)  ## Run the gate: style, format, types, kernels, tests
 	@$(PYTHON_VENV) scripts/gate.py
 
+lab: $(COMPLETE)  ## Run the tests of the lab alone
+	@.venv/bin/pytest -q -n 2 --dist loadgroup tests_lab
+
 style: $(COMPLETE)  ## Format the code and mend what can be mended
 	@.venv/bin/ruff check --fix
 	@.venv/bin/ruff format
 
 types: $(COMPLETE)  ## Check the types
-	@.venv/bin/mypy src tests scripts
+	@.venv/bin/mypy src tests tests_lab scripts
 
 coverage: $(COMPLETE)  ## Run the tests and show which branches they miss
-	@.venv/bin/pytest -q --cov=sapwood --cov-branch --cov-report=term-missing:skip-covered
+	@.venv/bin/pytest -q --cov=sapwood --cov=sapwood_lab --cov-branch --cov-report=term-missing:skip-covered
 
 simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUNT=1), judged
 	@PYTHONPATH=. $(PYTHON_VENV) scripts/simulate.py --seed $(SEED) --count $(COUNT)
@@ -52,4 +55,4 @@ lock:  ## Pin the packages again (needs uv; UPGRADE=1 moves all pins)
 clean:  ## Remove .venv, caches and what was built
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage build dist
 	@rm -rf demo-output spark-warehouse metastore_db derby.log
-	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
+	@find src tests tests_lab scripts -name __pycache__ -prune -exec rm -rf {} +

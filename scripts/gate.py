@@ -42,11 +42,14 @@ class Outcome(NamedTuple):
 STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
-    Step("types", ("mypy", "--no-error-summary", "src", "tests", "scripts"), beside=True),
+    Step(
+        "types", ("mypy", "--no-error-summary", "src", "tests", "tests_lab", "scripts"), beside=True
+    ),
     # Once, while there is a processor to spare, and not by all who start with the tests.
     Step("kernels", ("scripts.kernels",)),
     # One worker for what runs on Spark, one after the other, and one for all the rest.
-    Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup")),
+    Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "tests")),
+    Step("lab", ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "tests_lab")),
 )
 
 

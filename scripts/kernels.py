@@ -25,7 +25,7 @@ from sapwood.model.filter import Filter
 from sapwood.pipeline.covers import covered
 from sapwood.pipeline.groups import EVERYTHING, Member
 from sapwood.pipeline.normalforms import encode_form
-from sapwood.workload.records import boxes
+from sapwood_lab.workload.records import boxes
 
 SEED: Final = 1
 FILTERS: Final = 400

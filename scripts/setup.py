@@ -1,4 +1,4 @@
-"""Makes `.venv`: the pinned packages, Sapwood itself, and a Java if the machine has none.
+"""Makes `.venv`: the pinned packages, Sapwood and its lab, and a Java if the machine has none.
 
 Run by `make setup` with the Python that `scripts/find-python` chose; needs nothing but the
 standard library. Each stage leaves a stamp with a digest of what it depends on, and only when the
@@ -19,6 +19,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 REQUIREMENTS: Final = ROOT / "requirements"
+PROJECTS: Final = (ROOT, ROOT / "src" / "sapwood_lab")
+"""The product, and the laboratory beside it: a wheel each."""
 VENV: Final = ROOT / ".venv"
 
 PACKAGES_STAMP: Final = ".packages"
@@ -51,7 +53,8 @@ def main() -> int:
 def set_up(venv: Path) -> None:
     """Bring one virtual environment up to date."""
     packages = packages_digest()
-    complete = digest([ROOT / "pyproject.toml", REQUIREMENTS / "jvm.txt"], packages)
+    sources = [project / "pyproject.toml" for project in PROJECTS]
+    complete = digest([*sources, REQUIREMENTS / "jvm.txt"], packages)
     if read_stamp(venv, COMPLETE_STAMP) == complete:
         write_stamp(venv, COMPLETE_STAMP, complete)  # Newer than its sources again, for make.
         say(f"{venv.name} is up to date")
@@ -60,8 +63,9 @@ def set_up(venv: Path) -> None:
     if read_stamp(venv, PACKAGES_STAMP) != packages:
         install_packages(venv)
         write_stamp(venv, PACKAGES_STAMP, packages)
-    say("Sapwood itself, editable")
-    pip(venv, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+    say("Sapwood and its lab, editable")
+    editable = [word for project in PROJECTS for word in ("--editable", str(project))]
+    pip(venv, "--no-deps", "--no-build-isolation", *editable)
     provide_java(venv)
     write_stamp(venv, COMPLETE_STAMP, complete)
     say(f"complete: {venv.name}/bin/sapwood --help")

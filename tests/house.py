@@ -15,6 +15,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "src" / "sapwood"
+LAB: Final = ROOT / "src" / "sapwood_lab"
+"""It may import all of the package; nothing in the package imports it."""
 
 ROOMS: Final = (
     ("errors",),
@@ -33,8 +35,6 @@ ROOMS: Final = (
     ("store",),
     ("server", "client"),
     ("pipeline",),
-    ("workload",),
-    ("experiments",),
     ("cli",),
 )
 """The house from top to bottom: a room imports only from itself and from rooms above it. Rooms on
@@ -96,18 +96,25 @@ class Source:
     text: str
     tree: ast.Module
     nodes: tuple[ast.AST, ...]
+    is_package: bool = False
 
     @classmethod
-    def of(cls, module: str, text: str) -> Source:
+    def of(cls, module: str, text: str, *, is_package: bool = False) -> Source:
         """Parse a text as the module of that name."""
         tree = ast.parse(text)
-        return cls(module, text, tree, tuple(ast.walk(tree)))
+        return cls(module, text, tree, tuple(ast.walk(tree)), is_package)
 
     @property
     def room(self) -> str:
         """The room of a module of the package; `""` for the package's own front door."""
         parts = self.module.split(".")
         return parts[1] if len(parts) > 1 else ""
+
+    @property
+    def folder(self) -> Path:
+        """The folder that the module's file lies in, below that of the package."""
+        parts = self.module.split(".")[1:]
+        return Path(*(parts if self.is_package else parts[:-1]))
 
 
 Rule = Callable[[Source], Iterator[str]]
@@ -116,7 +123,11 @@ Rule = Callable[[Source], Iterator[str]]
 def sources(folder: Path) -> list[Source]:
     """All Python files under a folder."""
     return [
-        Source.of(module_name(path, folder), path.read_text(encoding="utf-8"))
+        Source.of(
+            module_name(path, folder),
+            path.read_text(encoding="utf-8"),
+            is_package=path.stem == "__init__",
+        )
         for path in sorted(folder.rglob("*.py"))
     ]
 
@@ -147,6 +158,16 @@ def imports_from_above(source: Source) -> Iterator[str]:
         room = name.split(".")[1] if name.startswith("sapwood.") else ""
         if room in floors and room != source.room and floors[room] >= own:
             yield f"{source.module}:{line}: imports {name}, which is not above it"
+
+
+def imports_no_lab(source: Source) -> Iterator[str]:
+    """The product knows nothing of the lab, not even by name."""
+    for line, name in imports(source):
+        if name.startswith("sapwood_lab"):
+            yield f"{source.module}:{line}: imports {name}"
+    for node in source.nodes:
+        if isinstance(node, ast.Constant) and str(node.value).startswith("sapwood_lab"):
+            yield f"{source.module}:{node.lineno}: names {node.value}"
 
 
 def is_pure(source: Source) -> Iterator[str]:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 import pytest
 
 from tests import house
-from tests.house import PACKAGE, ROOMS, ROOT, Rule, Source
+from tests.house import LAB, PACKAGE, ROOMS, ROOT, Rule, Source
 
 RULES: Final[tuple[Rule, ...]] = (
     house.imports_from_above,
+    house.imports_no_lab,
     house.is_pure,
+    house.is_safe,
+    house.fits_in_a_head,
+    house.has_no_module_state,
+    house.has_slots,
+    house.has_docstring,
+)
+
+LAB_RULES: Final[tuple[Rule, ...]] = (
     house.is_safe,
     house.fits_in_a_head,
     house.has_no_module_state,
@@ -28,9 +36,6 @@ RULES: Final[tuple[Rule, ...]] = (
 
 FRONT_DOORS: Final = frozenset({"sapwood", "sapwood.__main__"})
 """Outside all rooms: they name what is inside."""
-
-TESTED_ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType({})
-"""Modules whose test file has another name than theirs, with the reason."""
 
 TEXTS: Final = (
     "*.md",
@@ -48,6 +53,16 @@ def package() -> tuple[Source, ...]:
     return tuple(house.sources(PACKAGE))
 
 
+@cache
+def lab() -> tuple[Source, ...]:
+    return tuple(house.sources(LAB))
+
+
+@pytest.mark.parametrize("rule", LAB_RULES, ids=lambda rule: rule.__name__)
+def test_the_lab_keeps(rule: Rule) -> None:
+    assert_none(breach for source in lab() for breach in rule(source))
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_package_keeps(rule: Rule) -> None:
     rooms = [source for source in package() if source.module not in FRONT_DOORS]
@@ -55,7 +70,7 @@ def test_the_package_keeps(rule: Rule) -> None:
 
 
 def test_the_tests_fit_in_a_head_too() -> None:
-    suite = house.sources(ROOT / "tests")
+    suite = (*house.sources(ROOT / "tests"), *house.sources(ROOT / "tests_lab"))
     assert_none(breach for source in suite for breach in house.fits_in_a_head(source))
 
 
@@ -69,6 +84,8 @@ PLANTED: Final = (
     (house.imports_from_above, "matching", "from sapwood.routing.router import Router"),
     (house.imports_from_above, "client", "def f():\n    import sapwood.server.broker"),
     (house.imports_from_above, "attic", "x = 1"),
+    (house.imports_no_lab, "cli", "from sapwood_lab.workload import records"),
+    (house.imports_no_lab, "cli", "MODULE = 'sapwood_lab.cli.bench'"),
     (house.is_pure, "routing", "import time"),
     (house.is_pure, "routing", "from os.path import exists"),
     (house.is_pure, "model", "from random import random"),
@@ -125,7 +142,7 @@ def test_every_bound_has_a_docstring() -> None:
 
 def test_every_module_is_used_by_another() -> None:
     scripts = house.sources(ROOT / "scripts")
-    assert_none(house.unreferenced(list(package()), scripts))
+    assert_none(house.unreferenced(list(package()), [*lab(), *scripts]))
 
 
 def test_a_module_that_nobody_uses_is_found() -> None:
@@ -137,14 +154,16 @@ def test_a_module_that_nobody_uses_is_found() -> None:
     assert list(house.unreferenced([used, user, lazy], [script])) == []
 
 
-def test_every_module_has_a_test_file_of_its_name() -> None:
-    modules = [
-        source.module
-        for source in package()
-        if has_behavior(source) and source.module not in FRONT_DOORS
-    ]
-    without = [module for module in modules if not any(path.is_file() for path in mirrors(module))]
-    assert_none(without)
+@pytest.mark.parametrize(("sources", "suite"), [(package, "tests"), (lab, "tests_lab")])
+def test_every_folder_has_tests(sources: Callable[[], tuple[Source, ...]], suite: str) -> None:
+    folders = {source.folder for source in sources() if has_behavior(source)}
+    tested = {
+        path.relative_to(ROOT / suite).parent / path.stem.removeprefix("test_")
+        for path in (ROOT / suite).rglob("test_*.py")
+    }
+    # A folder has a folder of tests, or files of them beside its parent's.
+    covered = {part for path in tested for part in (path, *path.parents)}
+    assert_none(str(folder) for folder in sorted(folders) if folder not in covered)
 
 
 def has_behavior(source: Source) -> bool:
@@ -159,28 +178,11 @@ def has_behavior(source: Source) -> bool:
     )
 
 
-def mirrors(module: str) -> Iterator[Path]:
-    """Where the tests of a module may be: beside its room's, in the file of its name."""
-    if module in TESTED_ELSEWHERE:
-        yield ROOT / TESTED_ELSEWHERE[module]
-    _, *rooms, name = module.split(".")
-    folder = ROOT / "tests" / Path(*rooms)
-    yield folder / f"test_{name}.py"
-    yield folder / name / "test_init.py"
-    if rooms:
-        # One file for all strategies of a folder, where each must pass the same tests.
-        yield folder / f"test_{rooms[-1]}.py"
-    if len(rooms) > 1:  # room/part/name.py may be tested by tests/room/test_part_name.py
-        yield folder.parent / f"test_{rooms[-1]}_{name}.py"
-        yield folder.parent / f"test_{name}.py"
-    if rooms and rooms[-1] == "kernels":  # A plain twin is compared with the compiled one.
-        yield folder / "test_compiled.py"
-
-
 def test_no_stray_words() -> None:
     here = Path(__file__).parent
     files = {path for pattern in TEXTS for path in ROOT.glob(pattern) if path.is_file()}
-    files |= {*PACKAGE.rglob("*.py"), *here.rglob("*.py")}
+    folders = (PACKAGE, LAB, here, ROOT / "tests_lab")
+    files |= {path for folder in folders for path in folder.rglob("*.py")}
     files -= {here / "house.py", here / "test_house.py", ROOT / "requirements" / "lock.txt"}
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
     names = sorted(texts)

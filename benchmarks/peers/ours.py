@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import Final
 
-from sapwood.cli.benchmarks.records.cells import warm_up
 from sapwood.files import decode_publication
 from sapwood.matching.index import Index
 from sapwood.model.publication import Publication
+from sapwood_lab.benchmarks.records.cells import warm_up
 
 MARK: Final = 5
 """Memory is what the subscriptions after the first fifth add: compiled code is there by then."""

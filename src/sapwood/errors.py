@@ -101,7 +101,7 @@ class InvalidValueError(InputError):
 class DuplicateIdError(InputError):
     """An identity is already taken; `id` is the identity."""
 
-    def __init__(self, kind: str, id: str) -> None:  # noqa: A002 - the contract's word
+    def __init__(self, kind: str, id: str) -> None:
         self.kind = kind
         self.id = id
         super().__init__(f"{kind} id {id!r} is already taken; give each {kind} its own id")
@@ -113,7 +113,7 @@ class DuplicateIdError(InputError):
 class UnknownIdError(InputError):
     """Nobody has this identity; `id` is the identity."""
 
-    def __init__(self, kind: str, id: str) -> None:  # noqa: A002 - the contract's word
+    def __init__(self, kind: str, id: str) -> None:
         self.kind = kind
         self.id = id
         super().__init__(f"no {kind} with id {id!r} here")

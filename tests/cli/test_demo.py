@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from sapwood.cli.main import main
 from sapwood.errors import EnvironmentMissingError
 from sapwood.pipeline.java import find_java
-from tests.pipeline.conftest import quick_java  # noqa: F401 - a fixture, found by its name
 
 
 @pytest.mark.spark

@@ -17,10 +17,10 @@ from sapwood.covering.graphs.poset import SienaPoset
 from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.manager import NOTHING_TO_SAY, Change, CoveringManager
 from sapwood.errors import InputError, InvariantError
-from sapwood.experiments.covering_time import operations
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
+from sapwood_lab.experiments.covering_time import operations
 from tests import strategies as some
 from tests.covering.histories import Neighbor
 from tests.covering.indexes.laws import MIXED

@@ -134,7 +134,7 @@ def test_failure_in_the_corpus_tells_the_case() -> None:
 
 def test_failed_duplicate_check_is_told() -> None:
     class Lenient(Index):
-        def add(self, id: str, filter: Interest | str) -> None:  # noqa: A002
+        def add(self, id: str, filter: Interest | str) -> None:
             if id in self:
                 self.remove(id)
             super().add(id, filter)
@@ -145,7 +145,7 @@ def test_failed_duplicate_check_is_told() -> None:
 
 def test_failed_unknown_check_is_told() -> None:
     class Lenient(Index):
-        def remove(self, id: str) -> None:  # noqa: A002
+        def remove(self, id: str) -> None:
             if id in self:
                 super().remove(id)
 

@@ -9,7 +9,7 @@ import sys
 
 from sapwood.pipeline.session import local_session
 from sapwood.pipeline.source import FORMAT, register
-from tests.pipeline.conftest import QUICK_JVM
+from tests.sessions import QUICK_JVM
 
 ROWS_PER_BATCH = 40
 

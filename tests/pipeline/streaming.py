@@ -18,7 +18,7 @@ from sapwood.pipeline.interests import compile_path
 from sapwood.pipeline.session import local_session
 from sapwood.pipeline.stream import StreamJob
 from sapwood.pipeline.summaries import BatchSummary
-from tests.pipeline.conftest import QUICK_JVM
+from tests.sessions import QUICK_JVM
 
 
 def main() -> None:

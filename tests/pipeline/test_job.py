@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sapwood.pipeline import job
-from tests.pipeline.conftest import QUICK_JVM
+from tests.sessions import QUICK_JVM
 
 SUBSCRIPTIONS = '{"id": "s", "filter": "x > 1"}\n{"id": "bad", "filter": "x >"}\n'
 PUBLICATIONS = '{"id": "p", "attributes": {"x": 2}}\n{"id": "q", "attributes": {"x": 1}}\n'

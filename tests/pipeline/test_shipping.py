@@ -16,9 +16,9 @@ import pytest
 
 from sapwood import parse_filter
 from sapwood.errors import FileFormatError
-from sapwood.pipeline.shipping import UNPACKED_NAME, pack_package, submit_options
+from sapwood.pipeline.shipping import UNPACKED_NAME, pack_packages, submit_options
 from tests.pipeline import cluster
-from tests.pipeline.conftest import QUICK_JVM
+from tests.sessions import QUICK_JVM
 
 MASTER = "local-cluster[2,1,1024]"
 WANTED = {f"s{n}": f"x > {n}" for n in range(20)}
@@ -29,14 +29,14 @@ PAIRS = sorted(
 
 
 def test_the_archive_holds_the_package_and_no_caches(tmp_path: Path) -> None:
-    archive = pack_package(tmp_path / "sapwood.zip")
+    archive = pack_packages(tmp_path / "sapwood.zip")
     with zipfile.ZipFile(archive) as packed:
         names = packed.namelist()
     assert "sapwood/__init__.py" in names
     assert "sapwood/matching/kernels/compiled.py" in names
     assert not [name for name in names if "__pycache__" in name]
     with pytest.raises(FileFormatError, match="cannot be written"):
-        pack_package(tmp_path / "none" / "sapwood.zip")
+        pack_packages(tmp_path / "none" / "sapwood.zip")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def submitted(program: str, arguments: list[str], folder: Path, python: Path) ->
     return subprocess.run(
         [
             *(str(submit), "--master", MASTER),
-            *submit_options(str(pack_package(folder / "sapwood.zip"))),
+            *submit_options(str(pack_packages(folder / "sapwood.zip"))),
             *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"),
             *("--conf", f"spark.driver.extraJavaOptions={QUICK_JVM}"),
             *("--conf", f"spark.executor.extraJavaOptions={QUICK_JVM}"),

@@ -26,10 +26,17 @@ class Workshop:
         #: Commands that hold this text fail; "" is in all of them, so `None` is none.
         self.failing: str | None = None
         (root / "requirements").mkdir()
-        (root / "pyproject.toml").write_text("[project]", encoding="utf-8")
+        projects = (root, root / "lab")
+        for project in projects:
+            project.mkdir(exist_ok=True)
+            (project / "pyproject.toml").write_text("[project]", encoding="utf-8")
         for name in ("build", "lock", "jvm"):
             (root / "requirements" / f"{name}.txt").write_text(f"{name}==1", encoding="utf-8")
-        for name, value in {"ROOT": root, "REQUIREMENTS": root / "requirements"}.items():
+        for name, value in {
+            "ROOT": root,
+            "REQUIREMENTS": root / "requirements",
+            "PROJECTS": projects,
+        }.items():
             monkeypatch.setattr(self.setup, name, value)
         monkeypatch.setattr(self.setup, "VENV", self.venv)
         monkeypatch.setattr(self.setup.subprocess, "run", self.run)
@@ -96,9 +103,12 @@ def test_setup_begins_anew_when_the_pins_change(workshop: Workshop, name: str) -
     assert workshop.main() == (0, "vble")
 
 
-def test_setup_installs_only_the_project_when_only_that_has_changed(workshop: Workshop) -> None:
+@pytest.mark.parametrize("project", [".", "lab"])
+def test_setup_installs_only_the_projects_when_only_these_have_changed(
+    workshop: Workshop, project: str
+) -> None:
     workshop.main()
-    (workshop.root / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
+    (workshop.root / project / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
     assert workshop.main() == (0, "e")
 
 

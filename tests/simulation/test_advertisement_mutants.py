@@ -79,7 +79,7 @@ class ForgetfulLink(Advertised):
     def start(self, candidates: object) -> Change:
         return NOTHING_TO_SAY
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:
         change = super().add(key, filter)
         if key not in self._reasons:
             del self._candidates[key]

@@ -165,7 +165,7 @@ class WrongCovering(Covering):
         super().__init__()
         self.swallowed: dict[str, str] = {}
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:
         for other, known in self.propagated.items():
             if self.alike(known, filter) and known.intersects(filter):
                 self.swallowed[key] = other

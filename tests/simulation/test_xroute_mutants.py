@@ -136,7 +136,7 @@ class LeavesOrphansAlone(View):
 class TakesApartForAbove(Containment):
     """A filter that intersects counts as one that contains."""
 
-    def containing(self, filter: Interest) -> Interest | None:  # noqa: A002
+    def containing(self, filter: Interest) -> Interest | None:
         found = super().containing(filter)
         if found is not None:
             return found
@@ -160,7 +160,7 @@ class HidingClients(Parts):
         super().__init__()
         self.interfaces[CLIENTS] = Interface(containment())
 
-    def unsubscribe(self, filter: Interest) -> dict[str, list[Operation]]:  # noqa: A002
+    def unsubscribe(self, filter: Interest) -> dict[str, list[Operation]]:
         known = self.clients.counts.get(filter)
         return {} if known is None else super().unsubscribe(filter)
 

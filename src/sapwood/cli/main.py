@@ -21,9 +21,12 @@ from sapwood.errors import InvariantError, SapwoodError
 
 
 class Entry(NamedTuple):
-    """Where a command lives, as the attribute `command` of a module, and its line in the help."""
+    """Where a command lives, as the attribute `command` of a module, and its line in the help.
 
-    module: str
+    `None` is the module of a command that another distribution contributes (`cli/contributed.py`).
+    """
+
+    module: str | None
     summary: str
 
 
@@ -65,12 +68,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         ),
         "protocols": Entry("sapwood.cli.protocols", "List the routing protocols."),
         "experiment": Entry(
-            "sapwood.cli.experiment",
-            "Make a published figure or table again, and print it beside what was published.",
+            None, "Make a published figure or table again, and print it beside what was published."
         ),
-        "bench": Entry(
-            "sapwood.cli.bench", "Measure matching, the network and Spark on this machine."
-        ),
+        "bench": Entry(None, "Measure matching, the network and Spark on this machine."),
     }
 )
 """In the order of the help: what a newcomer needs first comes first."""
@@ -92,6 +92,11 @@ class CommandTable(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
+        if entry.module is None:
+            from sapwood.cli.contributed import COMMANDS as GROUP
+            from sapwood.cli.contributed import contributed_command
+
+            return contributed_command(GROUP, cmd_name, entry.summary)
         command = import_module(entry.module).command
         assert isinstance(command, click.Command), f"{entry.module}.command is no command"
         return command

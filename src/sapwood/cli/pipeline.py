@@ -7,18 +7,36 @@ from typing import Final
 
 import click
 
+from sapwood.cli.contributed import PIPELINE_COMMANDS, contributed_command
 from sapwood.cli.pipelines.backfill import backfill_command
 from sapwood.cli.pipelines.compile import compile_command
 from sapwood.cli.pipelines.ingest import ingest_command
 from sapwood.cli.pipelines.match import match_command
 from sapwood.cli.pipelines.report import report_command
 from sapwood.cli.pipelines.stream import stream_command
-from sapwood.cli.pipelines.sweep import sweep_command
 
 JOB_MODULE: Final = "sapwood.pipeline.job"
 
 
-@click.group(name="pipeline")
+SWEEP: Final = "Run an experiment once for each configuration, as Spark jobs."
+"""The line of the help for the command that the lab contributes."""
+
+
+class PipelineGroup(click.Group):
+    """The jobs, and `sweep`, which the lab contributes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all jobs, sorted."""
+        return sorted((*super().list_commands(ctx), "sweep"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The job of that name."""
+        if cmd_name == "sweep":
+            return contributed_command(PIPELINE_COMMANDS, cmd_name, SWEEP)
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(name="pipeline", cls=PipelineGroup)
 def command() -> None:
     """Run the Spark jobs: bring files in, compile subscriptions, match, stream.
 
@@ -33,7 +51,6 @@ command.add_command(match_command)
 command.add_command(stream_command)
 command.add_command(backfill_command)
 command.add_command(report_command)
-command.add_command(sweep_command)
 
 
 @command.command("job")
@@ -53,7 +70,7 @@ def job_command() -> None:
 @command.command("pack")
 @click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
 def pack_command(archive: Path) -> None:
-    """Pack this package for executors that do not have it.
+    """Pack this package, and those that bring further jobs, for executors without them.
 
     Prints the options for spark-submit that bring it to them, as in
     spark-submit $(sapwood pipeline pack sapwood.zip) --master spark://host:7077
@@ -61,6 +78,8 @@ def pack_command(archive: Path) -> None:
     """
     import shlex
 
-    from sapwood.pipeline.shipping import pack_package, submit_options
+    from sapwood.cli.contributed import contributing_packages
+    from sapwood.pipeline.shipping import PACKAGE, pack_packages, submit_options
 
-    click.echo(shlex.join(submit_options(str(pack_package(archive)))))
+    packages = (PACKAGE, *contributing_packages())
+    click.echo(shlex.join(submit_options(str(pack_packages(archive, packages)))))

@@ -139,8 +139,8 @@ class BlockingClient:
 
     def subscribe(
         self,
-        filter: str | Interest,  # noqa: A002 - the field's word
-        id: str | None = None,  # noqa: A002 - the contract's word
+        filter: str | Interest,
+        id: str | None = None,
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
     ) -> BlockingSubscription:
@@ -155,13 +155,13 @@ class BlockingClient:
 
     def advertise(
         self,
-        filter: str | Promise,  # noqa: A002 - the field's word
-        id: str | None = None,  # noqa: A002 - the contract's word
+        filter: str | Promise,
+        id: str | None = None,
     ) -> str:
         """Say what this client will publish; returns the id when the advertisement is in force."""
         return self.wait(self._client.advertise(filter, id))
 
-    def unadvertise(self, id: str) -> None:  # noqa: A002 - the contract's word
+    def unadvertise(self, id: str) -> None:
         """Withdraw an advertisement; returns when it is withdrawn."""
         self.wait(self._client.unadvertise(id))
 
@@ -176,7 +176,7 @@ class BlockingClient:
     def publish(
         self,
         content: Content,
-        id: str | None = None,  # noqa: A002 - the contract's word
+        id: str | None = None,
     ) -> str:
         """Publish; returns the publication's id when the broker has accepted it."""
         return self.wait(self._client.publish(content, id))

@@ -159,8 +159,8 @@ class Client:
 
     async def subscribe(
         self,
-        filter: str | Interest,  # noqa: A002 - the field's word
-        id: str | None = None,  # noqa: A002 - the contract's word
+        filter: str | Interest,
+        id: str | None = None,
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
     ) -> ClientSubscription:
@@ -205,8 +205,8 @@ class Client:
 
     async def advertise(
         self,
-        filter: str | Promise,  # noqa: A002 - the field's word
-        id: str | None = None,  # noqa: A002 - the contract's word
+        filter: str | Promise,
+        id: str | None = None,
     ) -> str:
         """Say what this client will publish; returns the advertisement's id when it is in force.
 
@@ -225,7 +225,7 @@ class Client:
         await taken.add(name, promised)
         return name
 
-    async def unadvertise(self, id: str) -> None:  # noqa: A002 - the contract's word
+    async def unadvertise(self, id: str) -> None:
         """Withdraw an advertisement; returns when it is. Raises `UnknownIdError`.
 
         Publications that were accepted before are delivered all the same.
@@ -238,7 +238,7 @@ class Client:
     async def publish(
         self,
         content: Content,
-        id: str | None = None,  # noqa: A002 - the contract's word
+        id: str | None = None,
     ) -> str:
         """Publish a record or a document; returns the id when the broker has accepted it.
 

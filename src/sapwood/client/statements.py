@@ -18,7 +18,7 @@ class Statements:
         self._stating: dict[str, asyncio.Future[None]] = {}
         self._withdrawing: dict[str, asyncio.Future[None]] = {}
 
-    async def in_force(self, id: str) -> None:  # noqa: A002 - the contract's word
+    async def in_force(self, id: str) -> None:
         """Return when a new one is in force; raises what came instead."""
         answer = self._stating[id] = asyncio.get_running_loop().create_future()
         try:
@@ -26,7 +26,7 @@ class Statements:
         finally:
             self._stating.pop(id, None)
 
-    def begin_withdrawal(self, id: str) -> tuple[asyncio.Future[None], bool]:  # noqa: A002
+    def begin_withdrawal(self, id: str) -> tuple[asyncio.Future[None], bool]:
         """What is done when one is withdrawn, and whether nobody asked for that before."""
         present = self._withdrawing.get(id)
         if present is not None:
@@ -34,18 +34,18 @@ class Statements:
         answer = self._withdrawing[id] = asyncio.get_running_loop().create_future()
         return answer, True
 
-    def stated(self, id: str) -> None:  # noqa: A002
+    def stated(self, id: str) -> None:
         """It is in force."""
         finish(self._stating.get(id), None)
 
-    def refused(self, id: str, reason: str) -> InputError:  # noqa: A002
+    def refused(self, id: str, reason: str) -> InputError:
         """The broker refused; returns the error that those who wait get."""
         error = InputError(f"{self._noun} {id!r} was refused: {reason}")
         finish(self._stating.get(id), error)
         finish(self._withdrawing.pop(id, None), None)
         return error
 
-    def withdrawn(self, id: str) -> None:  # noqa: A002
+    def withdrawn(self, id: str) -> None:
         """It is withdrawn."""
         error = InputError(f"{self._noun} {id!r} was withdrawn before it was in force")
         finish(self._stating.get(id), error)

@@ -105,7 +105,7 @@ class Deliveries:
 class ClientSubscription(Deliveries):
     """A subscription in force, and the iterator over what it brings."""
 
-    def __init__(self, id: str, filter: Interest, waiting_max: int) -> None:  # noqa: A002 - the contract's words
+    def __init__(self, id: str, filter: Interest, waiting_max: int) -> None:
         super().__init__(f"for subscription {id!r}", waiting_max)
         self.id = id
         self.filter = filter

@@ -91,11 +91,11 @@ class CoveringManager(Generic[W]):
         """The number of distinct filters."""
         return len(self._filters)
 
-    def __contains__(self, filter: object) -> bool:  # noqa: A002
+    def __contains__(self, filter: object) -> bool:
         """Whether a filter is subscribed."""
         return filter in self._keys
 
-    def subscribe(self, filter: W) -> Change[W]:  # noqa: A002 - the field's word
+    def subscribe(self, filter: W) -> Change[W]:
         """Take in a subscription; propagates its filter unless it is known or covered."""
         free = self._free
         fresh = free[0] if free else len(self._filters)
@@ -114,7 +114,7 @@ class CoveringManager(Generic[W]):
         self._propagated[key] = None
         return Change((filter,))
 
-    def unsubscribe(self, filter: W) -> Change[W]:  # noqa: A002
+    def unsubscribe(self, filter: W) -> Change[W]:
         """Give up a subscription; what loses its cover is propagated before the withdrawal.
 
         A filter that nobody subscribed is ignored.
@@ -160,23 +160,23 @@ class CoveringManager(Generic[W]):
         """What the neighbor knows of, in the order in which it was told."""
         return tuple(self._filters[key] for key in self._propagated)
 
-    def count(self, filter: W) -> int:  # noqa: A002
+    def count(self, filter: W) -> int:
         """How many subscriptions have this filter."""
         key = self._keys.get(filter)
         return 0 if key is None else 1 + self._repeats.get(key, 0)
 
-    def representative(self, filter: W) -> W:  # noqa: A002
+    def representative(self, filter: W) -> W:
         """The propagated filter that stands for a subscribed one: itself, or a cover of it."""
         key = self._keys[filter]
         while key not in self._propagated:
             key = next(iter(self._graph.parents(key)))
         return self._filters[key]
 
-    def covers(self, filter: W) -> tuple[W, ...]:  # noqa: A002
+    def covers(self, filter: W) -> tuple[W, ...]:
         """The covers of a subscribed filter that the graph remembers."""
         return tuple(self._filters[key] for key in self._graph.parents(self._keys[filter]))
 
-    def dependents(self, filter: W) -> tuple[W, ...]:  # noqa: A002
+    def dependents(self, filter: W) -> tuple[W, ...]:
         """The filters below a subscribed one in the graph."""
         return tuple(self._filters[key] for key in self._graph.children(self._keys[filter]))
 
@@ -216,17 +216,17 @@ class _CountedIndex:
     def __len__(self) -> int:
         return len(self._index)
 
-    def add(self, key: int, filter: Interest) -> None:  # noqa: A002
+    def add(self, key: int, filter: Interest) -> None:
         self._index.add(key, filter)
 
     def remove(self, key: int) -> None:
         self._index.remove(key)
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Interest, limit: int) -> list[int]:
         self._work.queries += 1
         return self._index.cov(filter, limit)
 
-    def covered(self, filter: Interest) -> list[int]:  # noqa: A002
+    def covered(self, filter: Interest) -> list[int]:
         return self._index.covered(filter)
 
     def validate(self) -> None:
@@ -241,16 +241,16 @@ class _NoIndex:
     def __len__(self) -> int:
         return 0
 
-    def add(self, key: int, filter: Interest) -> None:  # noqa: A002
+    def add(self, key: int, filter: Interest) -> None:
         pass
 
     def remove(self, key: int) -> None:
         pass
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002, ARG002
+    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: ARG002
         raise InvariantError("a graph without an index asked for covers")
 
-    def covered(self, filter: Interest) -> list[int]:  # noqa: A002, ARG002
+    def covered(self, filter: Interest) -> list[int]:  # noqa: ARG002
         raise InvariantError("a graph without an index asked for covered filters")
 
     def validate(self) -> None:

@@ -26,13 +26,13 @@ class CoveringIndex(Protocol[W_contra]):
     def __len__(self) -> int:
         """The number of filters."""
 
-    def add(self, key: int, filter: W_contra) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: W_contra) -> None:
         """Hold a filter that no key has, under a free key."""
 
     def remove(self, key: int) -> None:
         """Give up the filter of a taken key."""
 
-    def cov(self, filter: W_contra, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: W_contra, limit: int) -> list[int]:
         """Keys of up to `limit` (at least 1) filters that cover `filter`, each once.
 
         Never the key of `filter` itself: an equal filter is not reported (`cov_l(S, s)`, L870).
@@ -40,7 +40,7 @@ class CoveringIndex(Protocol[W_contra]):
         are more depends on the history of the index alone.
         """
 
-    def covered(self, filter: W_contra) -> list[int]:  # noqa: A002
+    def covered(self, filter: W_contra) -> list[int]:
         """Keys of all filters that `filter` covers, each once; an equal one is not reported."""
 
     def validate(self) -> None:
@@ -61,7 +61,7 @@ class RelationGraph(Protocol):
     def __len__(self) -> int:
         """The number of nodes."""
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
         """Insert a filter that no node has and the index does not hold yet.
 
         Returns whether some node covers it.

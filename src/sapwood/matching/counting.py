@@ -68,7 +68,7 @@ class CountingEngine(OneByOne[Filter, Record]):
         """The number of taken slots."""
         return len(self._taken)
 
-    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`."""
         assert slot not in self._taken, f"slot {slot} is taken"
         self._taken[slot] = tuple((next(self._next_keys), c) for c in filter.conjunctions)

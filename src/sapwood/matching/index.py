@@ -117,7 +117,7 @@ class Index:
         """The number of filters."""
         return len(self._records) + len(self._documents)
 
-    def __contains__(self, id: object) -> bool:  # noqa: A002 - the contract's word
+    def __contains__(self, id: object) -> bool:
         """Whether a filter has this id."""
         return id in self._by_id()
 
@@ -125,7 +125,7 @@ class Index:
         """The ids, sorted."""
         return iter(sorted(self._by_id()))
 
-    def add(self, id: str, filter: Interest | str) -> None:  # noqa: A002 - the contract's words
+    def add(self, id: str, filter: Interest | str) -> None:
         """Add a filter of either language, or the text of a record filter.
 
         Raises `DuplicateIdError` for an id that is taken, `FilterSyntaxError` or `LimitError` for a
@@ -149,7 +149,7 @@ class Index:
         self._order.forget(slot)
         slots[id] = slot
 
-    def remove(self, id: str) -> None:  # noqa: A002 - the contract's word
+    def remove(self, id: str) -> None:
         """Remove a filter; raises `UnknownIdError` if there is none with this id."""
         slot = self._slot(id)
         self._side_of(slot).remove(slot)
@@ -158,7 +158,7 @@ class Index:
         self._order.forget(slot)
         self._free.append(slot)
 
-    def filter(self, id: str) -> Interest:  # noqa: A002 - the contract's word
+    def filter(self, id: str) -> Interest:
         """The filter with this id, equal to the one that was added; raises `UnknownIdError`.
 
         It has the text that it was read from unless the engine gives filters back from arrays, as
@@ -406,7 +406,7 @@ class Index:
             self._slots = {taken: slot for slot, taken in enumerate(self._ids) if taken}
         return self._slots
 
-    def _slot(self, id: str) -> int:  # noqa: A002 - the contract's word
+    def _slot(self, id: str) -> int:
         slot = self._by_id().get(id)
         if slot is None:
             raise UnknownIdError("subscription", id)

@@ -50,7 +50,7 @@ class Engine(Protocol):
     def __len__(self) -> int:
         """The number of taken slots."""
 
-    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`; it is seen by the very next match."""
 
     def remove(self, slot: int) -> None:

@@ -50,7 +50,7 @@ class ReferenceEngine:
         """The number of taken slots."""
         return len(self._trees)
 
-    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`, read again from its text."""
         assert slot not in self._trees, f"slot {slot} is taken"
         self._trees[slot] = parse(str(filter) if filter.source is None else filter.source)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sapwood.pipeline.sharding import Layout, match_sharded
     from sapwood.pipeline.stream import StreamJob
     from sapwood.pipeline.subscriptions import SubscriptionSet, compile_subscriptions
-    from sapwood.pipeline.sweep_job import SweepJob
     from sapwood.pipeline.telling import Output
     from sapwood.pipeline.versions import CompiledSet
 
@@ -42,7 +41,6 @@ __all__ = (
     "ReportJob",
     "StreamJob",
     "SubscriptionSet",
-    "SweepJob",
     "as_publications",
     "compile_subscriptions",
     "describe",
@@ -70,7 +68,6 @@ _HOMES: Final = (
     ("ReportJob", "report_job"),
     ("StreamJob", "stream"),
     ("SubscriptionSet", "subscriptions"),
-    ("SweepJob", "sweep_job"),
     ("as_publications", "publications"),
     ("compile_subscriptions", "subscriptions"),
     ("describe", "session"),

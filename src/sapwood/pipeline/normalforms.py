@@ -42,7 +42,7 @@ PATTERN_MARK: Final = b"\x82"
 """With this byte, a map of two, the normal form of a tree pattern begins, and no other."""
 
 
-def encode_form(filter: Interest) -> bytes:  # noqa: A002 - the field's word
+def encode_form(filter: Interest) -> bytes:
     """The normal form as bytes; equal for equal filters."""
     if not isinstance(filter, Filter):
         written = canonical(filter)
@@ -101,7 +101,7 @@ def _decoder() -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder()
 
 
-def _form(filter: Filter) -> _Form:  # noqa: A002
+def _form(filter: Filter) -> _Form:
     return [
         [_written(name, constraint) for name, constraint in conjunction.constraints]
         for conjunction in filter.conjunctions

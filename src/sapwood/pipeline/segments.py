@@ -44,7 +44,7 @@ def segment_id(key: str, home: str) -> str:
     return f"{key}{_AT}{home}"
 
 
-def segment_home(id: str) -> str:  # noqa: A002 - the contract's word
+def segment_home(id: str) -> str:
     """The home in an id that `segment_id` made: keys have no `@`, homes may have."""
     return id.partition(_AT)[2]
 

@@ -8,6 +8,7 @@ must be in the executors' Python.
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -19,17 +20,15 @@ UNPACKED_NAME: Final = "sapwood-package"
 """What the archive is called where it is unpacked."""
 
 
-def pack_package(target: Path) -> Path:
+def pack_packages(target: Path, packages: Sequence[str] = (PACKAGE,)) -> Path:
     """Write the archive; raises `FileFormatError` where it cannot be written."""
-    spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise InvariantError(f"{PACKAGE} is no package of plain files")
-    root = Path(spec.origin).parent
-    files = sorted(p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     try:
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in files:
-                archive.write(path, path.relative_to(root.parent))
+            for package in packages:
+                root = _folder(package)
+                for path in sorted(root.rglob("*")):
+                    if path.is_file() and "__pycache__" not in path.parts:
+                        archive.write(path, path.relative_to(root.parent))
     except OSError as error:
         raise FileFormatError(str(target), f"cannot be written: {error.strerror}") from None
     return target
@@ -41,3 +40,10 @@ def submit_options(archive: str) -> tuple[str, ...]:
         *("--archives", f"{archive}#{UNPACKED_NAME}"),
         *("--conf", f"spark.executorEnv.PYTHONPATH={UNPACKED_NAME}"),
     )
+
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise InvariantError(f"{package} is no package of plain files")
+    return Path(spec.origin).parent

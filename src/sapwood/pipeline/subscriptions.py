@@ -167,7 +167,7 @@ def packed_set(
     return SubscriptionSet(archive, name, size, *told, documents=documents)
 
 
-def attributes_read(filter: Interest) -> set[str]:  # noqa: A002 - the field's word
+def attributes_read(filter: Interest) -> set[str]:
     """The attributes whose values decide whether the filter accepts a record; none of a pattern."""
     if not isinstance(filter, Filter):
         return set()

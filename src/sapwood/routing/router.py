@@ -117,7 +117,7 @@ class Router:
         self._engines = engines
         self._upkeep = self.protocol.upkeep()
 
-    def handle(self, input: Input, now: float) -> list[Effect]:  # noqa: A002 - the contract's word
+    def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now` (seconds, any origin, never going back).
 
         Returns the effects, to be carried out in order. A client's name must be attached before it

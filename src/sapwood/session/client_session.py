@@ -202,7 +202,7 @@ class ClientSession:
 
     # Commands ----------------------------------------------------------------------------------
 
-    def subscribe(self, id: str, text: InterestText) -> None:  # noqa: A002 - the contract's word
+    def subscribe(self, id: str, text: InterestText) -> None:
         """Ask for a subscription, now and on every later connection."""
         if id in self._wanted:
             raise InvariantError(f"subscription {id!r} is there already")
@@ -210,7 +210,7 @@ class ClientSession:
         if self.open:
             self._connection().send(SubscribeRequest(id, text))
 
-    def unsubscribe(self, id: str) -> bool:  # noqa: A002 - the contract's word
+    def unsubscribe(self, id: str) -> bool:
         """Withdraw a subscription; whether the broker will answer (else it never knew of it)."""
         wanted = self._wanted[id]
         if wanted.leaving:
@@ -222,7 +222,7 @@ class ClientSession:
         self._connection().send(UnsubscribeRequest(id))
         return True
 
-    def advertise(self, id: str, text: PromiseText) -> None:  # noqa: A002 - the contract's word
+    def advertise(self, id: str, text: PromiseText) -> None:
         """Ask for an advertisement, now and on every later connection."""
         if id in self._promised:
             raise InvariantError(f"advertisement {id!r} is there already")
@@ -230,7 +230,7 @@ class ClientSession:
         if self.open:
             self._connection().send(AdvertiseRequest(id, text))
 
-    def unadvertise(self, id: str) -> bool:  # noqa: A002 - the contract's word
+    def unadvertise(self, id: str) -> bool:
         """Withdraw an advertisement; whether the broker will answer (else it never knew of it)."""
         promised = self._promised[id]
         if promised.leaving:

@@ -23,7 +23,7 @@ def check_name(kind: str, name: str) -> str:
     return name
 
 
-def check_id(kind: str, id: str) -> str:  # noqa: A002 - the contract's word
+def check_id(kind: str, id: str) -> str:
     """`id`, if a publication or subscription (`kind`) may have it on a connection.
 
     Raises `InputError` or `LimitError`.

@@ -8,7 +8,6 @@ import pytest
 from sapwood.model.publication import Publication
 from sapwood.store.journal import Journal
 from tests.cli.pipelines.runs import run
-from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.usefixtures("spark")]
 

@@ -7,7 +7,6 @@ import pytest
 
 from sapwood.pipeline.usage import running
 from tests.cli.pipelines.runs import run
-from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 

@@ -7,7 +7,6 @@ import pytest
 from click.testing import Result
 
 from tests.cli.pipelines.runs import BAD_P, BAD_S, COUNTED, GOOD_P, GOOD_S, run
-from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.pipelines.runs import run
-from tests.pipeline.conftest import spark  # noqa: F401 - a fixture, found by its name
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sapwood.cli.tour.flights import AIRPORTS
 from sapwood.cli.tour.inputs import write_inputs
 from sapwood.files import StrictRejections, read_publications, read_subscriptions
-from sapwood.workload.flights import AIRPORTS
 
 
 def test_write_inputs_writes_files_that_read_back(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sapwood.cli.tour.comparison import read_json_lines
+from sapwood.cli.tour.flights import flights
 from sapwood.cli.tour.inputs import write_inputs
 from sapwood.cli.tour.overlay import run_overlay
-from sapwood.workload.flights import flights
 
 
 @pytest.mark.network

@@ -12,7 +12,7 @@ from sapwood.errors import InvariantError
 from sapwood.matching.kdtree import KdTreeEngine
 from sapwood.matching.protocol import Engine
 from sapwood.model.publication import Publication, Record
-from sapwood.workload.records import WORKLOADS
+from sapwood_lab.workload.records import WORKLOADS
 from tests.matching.engine_laws import EngineMachine
 
 

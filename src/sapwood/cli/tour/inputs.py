@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sapwood.cli.output import Advance
+from sapwood.cli.tour.flights import flights, interests
 from sapwood.files import encode_publication, encode_subscription, replacing
 from sapwood.model.subscription import Subscription
-from sapwood.workload.flights import flights, interests
 
 
 @dataclass(frozen=True, slots=True)

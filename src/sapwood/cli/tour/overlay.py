@@ -13,6 +13,7 @@ from typing import Final
 
 import sapwood
 from sapwood.cli.output import Advance
+from sapwood.cli.tour.flights import AIRPORTS
 from sapwood.cli.tour.inputs import TourInputs
 from sapwood.client import Client, Deliveries
 from sapwood.client.publishing import PublishBatch
@@ -20,7 +21,6 @@ from sapwood.errors import ConnectionLostError
 from sapwood.files import DeliveryWriter, StrictRejections, read_publications, replacing
 from sapwood.model.publication import Publication
 from sapwood.server.overlay import BrokerProcesses
-from sapwood.workload.flights import AIRPORTS
 
 EDGES: Final = (("JFK", "EWR"), ("EWR", "LGA"))
 END: Final = "tour.end"

@@ -135,7 +135,7 @@ class SubscriptionTree:
         """The number of patterns."""
         return len(self._nodes)
 
-    def add(self, key: int, filter: TreePattern, index: object = None) -> bool:  # noqa: A002, ARG002
+    def add(self, key: int, filter: TreePattern, index: object = None) -> bool:  # noqa: ARG002
         """Insert a pattern under a free key; returns whether another one covers it.
 
         Nothing is asked of an index.
@@ -180,11 +180,11 @@ class SubscriptionTree:
         below = (child for group in node.children.values() for child in group)
         return (*others, *(_first(one) for one in (*below, *node.supers)))
 
-    def covering(self, filter: TreePattern) -> set[int]:  # noqa: A002
+    def covering(self, filter: TreePattern) -> set[int]:
         """Keys of all patterns that cover one, which need not be in the tree."""
         return {key for node in self._coverers(Node(filter)) for key in node.keys}
 
-    def contained(self, filter: TreePattern) -> set[int]:  # noqa: A002
+    def contained(self, filter: TreePattern) -> set[int]:
         """Keys of all patterns that one covers, which need not be in the tree."""
         return {key for node in self._covered(Node(filter)) for key in node.keys}
 

@@ -29,7 +29,7 @@ class DenseGraph:
         """The number of nodes."""
         return len(self._edges)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
         """Insert a node below all covers and above all that it covers."""
         covers = index.cov(filter, max(1, len(index)))
         self._edges.add(key, filter, covers)

@@ -40,7 +40,7 @@ class CoverEdges:
         """The nodes with an edge from this one, in order of linking."""
         return self._children.get(key, _NOBODY).keys()
 
-    def add(self, key: int, filter: Interest, parents: Iterable[int]) -> None:  # noqa: A002
+    def add(self, key: int, filter: Interest, parents: Iterable[int]) -> None:
         """A new node below some others."""
         assert key not in self.filters, f"key {key} is taken"
         self.filters[key] = filter

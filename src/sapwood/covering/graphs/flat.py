@@ -46,7 +46,7 @@ class FlatGraph:
         """The number of nodes."""
         return len(self._edges)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
         """Insert a node below up to k covers (algorithm 4.1)."""
         covers = index.cov(filter, self.k)
         self._edges.add(key, filter, covers)

@@ -21,7 +21,7 @@ class PatternGraph(Protocol):
     def __len__(self) -> int:
         """The number of nodes."""
 
-    def add(self, key: int, filter: TreePattern, index: CoveringIndex[Any]) -> bool:  # noqa: A002
+    def add(self, key: int, filter: TreePattern, index: CoveringIndex[Any]) -> bool:
         """Insert a pattern; returns whether some node covers it."""
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
@@ -59,7 +59,7 @@ class GraphsOfKinds:
         """The number of nodes."""
         return len(self.records) + len(self.documents)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
         """Insert an interest; returns whether some node covers it."""
         if isinstance(filter, Filter):
             return self.records.add(key, filter, index)

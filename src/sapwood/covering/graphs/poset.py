@@ -30,7 +30,7 @@ class _PosetGraph:
         """The number of nodes."""
         return len(self._poset)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: A002, ARG002
+    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: ARG002
         """Insert a node where the order wants it."""
         self._poset.add(key, filter)
         return bool(self._poset.parents(key))

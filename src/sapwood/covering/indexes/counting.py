@@ -65,7 +65,7 @@ class CountingCovering:
         """The number of filters."""
         return len(self._filters)
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: Filter) -> None:
         """Hold a filter."""
         assert key not in self._filters, f"key {key} is taken"
         self._filters[key] = filter
@@ -96,12 +96,12 @@ class CountingCovering:
             if stored.is_empty:
                 del self._attributes[name]
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
         found = (key for key in self._covering(filter) if self._filters[key] != filter)
         return list(islice(found, limit))
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+    def covered(self, filter: Filter) -> list[int]:
         """All filters that it covers."""
         if len(filter.conjunctions) != 1:
             candidates: Iterator[int] = (k for k, f in self._filters.items() if filter.covers(f))
@@ -132,7 +132,7 @@ class CountingCovering:
         for name, stored in self._attributes.items():
             stored.validate(held[name])
 
-    def _covering(self, filter: Filter) -> Iterator[int]:  # noqa: A002
+    def _covering(self, filter: Filter) -> Iterator[int]:
         """The keys of all filters that cover it, an equal one among them, each once."""
         if len(filter.conjunctions) == 1:
             candidates = self._full_tallies(filter.conjunctions[0])
@@ -155,7 +155,7 @@ class CountingCovering:
                 stored.tally_covering(constraint, tally)
         yield from np.flatnonzero(tally == self._needs).tolist()
 
-    def _covered_by(self, wide: Conjunction, filter: Filter) -> Iterator[int]:  # noqa: A002
+    def _covered_by(self, wide: Conjunction, filter: Filter) -> Iterator[int]:
         """The keys of all filters that `filter`, which is the conjunction `wide`, covers."""
         tally = np.zeros_like(self._needs)
         for name, constraint in wide.constraints:

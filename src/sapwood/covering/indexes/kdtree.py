@@ -41,7 +41,7 @@ class KdTreeCovering:
         """The number of filters."""
         return len(self._regions)
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: Filter) -> None:
         """Hold a filter."""
         assert key not in self._regions, f"key {key} is taken"
         region = self._regions[key] = region_of(filter)
@@ -62,7 +62,7 @@ class KdTreeCovering:
         if not tree:
             del self._trees[region.box.attributes]
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
         region = region_of(filter)
         candidates = self._regions if region.box is None else self._above(region.box)
@@ -73,7 +73,7 @@ class KdTreeCovering:
         )
         return list(islice(found, limit))
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+    def covered(self, filter: Filter) -> list[int]:
         """All filters that it covers."""
         region = region_of(filter)
         candidates = self._regions if region.box is None else self._below(region.box)

@@ -32,7 +32,7 @@ class BothKinds:
         """The number of interests."""
         return len(self.records) + len(self.documents)
 
-    def add(self, key: int, filter: Interest) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: Interest) -> None:
         """Hold an interest that no key has, under a free key."""
         if isinstance(filter, Filter):
             self.records.add(key, filter)
@@ -48,13 +48,13 @@ class BothKinds:
         else:
             self.records.remove(key)
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Interest, limit: int) -> list[int]:
         """Keys of up to `limit` interests that cover it, never its own."""
         if isinstance(filter, Filter):
             return self.records.cov(filter, limit)
         return self.documents.cov(filter, limit)
 
-    def covered(self, filter: Interest) -> list[int]:  # noqa: A002
+    def covered(self, filter: Interest) -> list[int]:
         """Keys of all that it covers but itself."""
         if isinstance(filter, Filter):
             return self.records.covered(filter)

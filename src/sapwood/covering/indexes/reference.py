@@ -19,7 +19,7 @@ class ReferenceCovering:
         """The number of filters."""
         return len(self._filters)
 
-    def add(self, key: int, filter: Interest) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: Interest) -> None:
         """Hold a filter."""
         assert key not in self._filters, f"key {key} is taken"
         self._filters[key] = filter
@@ -28,12 +28,12 @@ class ReferenceCovering:
         """Give up a filter."""
         del self._filters[key]
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Interest, limit: int) -> list[int]:
         """The first `limit` filters that cover it."""
         found = (k for k, f in self._filters.items() if f.covers(filter) and f != filter)
         return list(islice(found, limit))
 
-    def covered(self, filter: Interest) -> list[int]:  # noqa: A002
+    def covered(self, filter: Interest) -> list[int]:
         """All filters that it covers."""
         return [k for k, f in self._filters.items() if filter.covers(f) and f != filter]
 

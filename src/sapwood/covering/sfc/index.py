@@ -126,7 +126,7 @@ class SpaceFillingIndex:
         """The grid in use, if there is one."""
         return None if self._grid is None else self._grid.universe
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: Filter) -> None:
         """Hold a filter that no key has, under a free key."""
         assert key not in self._regions, f"key {key} is taken"
         self._regions[key] = region_of(filter)
@@ -145,7 +145,7 @@ class SpaceFillingIndex:
         if self._grid is not None:
             self._grid.array.remove(key)
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002 - the field's word
+    def cov(self, filter: Filter, limit: int) -> list[int]:
         """Keys of up to `limit` (at least 1) filters that cover `filter`, each once.
 
         An equal filter is not reported. All that are reported cover it; with `epsilon` 0 and no
@@ -153,7 +153,7 @@ class SpaceFillingIndex:
         """
         return list(self.search(filter, limit).hits)
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002 - the field's word
+    def covered(self, filter: Filter) -> list[int]:
         """Keys of all filters that `filter` covers, each once; an equal one is not reported.
 
         Never approximate: the source searches for covering filters only.
@@ -164,7 +164,7 @@ class SpaceFillingIndex:
         region = region_of(filter)
         return [key for key in candidates if _covers_other(region, self._regions[key])]
 
-    def search(self, filter: Filter, limit: int) -> Search:  # noqa: A002 - the field's word
+    def search(self, filter: Filter, limit: int) -> Search:
         """What `cov` finds, with what the search took."""
         found = self._search(filter, limit)
         self._totals = self._totals.plus(found)
@@ -181,7 +181,7 @@ class SpaceFillingIndex:
             if self._grid.array.cell(key) != self._grid.universe.cell(region.filter):
                 raise InvariantError(f"key {key} is not in the cell of its filter")
 
-    def _search(self, filter: Filter, limit: int) -> Search:  # noqa: A002 - the field's word
+    def _search(self, filter: Filter, limit: int) -> Search:
         region = region_of(filter)
 
         def covers(key: int) -> bool:

@@ -118,7 +118,7 @@ class ColumnarEngine:
         """The number of taken slots."""
         return self._taken
 
-    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`; an amortized few rebuilds of its conjunctions."""
         with self._lock:
             homes = self._state.homes

@@ -92,7 +92,7 @@ class RowWriter:
         """How many conjunctions were written."""
         return len(self._slots)
 
-    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, slot: int, filter: Filter) -> None:
         """Write the conjunctions of a filter; one that accepts nothing is left out."""
         for conjunction in filter.conjunctions:
             if all(_is_satisfiable(constraint) for _, constraint in conjunction.constraints):

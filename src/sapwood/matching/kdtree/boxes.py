@@ -110,7 +110,7 @@ class Region(Generic[W]):
         return isinstance(self.filter, Filter) and self.filter.accepts(record)
 
 
-def region_of(filter: W) -> Region[W]:  # noqa: A002 - the field's word
+def region_of(filter: W) -> Region[W]:
     """The interest with its box, which a filter of a single conjunction may have."""
     if not isinstance(filter, Filter) or len(filter.conjunctions) != 1:
         return Region(filter, None)

@@ -48,7 +48,7 @@ class KdTreeEngine(OneByOne[Filter, Record]):
         """The number of taken slots."""
         return len(self._filters)
 
-    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`."""
         assert slot not in self._filters, f"slot {slot} is taken"
         self._filters[slot] = filter

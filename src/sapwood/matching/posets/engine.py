@@ -42,7 +42,7 @@ class Poset(Protocol):
     def children(self, node: int) -> Collection[int]:
         """The nodes right below; it covers them."""
 
-    def add(self, node: int, filter: Interest) -> None:  # noqa: A002 - the field's word
+    def add(self, node: int, filter: Interest) -> None:
         """Insert a filter that no node has, under a free number."""
 
     def remove(self, node: int) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ class PosetEngine(OneByOne[Filter, Record]):
         """The number of taken slots."""
         return len(self._taken)
 
-    def add(self, slot: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`."""
         assert slot not in self._taken, f"slot {slot} is taken"
         node = self._nodes.get(filter)

@@ -61,7 +61,7 @@ class PosetForest:
         """The nodes that hang directly below."""
         return self._children[node].keys()
 
-    def add(self, node: int, filter: Interest) -> None:  # noqa: A002 - the field's word
+    def add(self, node: int, filter: Interest) -> None:
         """Insert a filter that no node has, under a free number."""
         self._regions[node] = region_of(filter)
         self._children[node] = {}

@@ -61,7 +61,7 @@ class HasseDiagram:
         """The immediate successors: the widest covered filters."""
         return self._children[node].keys()
 
-    def add(self, node: int, filter: Interest) -> None:  # noqa: A002 - the field's word
+    def add(self, node: int, filter: Interest) -> None:
         """Insert a filter that no node has, under a free number."""
         region = region_of(filter)
         parents = self._predecessors(region)

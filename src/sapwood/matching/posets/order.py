@@ -15,7 +15,7 @@ from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 
 
-def has_one_form(filter: Interest) -> bool:  # noqa: A002 - the field's word
+def has_one_form(filter: Interest) -> bool:
     """Whether every filter of this kind that accepts the same records is equal to this one.
 
     A conjunction without general patterns is a product of sets in canonical form. Two such filters

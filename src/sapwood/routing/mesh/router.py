@@ -124,7 +124,7 @@ class MeshRouter:
         #: whether all trees are as they have to be; `None` where what is known has changed since
         self._is_current: bool | None = None
 
-    def handle(self, input: Input, now: float) -> list[Effect]:  # noqa: A002 - the contract's word
+    def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now`; see `Router.handle`."""
         match input:
             case Receive():

@@ -48,7 +48,7 @@ class Advertised:
         self._candidates = dict(candidates)
         return NOTHING_TO_SAY
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:
         """Take in one more candidate; the inner strategy hears of it if it is wanted."""
         self._candidates[key] = filter
         return self._inner.add(key, filter) if self._is_wanted(key) else NOTHING_TO_SAY
@@ -58,7 +58,7 @@ class Advertised:
         del self._candidates[key]
         return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
 
-    def advertised(self, key: str, filter: Promise) -> Change:  # noqa: A002 - the field's word
+    def advertised(self, key: str, filter: Promise) -> Change:
         """An advertisement came over the link: what waited for one is wanted now."""
         self.advertisements[key] = filter
         waiting = [other for other in self._candidates if other not in self._reasons]

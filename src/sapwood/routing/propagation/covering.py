@@ -69,7 +69,7 @@ class Covering:
         said = [self.add(key, wanted).propagate for key, wanted in wide_first]
         return Change(propagate=tuple(key for keys in said for key in keys))
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:
         """Propagate it unless it is covered."""
         self._filters[key] = filter
         members = self._members.get(filter)

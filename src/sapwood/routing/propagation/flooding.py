@@ -22,7 +22,7 @@ class Flooding(Generic[W]):
         """Say nothing."""
         return NOTHING_TO_SAY
 
-    def add(self, key: str, filter: W) -> Change:  # noqa: A002, ARG002
+    def add(self, key: str, filter: W) -> Change:  # noqa: ARG002
         """Say nothing."""
         return NOTHING_TO_SAY
 

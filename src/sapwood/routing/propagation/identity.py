@@ -35,7 +35,7 @@ class Identity:
         said = [self.add(key, wanted).propagate for key, wanted in candidates]
         return Change(propagate=tuple(key for keys in said for key in keys))
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:
         """Propagate it if it is the first of its class."""
         self._filters[key] = filter
         self._classes.setdefault(filter, {})[key] = None

@@ -62,7 +62,7 @@ class Merging:
         told = self._follow(self._inner.start(candidates))
         return net_change((told, self._pass()))
 
-    def add(self, key: str, filter: Interest) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: Interest) -> Change:
         """Take in one more candidate."""
         return self._passing(self._follow(self._inner.add(key, filter)))
 

@@ -59,7 +59,7 @@ class Propagation(Protocol[W]):
         """Take in the candidates of a link that has just come up."""
         ...
 
-    def add(self, key: str, filter: W) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: W) -> Change:
         """Take in one more candidate."""
         ...
 

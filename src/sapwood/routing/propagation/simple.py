@@ -29,7 +29,7 @@ class Simple(Generic[W]):
         self._propagated = dict(candidates)
         return Change(propagate=tuple(self._propagated))
 
-    def add(self, key: str, filter: W) -> Change:  # noqa: A002 - the field's word
+    def add(self, key: str, filter: W) -> Change:
         """Propagate it."""
         self._propagated[key] = filter
         return Change(propagate=(key,))

@@ -16,9 +16,9 @@ from sapwood.covering.indexes.columnar.table import Kernels
 from sapwood.covering.indexes.kdtree import KdTreeCovering
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InvariantError
-from sapwood.experiments.covering_time import boxes
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 from sapwood.model.filter import Filter
+from sapwood_lab.experiments.covering_time import boxes
 from tests.covering.indexes.laws import (
     IndexMachine,
     check_all_pairs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import assume, given, settings
+from tests_lab.workload.documents.dtds import NAMES, dtd_of
 
 from sapwood.errors import InputError, LimitError
 from sapwood.model.documents.advertisements import (
@@ -12,11 +13,10 @@ from sapwood.model.documents.advertisements import (
     advertisement_of,
     advertisements_of,
 )
-from sapwood.workload.documents import DocumentShape, documents
 from sapwood.xml import read_document
 from sapwood.xml.dtd import Paths, read_dtd
+from sapwood_lab.workload.documents import DocumentShape, documents
 from tests.model.documents.advertisements.made import document_of
-from tests.workload.documents.dtds import NAMES, dtd_of
 from tests.xml.dtd.made import declarations, words
 
 EVERY = 3

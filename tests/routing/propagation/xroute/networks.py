@@ -41,11 +41,11 @@ def strictly_contains(one: Interest, other: Interest) -> bool:
 class Forgetful(ReferenceCovering):
     """Finds some of the covers, always the same ones, so that what it finds is not transitive."""
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Interest, limit: int) -> list[int]:
         found = super().cov(filter, len(self._filters) + 1)
         return [key for key in found if is_found(self._filters[key], filter)][:limit]
 
-    def covered(self, filter: Interest) -> list[int]:  # noqa: A002
+    def covered(self, filter: Interest) -> list[int]:
         return [key for key in super().covered(filter) if is_found(filter, self._filters[key])]
 
 

@@ -288,11 +288,11 @@ def test_xroute_does_not_search_for_duplicates_and_partial_cancellations() -> No
     asked: list[Interest] = []
 
     class Counting(ReferenceCovering):
-        def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: A002
+        def cov(self, filter: Interest, limit: int) -> list[int]:
             asked.append(filter)
             return super().cov(filter, limit)
 
-        def covered(self, filter: Interest) -> list[int]:  # noqa: A002
+        def covered(self, filter: Interest) -> list[int]:
             asked.append(filter)
             return super().covered(filter)
 

@@ -44,7 +44,7 @@ class XSearchIndex:
         """Elements, leaves and heights in the factorization tree."""
         return self._tree.size
 
-    def add(self, key: int, filter: TreePattern) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: TreePattern) -> None:
         """Hold a pattern under a free key, at least 0."""
         assert key not in self._patterns, f"key {key} is taken"
         assert key >= 0, "numbers below 0 are taken for further alternatives"
@@ -65,22 +65,22 @@ class XSearchIndex:
             self._tree.remove(member)
             self._further.pop(member, None)
 
-    def cov(self, filter: TreePattern, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: TreePattern, limit: int) -> list[int]:
         """The `limit` smallest keys of patterns that cover `filter`, without its own."""
         own = self._keys.get(filter)
         return sorted(key for key in self.covering(filter) if key != own)[:limit]
 
-    def covered(self, filter: TreePattern) -> list[int]:  # noqa: A002
+    def covered(self, filter: TreePattern) -> list[int]:
         """Keys of the patterns that `filter` covers, without its own."""
         own = self._keys.get(filter)
         return [key for key in self.contained(filter) if key != own]
 
-    def covering(self, filter: TreePattern) -> Set[int]:  # noqa: A002
+    def covering(self, filter: TreePattern) -> Set[int]:
         """Keys of the patterns that cover `filter`, its own among them."""
         found = [self._keys_of(covering_members(self._tree, twig)) for twig in filter.twigs]
         return reduce(and_, found) if found else frozenset()
 
-    def contained(self, filter: TreePattern) -> Set[int]:  # noqa: A002
+    def contained(self, filter: TreePattern) -> Set[int]:
         """Keys of the patterns that `filter` covers, its own among them."""
         found = [covered_members(self._tree, twig) for twig in filter.twigs]
         every = found[0] if len(found) == 1 else frozenset().union(*found)

@@ -71,7 +71,7 @@ def sides(shape: Shape) -> Iterator[tuple[str, int, int]]:
     return ((name, offered, offered & KINDS) for name, offered in zip(names, offers, strict=True))
 
 
-def hull_of(filter: Filter) -> Hull:  # noqa: A002 - the field's word
+def hull_of(filter: Filter) -> Hull:
     """The hull of any filter."""
     conjunctions = filter.conjunctions
     if len(conjunctions) == 1:

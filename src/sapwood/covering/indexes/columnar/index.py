@@ -65,7 +65,7 @@ class ColumnarCovering:
         """The number of filters."""
         return len(self._filters)
 
-    def add(self, key: int, filter: Filter) -> None:  # noqa: A002 - the field's word
+    def add(self, key: int, filter: Filter) -> None:
         """Hold a filter."""
         assert key not in self._filters, f"key {key} is taken"
         hull = self._hull(filter)
@@ -85,7 +85,7 @@ class ColumnarCovering:
         self._unsure.discard(key)
         self._rounded.discard(key)
 
-    def cov(self, filter: Filter, limit: int) -> list[int]:  # noqa: A002
+    def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
         assert limit > 0, "nothing was asked for"
         hull = self._hull(filter)
@@ -107,7 +107,7 @@ class ColumnarCovering:
                         return found
         return found
 
-    def covered(self, filter: Filter) -> list[int]:  # noqa: A002
+    def covered(self, filter: Filter) -> list[int]:
         """All filters that it covers."""
         hull = self._hull(filter)
         table, filters = self._table, self._filters
@@ -146,7 +146,7 @@ class ColumnarCovering:
         self._kernels = compiled
         self._table.use(compiled)
 
-    def _hull(self, filter: Filter) -> Hull:  # noqa: A002
+    def _hull(self, filter: Filter) -> Hull:
         """The hull of a filter; asking and then adding the same one finds it once."""
         if self._last[0] is not filter:
             self._last = (filter, hull_of(filter))

@@ -66,11 +66,11 @@ class Node:
         counts = self.interfaces.pop(neighbor).counts
         return [self.tell(Canceled(f, count, ()), neighbor) for f, count in counts.items()]
 
-    def subscribe(self, filter: Interest) -> dict[str, list[Operation]]:  # noqa: A002
+    def subscribe(self, filter: Interest) -> dict[str, list[Operation]]:
         """A client subscribes; returns what neighbors have to be told."""
         return self.take((Triple(filter, 1, 0),), CLIENTS)
 
-    def unsubscribe(self, filter: Interest) -> dict[str, list[Operation]]:  # noqa: A002
+    def unsubscribe(self, filter: Interest) -> dict[str, list[Operation]]:
         """One of the clients that subscribed to a filter does so no longer."""
         return self.take((Triple(filter, -1, 0),), CLIENTS)
 

@@ -38,27 +38,27 @@ class Containment:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def __contains__(self, filter: object) -> bool:  # noqa: A002 - the field's word
+    def __contains__(self, filter: object) -> bool:
         return filter in self._keys
 
     def __iter__(self) -> Iterator[Interest]:
         return iter(self._keys)
 
-    def add(self, filter: Interest) -> None:  # noqa: A002
+    def add(self, filter: Interest) -> None:
         """Hold one more filter."""
         key = heapq.heappop(self._free) if self._free else len(self._filters)
         self._keys[filter] = key
         self._filters[key] = filter
         self._index.add(key, filter)
 
-    def remove(self, filter: Interest) -> None:  # noqa: A002
+    def remove(self, filter: Interest) -> None:
         """Give up a filter."""
         key = self._keys.pop(filter)
         del self._filters[key]
         self._index.remove(key)
         heapq.heappush(self._free, key)
 
-    def containing(self, filter: Interest) -> Interest | None:  # noqa: A002
+    def containing(self, filter: Interest) -> Interest | None:
         """Some filter that strictly contains `filter`; `None` if there is none."""
         first = self._index.cov(filter, 1)
         found = self._strictly_above(filter, first)
@@ -66,7 +66,7 @@ class Containment:
             return self._strictly_above(filter, self._index.cov(filter, len(self)))
         return found
 
-    def contained(self, filter: Interest) -> list[Interest]:  # noqa: A002
+    def contained(self, filter: Interest) -> list[Interest]:
         """All filters that are strictly contained in `filter`, those with the lowest keys first."""
         below = (self._filters[key] for key in sorted(self._index.covered(filter)))
         return [other for other in below if not other.covers(filter)]
@@ -83,7 +83,7 @@ class Containment:
         if len(self._index) != len(self._keys):
             raise InvariantError("the covering index does not hold exactly the filters")
 
-    def _strictly_above(self, filter: Interest, keys: list[int]) -> Interest | None:  # noqa: A002
+    def _strictly_above(self, filter: Interest, keys: list[int]) -> Interest | None:
         for key in keys:
             found = self._filters[key]
             if not filter.covers(found):

@@ -210,7 +210,7 @@ class View:
             rest = [one for one in rest if one not in tops]
         return told, rest, canceled
 
-    def _create(self, filter: Interest) -> Entry:  # noqa: A002 - the field's word
+    def _create(self, filter: Interest) -> Entry:
         """A new entry, below a top that contains it, or above all tops that it contains."""
         entry = self.entries[filter] = Entry(filter)
         container = self._tops.containing(filter)

@@ -1,0 +1,48 @@
+"""How the suite runs: the same every time, and with what is heavy one at a time.
+
+Property tests draw the same examples in every run, 60 unless they say otherwise, so that a change
+fails for its own reasons alone; `make fuzz` looks for new ones, 2,000 of each. No example has a
+deadline: machines are slow at times.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, settings
+from tests.sessions import quick_java, spark
+
+__all__ = ("quick_java", "spark")
+
+HEAVY: Final = ("spark", "network")
+"""Markers of tests that start processes: those of each run in one worker, one after the other."""
+
+settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=2000,
+    print_blob=True,
+    suppress_health_check=(HealthCheck.too_slow,),
+)
+settings.load_profile("gate")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `--long` ask for the tests that the gate has no time for."""
+    parser.addoption("--long", action="store_true", help="run the tests marked long as well")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is long, and keep what is heavy together (`-n 2 --dist loadgroup`)."""
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+    for item in items:
+        for marker in HEAVY:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.xdist_group(marker))
+                break

@@ -1,0 +1,83 @@
+"""What is measured: the engines of the catalogue, and lxml without any index."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from lxml import etree
+
+from sapwood.language.xpath import parse_xpath
+from sapwood.matching.documents.engines import document_engine_info
+from sapwood.model.documents.pattern import TreePattern
+from sapwood_lab.benchmarks.documents.sources import BOUNDS
+
+ONE_BY_ONE: Final = "lxml one by one"
+"""The name of the baseline among the engines."""
+
+TEXTS_REMEMBERED: Final = 2**18
+"""Texts of which an engine's contender keeps the pattern, where memory is not what is measured."""
+
+
+Found: TypeAlias = list[int] | npt.NDArray[np.int32]
+"""Slots, ascending."""
+
+
+class Contender(Protocol):
+    """Expressions by slot, numbered as they come, that tell which of them hold of a document."""
+
+    def read(self, expression: str) -> Any:
+        """What `add` takes; reading an expression is not measured."""
+
+    def add(self, read: Any) -> None:
+        """Add the next expression."""
+
+    def match(self, document: bytes) -> Found:
+        """The slots of the expressions that hold; parses the document."""
+
+
+class EngineContender:
+    """An engine of the catalogue."""
+
+    def __init__(self, name: str, texts_remembered: int = TEXTS_REMEMBERED) -> None:
+        self._engine = document_engine_info(name).make()
+        self._read = lru_cache(texts_remembered)(lambda text: parse_xpath(text, bounds=BOUNDS))
+
+    def read(self, expression: str) -> TreePattern:
+        """The pattern of an expression; of equal ones, the same."""
+        return self._read(expression)
+
+    def add(self, read: TreePattern) -> None:
+        """Add the next pattern."""
+        self._engine.add(len(self._engine), read)
+
+    def match(self, document: bytes) -> Found:
+        """The slots, as an array."""
+        return self._engine.match_slots([document]).slots
+
+
+class OneByOne:
+    """lxml: every expression compiled once, and evaluated over every document."""
+
+    def __init__(self) -> None:
+        self._compiled: list[etree.XPath] = []
+
+    def read(self, expression: str) -> str:
+        """The expression as it is: compiling is this contender's way of adding."""
+        return expression
+
+    def add(self, read: str) -> None:
+        """Compile the next expression."""
+        self._compiled.append(etree.XPath(f"boolean({read})"))
+
+    def match(self, document: bytes) -> Found:
+        """The slots of the expressions that are true."""
+        tree = etree.ElementTree(etree.fromstring(document))
+        return [slot for slot, holds in enumerate(self._compiled) if holds(tree)]
+
+
+def contender(name: str, texts_remembered: int = TEXTS_REMEMBERED) -> Contender:
+    """An empty one of that name; raises `UnknownNameError` for an engine that does not exist."""
+    return OneByOne() if name == ONE_BY_ONE else EngineContender(name, texts_remembered)

@@ -1,0 +1,1 @@
+"""The commands that the lab contributes to `sapwood`: `bench`, `experiment`, `pipeline sweep`."""

@@ -1,0 +1,226 @@
+"""XNet's tables with and without aggregation: table 6.5, figures 6.9, 6.10 and 6.16.
+
+The overlay and its consumers are those of `population.py`. Table sizes are distinct filters per
+router, consumer nodes left out. A registration is timed until every router on the way to the
+producer has carried it out, and so is its cancellation right after; once with the covering index
+that routers use, and once with a scan in its place (`linear`). `recompute` is what routers take for
+one that have no aggregated tables and compare it with all they keep. A throughput is what the
+router with the largest table can match a second. Times are processor times.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, pstdev
+from types import MappingProxyType
+from typing import Final
+
+from sapwood.matching.index import Index
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood_lab.experiments import population
+from sapwood_lab.experiments.design import Choices, Configuration, Design
+from sapwood_lab.experiments.overlay import Overlay
+from sapwood_lab.experiments.population import Population, populate
+from sapwood_lab.experiments.report import Chart, Finding, Report, Row, falls, line, table
+
+PROBES: Final = 100
+"""Subscriptions that are registered and canceled again to see what that takes."""
+TURNS: Final = 3
+"""How often each is timed: the fastest counts, as anything else on the machine only adds."""
+RECOMPUTED: Final = 5
+"""Of these, how many are compared with all that routers without aggregated tables keep."""
+MATCHED: Final = 20
+"""Publications that are matched to see how long a router takes."""
+
+PUBLISHED: Final[Mapping[int, tuple[int, int]]] = MappingProxyType(
+    {
+        1_000: (34, 58),
+        2_000: (52, 105),
+        5_000: (86, 225),
+        10_000: (120, 408),
+        20_000: (176, 714),
+        50_000: (258, 1_533),
+        100_000: (334, 2_729),
+        200_000: (415, 4_862),
+    }
+)
+"""Table 6.5: for a number of subscriptions the mean table of XNet and of Simple, in entries."""
+
+TIMED: Final = (
+    *("register_ms", "cancel_ms", "linear_ms", "recompute_ms", "recompute_factor"),
+    *("xroute_per_s", "simple_per_s"),
+)
+COLUMNS: Final = (
+    *("subscriptions", "xroute_mean", "simple_mean", "ratio", "published_ratio"),
+    *("published_xroute", "published_simple", "xroute_deviation", "simple_deviation"),
+    *TIMED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Mean milliseconds of a registration in four ways; the last two without an index."""
+
+    register_ms: float
+    cancel_ms: float
+    linear_ms: float
+    recompute_ms: float
+
+
+def measure(configuration: Configuration) -> list[Row]:
+    """Tables and times with so many `subscriptions` of a `workload` drawn with a `seed`."""
+    registered = populate(configuration)
+    overlay = registered.overlay
+    tables = [overlay.table(router) for router in registered.inner]
+    simple = [overlay.simple[router] for router in registered.inner]
+    counts, simple_counts = list(map(len, tables)), list(map(len, simple))
+    publications = list(registered.source.publications(MATCHED, registered.seed))
+    throughputs = [_throughput(max(one, key=len), publications) for one in (tables, simple)]
+    costs = _costs(registered)
+    return [
+        {
+            "xroute_mean": round(mean(counts), 1),
+            "simple_mean": round(mean(simple_counts), 1),
+            "ratio": round(mean(counts) / mean(simple_counts), 4),
+            "xroute_deviation": round(pstdev(counts), 1),
+            "simple_deviation": round(pstdev(simple_counts), 1),
+            "register_ms": round(costs.register_ms, 3),
+            "cancel_ms": round(costs.cancel_ms, 3),
+            "linear_ms": round(costs.linear_ms, 3),
+            "recompute_ms": round(costs.recompute_ms, 3),
+            "recompute_factor": round(costs.recompute_ms / costs.register_ms, 1),
+            "xroute_per_s": round(throughputs[0]),
+            "simple_per_s": round(throughputs[1]),
+        }
+    ]
+
+
+def report(choices: Choices, rows: Sequence[Row]) -> Report:
+    """Table 6.5 and its figures, beside the published table."""
+    rows = [{**row, **_published(row["subscriptions"])} for row in rows]
+    return Report(
+        title="Routing tables on a transit-stub overlay of 64 routers (XNet, table 6.5)",
+        settings=population.settings(choices),
+        columns=COLUMNS,
+        rows=table(COLUMNS, rows),
+        compare=(
+            "the ratio of the two tables, which falls as subscriptions grow; registrations that "
+            "stay far cheaper than comparing with everything; a throughput that hardly falls, "
+            "where that of Simple does. The thesis' documents and DTD are others, and so are its "
+            "seconds."
+        ),
+        charts=_charts(rows),
+        findings=_findings(rows),
+        timed=frozenset(TIMED),
+    )
+
+
+DESIGN: Final = Design(population.configurations, measure, report)
+
+
+def _published(size: object) -> Row:
+    if not isinstance(size, int) or size not in PUBLISHED:
+        return {}
+    xroute, simple = PUBLISHED[size]
+    return {
+        "published_xroute": xroute,
+        "published_simple": simple,
+        "published_ratio": round(xroute / simple, 3),
+    }
+
+
+def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
+    ratios = {f"{size:,.0f}": ratio for size, ratio in line(rows, "subscriptions", "ratio")}
+    factors = line(rows, "subscriptions", "recompute_factor")
+    least = min(factor for _, factor in factors)
+    return (
+        falls("XRoute's table, in parts of Simple's, falls as subscriptions grow", ratios),
+        Finding(
+            "a registration is cheaper than comparing with everything",
+            least > 1,
+            f"{least:,.1f} times at least",
+        ),
+    )
+
+
+def _costs(registered: Population) -> _Costs:
+    """Time registrations and cancellations; the overlay is as before, but for ties."""
+    overlay, searches = registered.overlay, registered.searches
+    probes = registered.probes(PROBES)
+    by_index = _timed(overlay, probes)
+    searches.is_pairwise = True
+    linear_ms, _ = _timed(overlay, probes)
+    searches.is_pairwise = False
+    begin = time.process_time()
+    for probe in probes[:RECOMPUTED]:
+        overlay.recompute(*probe)
+    recompute_s = (time.process_time() - begin) / RECOMPUTED
+    return _Costs(*by_index, linear_ms, 1000 * recompute_s)
+
+
+def _timed(overlay: Overlay, probes: list[tuple[str, Interest]]) -> tuple[float, float]:
+    """Mean milliseconds of registering and of canceling, each the fastest of a few turns."""
+    register_s = cancel_s = 0.0
+    for home, filter_ in probes:
+        turns: list[tuple[float, float]] = []
+        for _ in range(TURNS):
+            begin = time.process_time()
+            overlay.tell(home, filter_, 1)
+            middle = time.process_time()
+            overlay.tell(home, filter_, -1)
+            turns.append((middle - begin, time.process_time() - middle))
+        register_s += min(register for register, _ in turns)
+        cancel_s += min(cancel for _, cancel in turns)
+    return 1000 * register_s / len(probes), 1000 * cancel_s / len(probes)
+
+
+def _throughput(held: Mapping[Interest, None], publications: list[Publication]) -> float:
+    """Publications a second that a router with this table can match, one after the other."""
+    index = Index()
+    for number, filter_ in enumerate(held):
+        index.add(str(number), filter_)
+    index.match(publications[0])  # whatever is compiled or built on first use
+    begin = time.process_time()
+    for publication in publications:
+        index.match(publication)
+    return len(publications) / (time.process_time() - begin)
+
+
+def _charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
+    def chart(name: str, title: str, y_label: str, lines: Mapping[str, str]) -> Chart:
+        drawn = {told: line(rows, "subscriptions", column) for told, column in lines.items()}
+        return Chart(name, title, "subscriptions", y_label, drawn)
+
+    return (
+        chart(
+            "tables",
+            "Mean routing table",
+            "entries",
+            {
+                "XRoute": "xroute_mean",
+                "Simple": "simple_mean",
+                "XNet (published)": "published_xroute",
+                "Simple (published)": "published_simple",
+            },
+        ),
+        chart(
+            "registrations",
+            "One registration, all routers on its way",
+            "milliseconds",
+            {
+                "by index": "register_ms",
+                "by a scan": "linear_ms",
+                "recomputed pair by pair": "recompute_ms",
+                "cancellation": "cancel_ms",
+            },
+        ),
+        chart(
+            "throughput",
+            "What the router with the largest table can match",
+            "publications a second",
+            {"XRoute": "xroute_per_s", "Simple": "simple_per_s"},
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Experiments over a grid of configurations, as Spark jobs."""

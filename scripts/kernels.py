@@ -15,16 +15,16 @@ from typing import Final
 import numpy as np
 
 from sapwood import parse_filter
+from sapwood.covering.batch.covers import covered
+from sapwood.covering.batch.groups import EVERYTHING, Member
 from sapwood.covering.catalogue import COVERING_INDEXES
+from sapwood.language.forms import encode_form
+from sapwood.matching.automaton.engine import PathAutomatonEngine
 from sapwood.matching.checks import check_index
-from sapwood.matching.documents.automaton.engine import PathAutomatonEngine
 from sapwood.matching.documents.checks import check_document_engine
 from sapwood.matching.index import Index
 from sapwood.matching.tables import Column, Kind, RecordTable
 from sapwood.model.filter import Filter
-from sapwood.pipeline.covers import covered
-from sapwood.pipeline.groups import EVERYTHING, Member
-from sapwood.pipeline.normalforms import encode_form
 from sapwood_lab.workload.records import boxes
 
 SEED: Final = 1

@@ -84,7 +84,7 @@ def install_packages(venv: Path) -> None:
 
 def provide_java(venv: Path) -> None:
     """Say which Java there is for Spark; where there is none, install one as a package."""
-    look = [str(venv / "bin" / "python"), "-m", "sapwood.pipeline.java"]
+    look = [str(venv / "bin" / "python"), "-m", "sapwood.pipeline.spark.java"]
     # What it says where there is none is a remedy for people who cannot do the next step.
     if subprocess.run(look, check=False, cwd=ROOT, stderr=subprocess.DEVNULL).returncode == 0:
         return

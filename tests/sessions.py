@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from sapwood.errors import EnvironmentMissingError
-from sapwood.pipeline.session import local_session
+from sapwood.pipeline.spark.session import local_session
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 """Starts in half the time and runs long jobs slower, of which there are none here. With one

@@ -82,7 +82,7 @@ def assert_none(breaches: Iterable[str]) -> None:
 
 PLANTED: Final = (
     (house.imports_from_above, "matching", "from sapwood.routing.router import Router"),
-    (house.imports_from_above, "client", "def f():\n    import sapwood.server.broker"),
+    (house.imports_from_above, "client", "def f():\n    import sapwood.broker.broker"),
     (house.imports_from_above, "attic", "x = 1"),
     (house.imports_no_lab, "cli", "from sapwood_lab.workload import records"),
     (house.imports_no_lab, "cli", "MODULE = 'sapwood_lab.cli.bench'"),

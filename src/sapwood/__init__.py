@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sapwood.language.advertisements import parse_advertisement
     from sapwood.language.xpath import parse_xpath
     from sapwood.matching.index import Index
-    from sapwood.model.documents.pattern import TreePattern
     from sapwood.model.filter import Filter, Merge
+    from sapwood.model.patterns.pattern import TreePattern
     from sapwood.model.publication import Publication
     from sapwood.model.subscription import Subscription
 
@@ -43,7 +43,7 @@ _HOMES: Final = (
     ("Publication", "sapwood.model.publication"),
     ("SapwoodError", "sapwood.errors"),
     ("Subscription", "sapwood.model.subscription"),
-    ("TreePattern", "sapwood.model.documents.pattern"),
+    ("TreePattern", "sapwood.model.patterns.pattern"),
     ("connect", "sapwood.client"),
     ("parse_advertisement", "sapwood.language.advertisements"),
     ("parse_filter", "sapwood.language"),

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sapwood.cli.main import main
 from sapwood.errors import EnvironmentMissingError
-from sapwood.pipeline.java import find_java
+from sapwood.pipeline.spark.java import find_java
 
 
 @pytest.mark.spark

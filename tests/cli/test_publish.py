@@ -16,9 +16,9 @@ from sapwood.cli.publish import REFUSALS_SHOWN, Summary
 from sapwood.client import Published, RefusedPublication
 from sapwood.client.blocking import connect
 from sapwood.files import Counts
-from sapwood.server.overlay import BrokerProcesses
+from sapwood.testing.overlay import BrokerProcesses
+from tests.broker.helpers import broker_in_a_thread
 from tests.client.helpers import free_address
-from tests.server.helpers import broker_in_a_thread
 
 GOOD = (
     '{"id": "p1", "attributes": {"a": 1}}',

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from sapwood.cli.main import main
 from sapwood.client.blocking import connect
 from sapwood.model.publication import Publication
-from sapwood.server.overlay import BrokerProcesses
+from sapwood.testing.overlay import BrokerProcesses
 from tests.client.helpers import free_address
 
 pytestmark = pytest.mark.network

@@ -16,8 +16,8 @@ from sapwood.errors import (
     InputError,
     UnknownIdError,
 )
+from tests.broker.helpers import broker_in_a_thread
 from tests.client.helpers import free_address
-from tests.server.helpers import broker_in_a_thread
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from sapwood.wire.messages import (
     LinkSubscribe,
     LinkUnadvertise,
 )
-from tests.server.helpers import Raw, running, settings, soon
+from tests.broker.helpers import Raw, running, settings, soon
 
 
 async def test_the_package_connects() -> None:

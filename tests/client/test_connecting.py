@@ -14,8 +14,8 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.codec import greeting_frame
 from sapwood.wire.frames import frame
 from sapwood.wire.greetings import Welcome
+from tests.broker.helpers import running, settings, soon
 from tests.client.helpers import Handler, free_address, serving
-from tests.server.helpers import running, settings, soon
 
 
 def answering(data: bytes) -> Handler:

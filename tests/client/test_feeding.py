@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from sapwood.client.feeding import from_thread
-from tests.server.helpers import soon
+from tests.broker.helpers import soon
 
 
 async def test_values_come_in_order_and_completely() -> None:

@@ -16,7 +16,7 @@ from sapwood.errors import (
 )
 from sapwood.limits import FRAME_BYTES_FLOOR, UNACKNOWLEDGED_MAX
 from sapwood.model.publication import Publication
-from tests.server.helpers import line, running, settings, soon
+from tests.broker.helpers import line, running, settings, soon
 
 
 async def test_the_broker_s_bound_is_the_client_s() -> None:

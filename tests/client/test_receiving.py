@@ -9,7 +9,7 @@ from sapwood.client import connect
 from sapwood.errors import (
     LimitError,
 )
-from tests.server.helpers import running, soon
+from tests.broker.helpers import running, soon
 
 
 async def test_each_subscription_gets_its_own() -> None:

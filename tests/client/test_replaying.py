@@ -13,7 +13,7 @@ from sapwood.client.replaying import JournalReader
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import REPLAY_LINES_MAX
 from sapwood.model.publication import Publication
-from tests.server.helpers import broker_in_a_thread, part_at_once
+from tests.broker.helpers import broker_in_a_thread, part_at_once
 
 
 def test_a_part_of_a_journal_is_read_in_as_many_answers_as_it_takes(tmp_path: Path) -> None:

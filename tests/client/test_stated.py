@@ -25,8 +25,8 @@ from sapwood.wire.messages import (
     SubscriptionRefused,
     UnsubscribeRequest,
 )
+from tests.broker.helpers import Raw, running, settings, soon
 from tests.client.helpers import serving
-from tests.server.helpers import Raw, running, settings, soon
 
 
 async def test_ids_of_subscriptions_are_made_where_none_is_given() -> None:

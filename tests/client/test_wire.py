@@ -13,8 +13,8 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.greetings import RefusalCode, Welcome
 from sapwood.wire.messages import Goodbye, GoodbyeCode, Ping
+from tests.broker.helpers import soon
 from tests.client.helpers import serving
-from tests.server.helpers import soon
 
 WELCOME = greeting_frame(Welcome(name="r1", session="b", frame_bytes_max=1_048_576))
 

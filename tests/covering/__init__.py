@@ -2,10 +2,10 @@
 
 * T-9, indexes agree with brute force: `indexes/laws.py` under every index, `sfc/test_index.py`;
   of matching: `tests/matching/test_differential.py`
-* T-10, covering is dominance among points: `tests/matching/kdtree/test_boxes.py`,
+* T-10, covering is dominance among points: `tests/matching/published/kdtree/test_boxes.py`,
   `sfc/test_cells.py`, `indexes/columnar/test_hulls.py`
-* T-11, dense graph, poset and forest: `graphs/test_dense.py`, `tests/matching/posets/test_hasse.py`
-  and `test_forest.py`
+* T-11, dense graph, poset and forest: `published/test_dense.py`,
+  `tests/matching/published/posets/test_hasse.py` and `test_forest.py`
 * T-12, flat graphs after every operation, the neighbor between any two messages: `test_manager.py`
   (`History`), `graphs/test_flat.py`
 * T-13, property 1 where no wide filter comes late, and T-17, all graphs then propagate the same:

@@ -12,8 +12,8 @@ from sapwood.covering.catalogue import (
     RELATION_GRAPHS,
     covering_manager,
 )
-from sapwood.covering.indexes.kinds import BothKinds
-from sapwood.covering.sfc import SpaceFillingIndex
+from sapwood.covering.kinds import BothKinds
+from sapwood.covering.published.sfc import SpaceFillingIndex
 from sapwood.errors import UnknownNameError
 
 

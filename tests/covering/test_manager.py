@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sapwood import parse_filter
 from sapwood.covering.catalogue import COVERINGS, covering_manager
 from sapwood.covering.graphs.flat import FlatGraph
-from sapwood.covering.graphs.poset import SienaPoset
-from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.manager import NOTHING_TO_SAY, Change, CoveringManager
+from sapwood.covering.published.poset import SienaPoset
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InputError, InvariantError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -23,9 +23,14 @@ from sapwood.model.publication import Record
 from sapwood_lab.experiments.covering_time import operations
 from tests import strategies as some
 from tests.covering.histories import Neighbor
-from tests.covering.indexes.laws import MIXED
+from tests.covering.laws import MIXED
 from tests.examples import examples
-from tests.matching.posets.nesting import EQUIVALENT, all_edges, any_filters, plain_filters
+from tests.matching.published.posets.nesting import (
+    EQUIVALENT,
+    all_edges,
+    any_filters,
+    plain_filters,
+)
 
 EXACT = sorted(name for name, info in COVERINGS.items() if info.exact)
 GRAPHS = ("dense,reference", "flat-1,reference", "flat-8,reference", "forest", "poset")

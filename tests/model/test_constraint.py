@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sapwood.model import constraint as c
 from sapwood.model import strings
 from sapwood.model.constraint import ABSENT, ANYTHING, NOTHING, PRESENT, Constraint
-from sapwood.model.patterns import Pattern
+from sapwood.model.like import Pattern
 from sapwood.model.publication import Value
 from tests.strategies import like_patterns, literals, values
 

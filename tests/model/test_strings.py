@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.limits import SUCCESSORS_MAX
 from sapwood.model import strings
-from sapwood.model.patterns import Pattern
+from sapwood.model.like import Pattern
 from sapwood.model.strings import ALL_STRINGS, NO_STRINGS, Strings
 from tests.strategies import like_patterns, texts
 

@@ -20,7 +20,6 @@ from sapwood.client.subscription import Deliveries
 from sapwood.errors import InputError
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
-from sapwood.server.overlay import BrokerProcesses
 from sapwood.session.client_session import Delivery
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import (
@@ -37,6 +36,7 @@ from sapwood.simulation.scenario import (
     Until,
     WaitAction,
 )
+from sapwood.testing.overlay import BrokerProcesses
 
 MARKER = "parity.marker"
 WATCHER = "parity-watcher"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.server.overlay import BrokerProcesses
 from sapwood.simulation.scenario import FailLink, ReturnLink, Scenario
 from sapwood.simulation.scenario_document import decode_scenario
+from sapwood.testing.overlay import BrokerProcesses
 from tests.parity.driver import Driver, Pair
 from tests.simulation.helpers import ADVERTISED, PROTOCOLS, assert_right
 

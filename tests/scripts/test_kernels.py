@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from sapwood.covering.indexes.columnar.kernels import compiled as columnar
-from sapwood.covering.sfc.kernels import compiled as curves
-from sapwood.matching.documents.automaton.kernels import compiled as documents
-from sapwood.matching.kernels import compiled as records
-from sapwood.pipeline.kernels import compiled as pipeline
+from sapwood.covering.batch.kernels import compiled as pipeline
+from sapwood.covering.columnar.kernels import compiled as columnar
+from sapwood.covering.published.sfc.kernels import compiled as curves
+from sapwood.matching.automaton.kernels import compiled as documents
+from sapwood.matching.columnar.kernels import compiled as records
 from tests.scripts.loading import load
 
 MEASURING = {"looked_up", "touched"}

@@ -44,7 +44,7 @@ class Workshop:
     def run(self, command: Sequence[str], **_: Any) -> CompletedProcess[str]:
         """Stands for `subprocess.run`."""
         text = " ".join(command).replace(f"{self.root}/", "")
-        if text.endswith("sapwood.pipeline.java"):
+        if text.endswith("sapwood.pipeline.spark.java"):
             self.java_misses -= 1
             return CompletedProcess(command, int(self.java_misses >= 0))
         if "-m venv" in text:

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from sapwood.covering.documents.merging import PathUniverse
+from sapwood.covering.merging import PathUniverse
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription

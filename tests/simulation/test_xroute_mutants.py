@@ -12,7 +12,7 @@ from itertools import islice
 
 import pytest
 
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError, SapwoodError
 from sapwood.model.interest import Interest
 from sapwood.routing.counted import Counted

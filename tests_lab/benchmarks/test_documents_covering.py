@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
-from tests.covering.documents.patterns import patterns
+from tests.covering.patterns import patterns
 
 from sapwood.cli.main import main
-from sapwood.covering.documents.xsearch import XSearchIndex
-from sapwood.model.documents.containment import twig_covers
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.covering.xsearch import XSearchIndex
+from sapwood.model.patterns.containment import twig_covers
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood_lab.benchmarks import documents_covering
 from sapwood_lab.benchmarks.documents_covering import (
     SIZES,

@@ -9,7 +9,7 @@ import pytest
 
 from sapwood import parse_xpath
 from sapwood.errors import UnknownNameError
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood_lab.experiments import xpe_tables
 from sapwood_lab.experiments.design import Choices, run
 from sapwood_lab.experiments.report import Row

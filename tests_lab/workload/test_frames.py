@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sapwood.model.publication import Value
-from sapwood.pipeline.session import local_session
+from sapwood.pipeline.spark.session import local_session
 from sapwood_lab.workload.frames import publication_frame, subscription_frame
 from sapwood_lab.workload.records import WORKLOADS, workload
 from sapwood_lab.workload.records.observed import observed

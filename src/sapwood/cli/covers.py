@@ -13,7 +13,9 @@ from sapwood.errors import InputError
 from sapwood.language.written import Written, read_interest
 from sapwood.limits import COVERING_STEPS_MAX
 from sapwood.model.canonical import held_by
-from sapwood.model.documents.conditions import (
+from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.model.patterns.conditions import (
     AllOf,
     AnyOf,
     Axis,
@@ -22,9 +24,7 @@ from sapwood.model.documents.conditions import (
     Text,
     descend,
 )
-from sapwood.model.documents.pattern import TreePattern
-from sapwood.model.filter import Filter
-from sapwood.model.interest import Interest
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.reduction import Allowance
 
 _DOUBTS: Final = (

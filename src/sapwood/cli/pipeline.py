@@ -79,7 +79,7 @@ def pack_command(archive: Path) -> None:
     import shlex
 
     from sapwood.cli.contributed import contributing_packages
-    from sapwood.pipeline.shipping import PACKAGE, pack_packages, submit_options
+    from sapwood.pipeline.spark.shipping import PACKAGE, pack_packages, submit_options
 
     packages = (PACKAGE, *contributing_packages())
     click.echo(shlex.join(submit_options(str(pack_packages(archive, packages)))))

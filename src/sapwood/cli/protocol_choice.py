@@ -14,7 +14,7 @@ def chosen_protocol(name: str, dtd: str | None) -> Protocol:
 
     Raises `UnknownNameError` for the name, `InputError` for a file that holds no DTD.
     """
-    from sapwood.covering.documents.merging import PathUniverse
+    from sapwood.covering.merging import PathUniverse
     from sapwood.routing.protocols import protocol
     from sapwood.xml.dtd import read_dtd
 

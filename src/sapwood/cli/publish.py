@@ -110,7 +110,7 @@ def command(
     from sapwood.files import RejectedFile, Rejections, StrictRejections
     from sapwood.language import parse_filter
     from sapwood.language.xpath import parse_xpath
-    from sapwood.model.documents.advertisements import advertisement_of
+    from sapwood.model.patterns.advertisements import advertisement_of
     from sapwood.xml.dtd import read_dtd
 
     promises: tuple[Promise, ...] = (

@@ -22,14 +22,14 @@ from sapwood.covering.documents.catalogue import (
     DocumentCoveringInfo,
     document_covering_named,
 )
-from sapwood.covering.graphs.dense import DenseGraph
 from sapwood.covering.graphs.flat import FlatGraph
 from sapwood.covering.graphs.kinds import GraphsOfKinds
-from sapwood.covering.graphs.poset import PosetForest, SienaPoset
-from sapwood.covering.indexes.kinds import BothKinds
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.kinds import BothKinds
 from sapwood.covering.manager import CoveringManager
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
+from sapwood.covering.published.dense import DenseGraph
+from sapwood.covering.published.poset import PosetForest, SienaPoset
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import UnknownNameError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -69,26 +69,26 @@ class CoveringInfo:
 
 
 def _columnar() -> CoveringIndex[Filter]:
-    from sapwood.covering.indexes.columnar import ColumnarCovering
+    from sapwood.covering.columnar import ColumnarCovering
 
     return ColumnarCovering()
 
 
 def _counting() -> CoveringIndex[Filter]:
-    from sapwood.covering.indexes.counting import CountingCovering
+    from sapwood.covering.published.counting import CountingCovering
 
     return CountingCovering()
 
 
 def _kdtree() -> CoveringIndex[Filter]:
-    from sapwood.covering.indexes.kdtree import KdTreeCovering
+    from sapwood.covering.published.kdtree import KdTreeCovering
 
     return KdTreeCovering()
 
 
 def _space_filling(curve: str) -> Callable[[], CoveringIndex[Filter]]:
     def make() -> CoveringIndex[Filter]:
-        from sapwood.covering.sfc import SpaceFillingIndex
+        from sapwood.covering.published.sfc import SpaceFillingIndex
 
         return SpaceFillingIndex(curve)
 
@@ -96,7 +96,7 @@ def _space_filling(curve: str) -> Callable[[], CoveringIndex[Filter]]:
 
 
 def _space_filling_cubes() -> CoveringIndex[Filter]:
-    from sapwood.covering.sfc import SpaceFillingIndex
+    from sapwood.covering.published.sfc import SpaceFillingIndex
 
     return SpaceFillingIndex("z", CUBES_EPSILON, CUBES_BUDGET)
 

@@ -17,8 +17,8 @@ from typing import Final
 
 from sapwood.errors import FilterSyntaxError, InputError, LimitError
 from sapwood.limits import ADVERTISEMENT_NESTING_MAX, ADVERTISEMENT_TEXT_CHARS_MAX
-from sapwood.model.documents.advertisements import Advertisement, Expression, Step
-from sapwood.model.documents.advertisements.expressions import chain, choice, repeat
+from sapwood.model.patterns.advertisements import Advertisement, Expression, Step
+from sapwood.model.patterns.advertisements.expressions import chain, choice, repeat
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NAME: Final = re.compile(r"[^\W\d][\w.\-\u00b7]*")

@@ -21,7 +21,7 @@ from sapwood.language.syntax import (
     Or,
 )
 from sapwood.limits import FILTER_NESTING_MAX
-from sapwood.model.patterns import Pattern
+from sapwood.model.like import Pattern
 from sapwood.model.publication import Value
 
 _ORDERING: Final = frozenset((Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST))

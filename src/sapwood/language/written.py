@@ -12,9 +12,9 @@ from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
-from sapwood.model.documents.advertisements import Advertisement
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.patterns.advertisements import Advertisement
 from sapwood.model.promise import Promise
 
 Language: TypeAlias = Literal["filter", "xpath", "paths"]

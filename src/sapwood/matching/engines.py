@@ -43,21 +43,21 @@ def _counting() -> Engine:
 
 
 def _kdtree() -> Engine:
-    from sapwood.matching.kdtree import KdTreeEngine
+    from sapwood.matching.published.kdtree import KdTreeEngine
 
     return KdTreeEngine()
 
 
 def _siena_poset() -> Engine:
-    from sapwood.matching.posets.engine import PosetEngine
-    from sapwood.matching.posets.hasse import HasseDiagram
+    from sapwood.matching.published.posets.engine import PosetEngine
+    from sapwood.matching.published.posets.hasse import HasseDiagram
 
     return PosetEngine(HasseDiagram())
 
 
 def _poset_forest() -> Engine:
-    from sapwood.matching.posets.engine import PosetEngine
-    from sapwood.matching.posets.forest import PosetForest
+    from sapwood.matching.published.posets.engine import PosetEngine
+    from sapwood.matching.published.posets.forest import PosetForest
 
     return PosetEngine(PosetForest())
 

@@ -37,7 +37,7 @@ from sapwood.model.publication import Publication, Record, flatten
 
 if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import DocumentEngine, Readable
-    from sapwood.model.documents.pattern import TreePattern
+    from sapwood.model.patterns.pattern import TreePattern
     from sapwood.xml import Document
 
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"

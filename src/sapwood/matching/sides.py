@@ -24,8 +24,8 @@ from sapwood.matching.protocol import Engine, Remembering, Unsorted
 from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
-from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
+from sapwood.model.patterns.pattern import TreePattern
 
 _Wanted = TypeVar("_Wanted")
 _Wanted_contra = TypeVar("_Wanted_contra", contravariant=True)

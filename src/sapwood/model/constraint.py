@@ -14,8 +14,8 @@ from typing import Final
 
 from sapwood.model import numbers as number_sets
 from sapwood.model import strings as string_sets
+from sapwood.model.like import Pattern
 from sapwood.model.numbers import ALL_NUMBERS, NO_NUMBERS, Number, Numbers
-from sapwood.model.patterns import Pattern
 from sapwood.model.publication import Value
 from sapwood.model.strings import ALL_STRINGS, NO_STRINGS, Strings
 

@@ -16,7 +16,7 @@ from sapwood.model.publication import Publication, Record, flatten
 from sapwood.model.reduction import Allowance
 
 if TYPE_CHECKING:
-    from sapwood.model.documents.pattern import TreePattern
+    from sapwood.model.patterns.pattern import TreePattern
 
 
 class Merge(NamedTuple):

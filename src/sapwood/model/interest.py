@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
+from sapwood.model.patterns.pattern import TreePattern
 
 Interest: TypeAlias = Filter | TreePattern
 """What a subscription asks for.

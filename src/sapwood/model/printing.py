@@ -9,8 +9,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
+from sapwood.model.like import Pattern, Wildcard
 from sapwood.model.numbers import ALL_NUMBERS, Interval, Number, Numbers
-from sapwood.model.patterns import Pattern, Wildcard
 from sapwood.model.strings import ALL_STRINGS, Range, Strings, prefix_end, successor
 
 if TYPE_CHECKING:

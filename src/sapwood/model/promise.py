@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from sapwood.model.documents.advertisements import Advertisement
 from sapwood.model.interest import Interest
+from sapwood.model.patterns.advertisements import Advertisement
 
 Promise: TypeAlias = Interest | Advertisement
 """What an advertisement says: an interest that accepts what is sent, or the paths of documents.

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from sapwood.limits import SUCCESSORS_MAX
 from sapwood.model import ranges
-from sapwood.model.patterns import Pattern
+from sapwood.model.like import Pattern
 
 Range: TypeAlias = tuple[str, str | None]
 """`low <= text < high`; `None` means that there is no upper end."""

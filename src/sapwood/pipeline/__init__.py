@@ -10,22 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from sapwood.pipeline.backfill import BackfillJob
-    from sapwood.pipeline.compilation import CompileJob
-    from sapwood.pipeline.delivering import match_into
-    from sapwood.pipeline.following import FollowedSet
-    from sapwood.pipeline.ingest import ingested
-    from sapwood.pipeline.jobs import IngestJob, MatchJob
-    from sapwood.pipeline.lake import Lake, open_lake
-    from sapwood.pipeline.matching import PipelineWarning, match
-    from sapwood.pipeline.publications import as_publications, rejected_publications
-    from sapwood.pipeline.report_job import ReportJob
-    from sapwood.pipeline.session import describe, local_session, open_session
-    from sapwood.pipeline.sharding import Layout, match_sharded
-    from sapwood.pipeline.stream import StreamJob
-    from sapwood.pipeline.subscriptions import SubscriptionSet, compile_subscriptions
-    from sapwood.pipeline.telling import Output
-    from sapwood.pipeline.versions import CompiledSet
+    from sapwood.pipeline.compile.job import CompileJob
+    from sapwood.pipeline.ingest.job import IngestJob
+    from sapwood.pipeline.ingest.lines import ingested
+    from sapwood.pipeline.match.delivering import match_into
+    from sapwood.pipeline.match.job import MatchJob
+    from sapwood.pipeline.match.matching import PipelineWarning, match
+    from sapwood.pipeline.match.output import Output
+    from sapwood.pipeline.match.sharding import Layout, match_sharded
+    from sapwood.pipeline.match.subscriptions import SubscriptionSet, compile_subscriptions
+    from sapwood.pipeline.match.versions import CompiledSet
+    from sapwood.pipeline.report.job import ReportJob
+    from sapwood.pipeline.spark.session import describe, local_session, open_session
+    from sapwood.pipeline.stream.backfill import BackfillJob
+    from sapwood.pipeline.stream.following import FollowedSet
+    from sapwood.pipeline.stream.stream import StreamJob
+    from sapwood.pipeline.tables.lake import Lake, open_lake
+    from sapwood.pipeline.tables.publications import as_publications, rejected_publications
 
 __all__ = (
     "BackfillJob",
@@ -55,30 +56,30 @@ __all__ = (
 )
 
 _HOMES: Final = (
-    ("BackfillJob", "backfill"),
-    ("CompileJob", "compilation"),
-    ("CompiledSet", "versions"),
-    ("FollowedSet", "following"),
-    ("IngestJob", "jobs"),
-    ("Lake", "lake"),
-    ("Layout", "sharding"),
-    ("MatchJob", "jobs"),
-    ("Output", "telling"),
-    ("PipelineWarning", "matching"),
-    ("ReportJob", "report_job"),
-    ("StreamJob", "stream"),
-    ("SubscriptionSet", "subscriptions"),
-    ("as_publications", "publications"),
-    ("compile_subscriptions", "subscriptions"),
-    ("describe", "session"),
-    ("ingested", "ingest"),
-    ("local_session", "session"),
-    ("match", "matching"),
-    ("match_into", "delivering"),
-    ("match_sharded", "sharding"),
-    ("open_lake", "lake"),
-    ("open_session", "session"),
-    ("rejected_publications", "publications"),
+    ("BackfillJob", "stream.backfill"),
+    ("CompileJob", "compile.job"),
+    ("CompiledSet", "match.versions"),
+    ("FollowedSet", "stream.following"),
+    ("IngestJob", "ingest.job"),
+    ("Lake", "tables.lake"),
+    ("Layout", "match.sharding"),
+    ("MatchJob", "match.job"),
+    ("Output", "match.output"),
+    ("PipelineWarning", "match.matching"),
+    ("ReportJob", "report.job"),
+    ("StreamJob", "stream.stream"),
+    ("SubscriptionSet", "match.subscriptions"),
+    ("as_publications", "tables.publications"),
+    ("compile_subscriptions", "match.subscriptions"),
+    ("describe", "spark.session"),
+    ("ingested", "ingest.lines"),
+    ("local_session", "spark.session"),
+    ("match", "match.matching"),
+    ("match_into", "match.delivering"),
+    ("match_sharded", "match.sharding"),
+    ("open_lake", "tables.lake"),
+    ("open_session", "spark.session"),
+    ("rejected_publications", "tables.publications"),
 )
 
 

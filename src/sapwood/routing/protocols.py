@@ -15,8 +15,8 @@ from sapwood.covering.catalogue import (
     covering_named,
     interest_index,
 )
-from sapwood.covering.documents.merging import PathUniverse, PatternMerger
-from sapwood.covering.merging import EitherMerger, PerfectRecordMerger
+from sapwood.covering.merging import PathUniverse, PatternMerger
+from sapwood.covering.merging.records import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.interest import Interest
 from sapwood.routing.counted import Counted

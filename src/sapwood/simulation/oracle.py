@@ -36,8 +36,8 @@ from sapwood.language.xpath.syntax import Path
 from sapwood.limits import ORACLE_PAIRS_MAX, VERDICT_EXAMPLES_MAX
 from sapwood.matching.documents.reference import holds as path_holds
 from sapwood.matching.reference import holds
-from sapwood.model.documents.advertisements import Advertisement
 from sapwood.model.interest import Interest
+from sapwood.model.patterns.advertisements import Advertisement
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.simulation.admission import judge_admission

@@ -70,9 +70,9 @@ def lines(count: int) -> Iterator[bytes]:
 
 def measure(source: Path, out: Path) -> dict[str, Any]:
     """What one process measures: a session from its start, and one compile job."""
-    from sapwood.pipeline.compilation import CompileJob
-    from sapwood.pipeline.session import local_session
-    from sapwood.pipeline.usage import metered
+    from sapwood.pipeline.compile.job import CompileJob
+    from sapwood.pipeline.spark.session import local_session
+    from sapwood.pipeline.spark.usage import metered
 
     begin = time.perf_counter()
     with metered() as meter:

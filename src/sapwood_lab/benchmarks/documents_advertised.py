@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-from sapwood.covering.documents.procedures import meets
+from sapwood.covering.published.procedures import meets
 from sapwood.errors import InputError
-from sapwood.model.documents.advertisements import Advertisement, PathKind, advertisements_of
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.advertisements import Advertisement, PathKind, advertisements_of
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml.dtd import Dtd
 
 KIND_MAX: Final = 100

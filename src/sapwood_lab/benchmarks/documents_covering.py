@@ -24,10 +24,10 @@ from statistics import fmean, median
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from sapwood.covering.documents.subscription_tree import SubscriptionTree
-from sapwood.covering.documents.xsearch import XSearchIndex
-from sapwood.model.documents.pattern import TreePattern
-from sapwood.model.documents.twigs import Twig, accepts_names_of
+from sapwood.covering.published.subscription_tree import SubscriptionTree
+from sapwood.covering.xsearch import XSearchIndex
+from sapwood.model.patterns.pattern import TreePattern
+from sapwood.model.patterns.twigs import Twig, accepts_names_of
 from sapwood.xml.dtd import Dtd
 from sapwood_lab.benchmarks.documents_advertised import advertised_rows
 from sapwood_lab.benchmarks.figures import Column, print_figures

@@ -18,7 +18,7 @@ from typing import Any, Final
 from sapwood.client import Client, ClientSubscription, connect
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
-from sapwood.server.overlay import BrokerProcesses
+from sapwood.testing.overlay import BrokerProcesses
 from sapwood.wire.frames import frame
 from sapwood.wire.publications import encode_publication
 

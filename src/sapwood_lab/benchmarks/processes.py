@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from sapwood.pipeline.usage import JVM, family, running
+from sapwood.pipeline.spark.usage import JVM, family, running
 
 
 class Used(NamedTuple):

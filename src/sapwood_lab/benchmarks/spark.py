@@ -55,9 +55,9 @@ def run_pipeline_bench(
 
 def measure(folder: Path, master: str, seconds: float) -> dict[str, Any]:
     """What one process measures: seconds of each run, and how long it took to get warm."""
-    from sapwood.pipeline.interests import compile_path
-    from sapwood.pipeline.matching import match
-    from sapwood.pipeline.session import running_session
+    from sapwood.pipeline.match.matching import match
+    from sapwood.pipeline.match.subscription_source import compile_path
+    from sapwood.pipeline.spark.session import running_session
 
     begin = time.perf_counter()
     with running_session("sapwood bench", master=master) as spark:

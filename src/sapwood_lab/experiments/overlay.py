@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.protocol import CoveringIndex
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.model.interest import Interest
 from sapwood.overlay.topology import Topology
 from sapwood.routing.propagation.xroute.node import CLIENTS, Node

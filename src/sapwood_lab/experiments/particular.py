@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sapwood.model.documents.conditions import Below, descend
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.patterns.conditions import Below, descend
 
 NAMES_MIN: Final = 2
 """Different elements that a pattern has to name."""

@@ -33,7 +33,7 @@ from statistics import mean, median
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from sapwood.covering.documents.merging import PathUniverse
+from sapwood.covering.merging import PathUniverse
 from sapwood.errors import InvariantError
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest

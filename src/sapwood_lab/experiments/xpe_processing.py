@@ -19,9 +19,9 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.covering.documents.subscription_tree import SubscriptionTree
-from sapwood.model.documents.advertisements import advertisement_of, advertisements_of
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.covering.published.subscription_tree import SubscriptionTree
+from sapwood.model.patterns.advertisements import advertisement_of, advertisements_of
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml.dtd import Dtd
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.particular import is_particular

@@ -21,11 +21,11 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.covering.documents.merging import PathUniverse, PatternMerger
-from sapwood.covering.documents.xsearch import XSearchIndex
-from sapwood.covering.merging import Told
+from sapwood.covering.merging import PathUniverse, PatternMerger
+from sapwood.covering.merging.records import Told
+from sapwood.covering.xsearch import XSearchIndex
 from sapwood.matching.index import Index
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.publication import Publication
 from sapwood.xml.dtd import Dtd
 from sapwood_lab.experiments.design import Choices, Configuration, Design

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from sapwood.cli.pipelines.common import about_arrays, count_members, publication_members
-from sapwood.pipeline.summaries import Counts
+from sapwood.pipeline.tables.summaries import Counts
 
 
 def test_counts_have_the_same_members_everywhere() -> None:

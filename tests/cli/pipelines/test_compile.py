@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.pipeline.usage import running
+from sapwood.pipeline.spark.usage import running
 from tests.cli.pipelines.runs import run
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]

@@ -17,8 +17,8 @@ from sapwood.covering.documents.catalogue import (
 )
 from sapwood.errors import UnknownNameError
 from sapwood.model.interest import Interest
-from tests.covering.documents.patterns import patterns
 from tests.covering.histories import Neighbor
+from tests.covering.patterns import patterns
 
 RECORDS = tuple(map(parse_filter, ("x > 1", "x > 2", "x > 2 and y = 1", "y = 1", "y > 0")))
 

@@ -7,7 +7,7 @@ import pytest
 from sapwood import parse_filter
 from sapwood.covering.graphs.edges import CoverEdges
 from sapwood.errors import InvariantError
-from tests.matching.posets.nesting import EQUIVALENT
+from tests.matching.published.posets.nesting import EQUIVALENT
 
 
 def chain() -> CoverEdges:

@@ -6,9 +6,9 @@ import pytest
 
 from sapwood import parse_filter
 from sapwood.covering.graphs.flat import FlatGraph
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InputError, InvariantError
-from tests.matching.posets.nesting import EQUIVALENT
+from tests.matching.published.posets.nesting import EQUIVALENT
 
 
 def graph_of(k: int, *texts: str) -> tuple[FlatGraph, ReferenceCovering]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sapwood import parse_filter, parse_xpath
-from sapwood.covering.documents.subscription_tree import SubscriptionTree
 from sapwood.covering.graphs.flat import FlatGraph
 from sapwood.covering.graphs.kinds import GraphsOfKinds
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.published.subscription_tree import SubscriptionTree
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
 
 TEXTS = ("x > 1", "//a", "x > 2", "/a/b", "//b//a")

@@ -10,8 +10,8 @@ from sapwood.language.xpath import parse_xpath
 from sapwood.language.xpath.bounds import UNBOUNDED
 from sapwood.language.xpath.normal import written_form
 from sapwood.language.xpath.parser import parse
-from sapwood.model.documents.comparison import Comparison, Relation
-from sapwood.model.documents.conditions import (
+from sapwood.model.patterns.comparison import Comparison, Relation
+from sapwood.model.patterns.conditions import (
     ALWAYS,
     AllOf,
     AnyOf,
@@ -22,7 +22,7 @@ from sapwood.model.documents.conditions import (
     StringValue,
     Text,
 )
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from tests.xpaths import expressions
 
 A, B = NameTest("a"), NameTest("b")

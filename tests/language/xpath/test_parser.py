@@ -19,8 +19,8 @@ from sapwood.language.xpath.syntax import (
     Path,
     TextStep,
 )
-from sapwood.model.documents.comparison import Comparison, Relation
-from sapwood.model.documents.conditions import Axis, NameTest
+from sapwood.model.patterns.comparison import Comparison, Relation
+from sapwood.model.patterns.conditions import Axis, NameTest
 
 CHILD, DESCENDANT = Axis.CHILD, Axis.DESCENDANT
 A, B = NameTest("a"), NameTest("b")

@@ -15,11 +15,11 @@ from sapwood.matching.columnar import grids
 from sapwood.matching.columnar.batch import Found, encoded
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import U32, U64
+from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter
 from sapwood.matching.columnar.segment import Segment
-from sapwood.matching.kernels import plain
 from sapwood.matching.protocol import ALL
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.restoring import filter_of
 from sapwood.matching.columnar.rows import RowWriter
-from sapwood.matching.kernels import plain
 from sapwood.model.filter import Filter
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters

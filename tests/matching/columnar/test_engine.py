@@ -17,7 +17,7 @@ from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import U64
 from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.columnar.folding import FoldPolicy
-from sapwood.matching.kernels import plain
+from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING

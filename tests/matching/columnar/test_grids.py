@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.build import build
-from sapwood.matching.kernels import compiled, plain
+from sapwood.matching.columnar.kernels import compiled, plain
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.residual import Probes, settle
-from sapwood.matching.kernels import plain
-from sapwood.model.patterns import Pattern
+from sapwood.model.like import Pattern
 from sapwood.model.publication import Record
 from tests.matching.columnar.made import made
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from sapwood.language.xpath import XPathBounds, parse_xpath
 from sapwood.matching.documents import DocumentEngineInfo
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml import read_document
 from tests.examples import examples
 from tests.matching.documents.variants import VARIANTS

@@ -9,7 +9,7 @@ import pytest
 from sapwood.errors import DocumentError, InvariantError, LimitError
 from sapwood.language.xpath import parse_xpath
 from sapwood.matching.documents.reference import ReferenceXPathEngine
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml import DocumentBounds
 
 

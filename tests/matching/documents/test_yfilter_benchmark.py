@@ -6,9 +6,9 @@ Documents are NITF with 69 elements on average; the figures are matches per docu
 from __future__ import annotations
 
 from sapwood.language.xpath import parse_xpath
-from sapwood.matching.documents.automaton import PathAutomatonEngine
+from sapwood.matching.automaton import PathAutomatonEngine
 from sapwood.matching.documents.protocol import DocumentEngine
-from sapwood.matching.documents.xtrie import XTrieEngine
+from sapwood.matching.published.xtrie import XTrieEngine
 from tests.matching.documents.yfilter import (
     BOUNDS,
     DISTINCT,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from sapwood.matching.automaton import PathAutomatonEngine
 from sapwood.matching.documents import DOCUMENT_ENGINES, DocumentEngineInfo
-from sapwood.matching.documents.automaton import PathAutomatonEngine
 from sapwood.matching.documents.protocol import DocumentEngine
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.covering.merging import PerfectRecordMerger
+from sapwood.covering.merging.records import PerfectRecordMerger
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.limits import MERGING_PASS_MIN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.errors import InvalidValueError
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood_lab.workload.documents import PatternShape, documents
 from sapwood_lab.workload.documents import covering_rates as module
 from sapwood_lab.workload.documents.covering_rates import with_covering_rate

@@ -11,8 +11,8 @@ import pytest
 from sapwood import parse_xpath
 from sapwood.errors import InputError, InvalidValueError
 from sapwood.limits import XPATH_STEPS_MAX
-from sapwood.model.documents.conditions import AllOf, Attribute, Axis, Below, Text, descend
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.conditions import AllOf, Attribute, Axis, Below, Text, descend
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood_lab.workload.documents.patterns import XNET, XPE, PatternShape, draw_patterns
 from tests_lab.workload.documents.dtds import NAMES, dtd_of
 

@@ -17,7 +17,7 @@ from sapwood.cli.pipelines.common import (
 from sapwood.errors import InputError
 
 if TYPE_CHECKING:
-    from sapwood.pipeline.summaries import BatchSummary
+    from sapwood.pipeline.tables.summaries import BatchSummary
 
 
 @click.command("backfill")
@@ -62,9 +62,9 @@ def backfill_command(
     History is the lake and what the journal holds when the command begins for the first time; from
     there on it is live. Run it again after an interruption: it goes on where it was.
     """
-    from sapwood.pipeline.backfill import BackfillJob
-    from sapwood.pipeline.faults import spark_faults
-    from sapwood.pipeline.session import is_connect
+    from sapwood.pipeline.spark.faults import spark_faults
+    from sapwood.pipeline.spark.session import is_connect
+    from sapwood.pipeline.stream.backfill import BackfillJob
 
     rejected = 0
 

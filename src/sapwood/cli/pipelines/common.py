@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from sapwood.pipeline.declared import DeclaredSchema
-    from sapwood.pipeline.summaries import Counts
+    from sapwood.pipeline.tables.declared_schema import DeclaredSchema
+    from sapwood.pipeline.tables.summaries import Counts
 
 DEFAULT_ENGINE: Final = "columnar"
 
@@ -49,9 +49,9 @@ def session(master: str | None, description: str) -> Iterator[SparkSession]:
 
     Its failures become one line.
     """
-    from sapwood.pipeline.faults import first_line, is_worker_defect, spark_errors
-    from sapwood.pipeline.progress import task_progress
-    from sapwood.pipeline.session import describe, running_session
+    from sapwood.pipeline.spark.faults import first_line, is_worker_defect, spark_errors
+    from sapwood.pipeline.spark.progress import task_progress
+    from sapwood.pipeline.spark.session import describe, running_session
 
     with running_session("sapwood pipeline", master=master) as spark:
         try:
@@ -84,7 +84,7 @@ def declared_by(
     """What was declared; options go before what a schema file says."""
     from dataclasses import replace
 
-    from sapwood.pipeline.declared import declared_schema
+    from sapwood.pipeline.tables.declared_schema import declared_schema
 
     if text_or_path is None:
         if id_columns or null_value is not None:

@@ -23,7 +23,7 @@ from sapwood.cli.pipelines.common import (
 )
 
 if TYPE_CHECKING:
-    from sapwood.pipeline.compilation import CompileSummary
+    from sapwood.pipeline.compile.job import CompileSummary
 
 
 @click.command("compile")
@@ -71,8 +71,8 @@ def compile_command(
     out, and the rest is written as an index. What cannot be used is set aside with file, line and
     reason. A run that finds what is there already writes nothing.
     """
-    from sapwood.pipeline.compilation import CompileJob
-    from sapwood.pipeline.compiling import DEFAULT_HOMES
+    from sapwood.pipeline.compile.job import CompileJob
+    from sapwood.pipeline.compile.steps import DEFAULT_HOMES
 
     with session(master, "compiling") as spark:
         job = CompileJob(

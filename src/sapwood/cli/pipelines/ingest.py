@@ -26,7 +26,7 @@ from sapwood.cli.pipelines.common import (
 )
 
 if TYPE_CHECKING:
-    from sapwood.pipeline.summaries import IngestSummary
+    from sapwood.pipeline.tables.summaries import IngestSummary
 
 
 @click.command("ingest")
@@ -94,8 +94,8 @@ def ingest_command(
     the schema, and ids that were there before, are written with file, line and reason to a folder
     beside it. No row is lost: the sums are checked.
     """
-    from sapwood.pipeline.jobs import IngestJob
-    from sapwood.pipeline.reading import FileKind
+    from sapwood.pipeline.match.jobs import IngestJob
+    from sapwood.pipeline.tables.reading import FileKind
 
     with session(master, "reading") as spark:
         # What identifies a row is a part of the schema, unless the table brings its own.

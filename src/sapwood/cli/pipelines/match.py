@@ -26,7 +26,7 @@ from sapwood.cli.pipelines.common import (
 )
 
 if TYPE_CHECKING:
-    from sapwood.pipeline.summaries import MatchSummary
+    from sapwood.pipeline.tables.summaries import MatchSummary
 
 
 @click.command("match")
@@ -90,9 +90,9 @@ def match_command(
     An earlier result in the same folder is replaced. Rejected rows and lines are written, with
     file, line and reason, to a folder beside it.
     """
-    from sapwood.pipeline.jobs import MatchJob
-    from sapwood.pipeline.sharding import Layout
-    from sapwood.pipeline.telling import Output
+    from sapwood.pipeline.match.jobs import MatchJob
+    from sapwood.pipeline.match.output import Output
+    from sapwood.pipeline.match.sharding import Layout
 
     job = MatchJob(
         subscriptions=subscriptions,

@@ -48,7 +48,7 @@ def report_command(
     """
     from dataclasses import asdict
 
-    from sapwood.pipeline.report_job import ReportJob
+    from sapwood.pipeline.report.job import ReportJob
 
     with session(master, "counting") as spark:
         job = ReportJob(deliveries, out, publications, subscriptions, crossings, page, table_sizes)

@@ -30,9 +30,9 @@ from sapwood.errors import FileFormatError, InputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sapwood.pipeline.following import FollowedSet
-    from sapwood.pipeline.subscriptions import SubscriptionSet
-    from sapwood.pipeline.summaries import BatchSummary
+    from sapwood.pipeline.match.subscriptions import SubscriptionSet
+    from sapwood.pipeline.stream.following import FollowedSet
+    from sapwood.pipeline.tables.summaries import BatchSummary
 
 
 @click.command("stream")
@@ -98,10 +98,10 @@ def stream_command(
     batch did; with --json as one JSON object a line. Rejected lines are written beside the output.
     A new version of a compiled set comes into force with the next batch.
     """
-    from sapwood.pipeline.decoding import JSONDecoder
-    from sapwood.pipeline.faults import spark_faults
-    from sapwood.pipeline.session import is_connect
-    from sapwood.pipeline.stream import StreamJob
+    from sapwood.pipeline.spark.faults import spark_faults
+    from sapwood.pipeline.spark.session import is_connect
+    from sapwood.pipeline.stream.stream import StreamJob
+    from sapwood.pipeline.tables.decoding import JSONDecoder
 
     done: list[BatchSummary] = []
 
@@ -144,9 +144,9 @@ def _wanted(
     spark: SparkSession, path: str, *, engine: str, strict: bool
 ) -> tuple[SubscriptionSet | FollowedSet, int]:
     """The subscriptions at a path, and how many rows of them could not be used."""
-    from sapwood.pipeline.following import FollowedSet
-    from sapwood.pipeline.interests import compile_path
-    from sapwood.pipeline.versions import latest_report
+    from sapwood.pipeline.match.subscription_source import compile_path
+    from sapwood.pipeline.match.versions import latest_report
+    from sapwood.pipeline.stream.following import FollowedSet
 
     if latest_report(spark, path) is not None:
         return FollowedSet(path), 0

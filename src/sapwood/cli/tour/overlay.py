@@ -20,7 +20,7 @@ from sapwood.client.publishing import PublishBatch
 from sapwood.errors import ConnectionLostError
 from sapwood.files import DeliveryWriter, StrictRejections, read_publications, replacing
 from sapwood.model.publication import Publication
-from sapwood.server.overlay import BrokerProcesses
+from sapwood.testing.overlay import BrokerProcesses
 
 EDGES: Final = (("JFK", "EWR"), ("EWR", "LGA"))
 END: Final = "tour.end"

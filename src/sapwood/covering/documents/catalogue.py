@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.covering.documents.subscription_tree import SubscriptionTree
-from sapwood.covering.documents.xsearch import XSearchIndex
 from sapwood.covering.graphs.flat import FlatGraph
 from sapwood.covering.graphs.kinds import PatternGraph
-from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.protocol import CoveringIndex
+from sapwood.covering.published.subscription_tree import SubscriptionTree
+from sapwood.covering.reference import ReferenceCovering
+from sapwood.covering.xsearch import XSearchIndex
 from sapwood.errors import UnknownNameError
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 
 
 @dataclass(frozen=True, slots=True)

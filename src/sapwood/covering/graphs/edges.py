@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sapwood.errors import InvariantError
-from sapwood.matching.posets.order import has_one_form, reaches
 from sapwood.model.interest import Interest
+from sapwood.model.order import has_one_form, reaches
 
 _Neighbors: TypeAlias = dict[int, dict[int, None]]
 _NOBODY: Final[Mapping[int, None]] = MappingProxyType({})

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.errors import InvariantError
-from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.patterns.pattern import TreePattern
 
 
 class PatternGraph(Protocol):

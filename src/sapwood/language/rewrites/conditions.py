@@ -13,8 +13,8 @@ from sapwood.language.syntax import Between, Comparison, Condition, Exists, In, 
 from sapwood.model import constraint as c
 from sapwood.model import strings
 from sapwood.model.constraint import Constraint
+from sapwood.model.like import Pattern
 from sapwood.model.numbers import Interval
-from sapwood.model.patterns import Pattern
 from sapwood.model.publication import Value
 
 _NEGATED: Final = MappingProxyType(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from sapwood.language.xpath.bounds import DEFAULT_BOUNDS, XPathBounds
 from sapwood.language.xpath.normal import normal_form
 from sapwood.language.xpath.parser import parse
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 
 __all__ = ["XPathBounds", "parse_xpath"]
 

@@ -17,8 +17,8 @@ from sapwood.language.xpath.syntax import (
     Path,
     TextStep,
 )
-from sapwood.model.documents.comparison import Comparison
-from sapwood.model.documents.conditions import (
+from sapwood.model.patterns.comparison import Comparison
+from sapwood.model.patterns.conditions import (
     ALWAYS,
     AllOf,
     AnyOf,
@@ -34,7 +34,7 @@ from sapwood.model.documents.conditions import (
     parts,
     within,
 )
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 
 _GROWTH_MAX: Final = 4
 """A normal form is never so many times longer than what was written: attributes and text nodes of

@@ -28,8 +28,8 @@ from sapwood.language.xpath.syntax import (
     Step,
     TextStep,
 )
-from sapwood.model.documents.comparison import Comparison, Literal, Relation, number
-from sapwood.model.documents.conditions import Axis, NameTest
+from sapwood.model.patterns.comparison import Comparison, Literal, Relation, number
+from sapwood.model.patterns.conditions import Axis, NameTest
 
 _RELATIONS: Final = frozenset(relation.value for relation in Relation)
 _FLIPPED: Final = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sapwood.model.documents.comparison import Comparison
-from sapwood.model.documents.conditions import Axis, NameTest
+from sapwood.model.patterns.comparison import Comparison
+from sapwood.model.patterns.conditions import Axis, NameTest
 
 
 @dataclass(frozen=True, slots=True)

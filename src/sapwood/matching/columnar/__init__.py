@@ -18,7 +18,7 @@ A set of filters becomes a few immutable *segments* of plain arrays and a small 
                   `searching.py` calls them.
 8. `folding.py`   when the tail becomes a segment, and which segments are joined; `saving.py` what
                   is written beside one.
-9. `engine.py`    all of it together, and matching with `sapwood.matching.kernels`.
+9. `engine.py`    all of it together, and matching with `sapwood.matching.columnar.kernels`.
 
 Source: our own. That a subscription is found by its rarest predicate is as old as Le Subscribe
 (Fabret and others 2001); what is particular are lines, bit rows within a cluster, and grids.

@@ -38,7 +38,7 @@ class RowKernels(Protocol):
     """The module that fills bit rows."""
 
     def fill_rows(self, task: FillTask, rows: U64) -> None:
-        """See `sapwood.matching.kernels.plain.fill_rows`."""
+        """See `sapwood.matching.columnar.kernels.plain.fill_rows`."""
 
 
 class FillTask(NamedTuple):

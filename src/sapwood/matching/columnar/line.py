@@ -23,8 +23,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from sapwood.model.constraint import Constraint
+from sapwood.model.like import Pattern
 from sapwood.model.numbers import Interval
-from sapwood.model.patterns import Pattern
 from sapwood.model.strings import Strings, successor
 
 ABSENT_CELL: Final = 0

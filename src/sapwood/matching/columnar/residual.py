@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sapwood.matching.columnar.batch import Found
 from sapwood.matching.columnar.rows import Ints
 from sapwood.matching.columnar.segment import Annex
-from sapwood.model.patterns import Pattern, Wildcard
+from sapwood.model.like import Pattern, Wildcard
 from sapwood.model.publication import Record
 
 _NO_TEXT: Final = 0

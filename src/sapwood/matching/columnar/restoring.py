@@ -13,7 +13,7 @@ from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.segment import Segment, block, line_starts
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
-from sapwood.model.patterns import Pattern
+from sapwood.model.like import Pattern
 from sapwood.model.reduction import in_normal_order
 
 

@@ -18,7 +18,7 @@ from sapwood.matching.columnar.line import High, Low, Run, number_run, runs, tex
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
-from sapwood.model.patterns import Pattern
+from sapwood.model.like import Pattern
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]

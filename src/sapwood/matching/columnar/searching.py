@@ -23,8 +23,8 @@ KernelsName: TypeAlias = Literal["compiled", "plain"]
 
 _KERNELS: Final = MappingProxyType(
     {
-        "compiled": "sapwood.matching.kernels.compiled",
-        "plain": "sapwood.matching.kernels.plain",
+        "compiled": "sapwood.matching.columnar.kernels.compiled",
+        "plain": "sapwood.matching.columnar.kernels.plain",
     }
 )
 
@@ -52,7 +52,7 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         most: int,
         sharing: int,
     ) -> I32:
-        """See `sapwood.matching.kernels.plain.match_batch`."""
+        """See `sapwood.matching.columnar.kernels.plain.match_batch`."""
 
     def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
@@ -65,13 +65,13 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         most: int,
         sharing: int,
     ) -> I32:
-        """See `sapwood.matching.kernels.plain.match_table`."""
+        """See `sapwood.matching.columnar.kernels.plain.match_table`."""
 
     def looked_up(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `sapwood.matching.kernels.plain.looked_up`."""
+        """See `sapwood.matching.columnar.kernels.plain.looked_up`."""
 
     def touched(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `sapwood.matching.kernels.plain.touched`."""
+        """See `sapwood.matching.columnar.kernels.plain.touched`."""
 
 
 class Searcher:
@@ -166,5 +166,5 @@ class Searcher:
 
 
 def _new_scratch(names: U64) -> U32:
-    """What kernels write into; see `sapwood.matching.kernels.plain.match_batch`."""
+    """What kernels write into; see `sapwood.matching.columnar.kernels.plain.match_batch`."""
     return np.zeros(2 * max(1, int(names[0])), np.uint32)

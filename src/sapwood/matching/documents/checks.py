@@ -14,7 +14,7 @@ from typing import Final
 from sapwood.matching.documents.corpus import DocumentCase, document_cases
 from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.matching.documents.reference import ReferenceXPathEngine
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 
 FOLD_EVERY: Final = 10
 """Steps between two folds."""

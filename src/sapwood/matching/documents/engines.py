@@ -30,19 +30,19 @@ def document_engine_info(name: str) -> DocumentEngineInfo:
 
 
 def _path_automaton() -> DocumentEngine:
-    from sapwood.matching.documents.automaton import PathAutomatonEngine
+    from sapwood.matching.automaton import PathAutomatonEngine
 
     return PathAutomatonEngine()
 
 
 def _xtrie() -> DocumentEngine:
-    from sapwood.matching.documents.xtrie import XTrieEngine
+    from sapwood.matching.published.xtrie import XTrieEngine
 
     return XTrieEngine()
 
 
 def _xtrie_ordered() -> DocumentEngine:
-    from sapwood.matching.documents.xtrie import XTrieEngine
+    from sapwood.matching.published.xtrie import XTrieEngine
 
     return XTrieEngine(ordered=True)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from sapwood.matching.protocol import SlotBatch
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml import Document
 
 Readable: TypeAlias = bytes | Document

@@ -20,9 +20,9 @@ from sapwood.language.xpath.parser import parse
 from sapwood.language.xpath.syntax import And, Compares, Exists, Expression, Or, Step
 from sapwood.matching.documents.protocol import Readable
 from sapwood.matching.protocol import SlotBatch, batch_of
-from sapwood.model.documents.comparison import Relation
-from sapwood.model.documents.conditions import Axis, NameTest
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.comparison import Relation
+from sapwood.model.patterns.conditions import Axis, NameTest
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml import Document, DocumentBounds, read_document
 from sapwood.xml.bounds import DEFAULT_BOUNDS
 

@@ -26,9 +26,9 @@ from collections.abc import Iterable, Mapping
 from sapwood.covering.catalogue import DEFAULT_COVERING, covering_manager
 from sapwood.covering.manager import CoveringManager
 from sapwood.errors import InvariantError
-from sapwood.matching.posets.order import has_one_form
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
 
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sapwood.covering.merging import Merger, Told
+from sapwood.covering.merging.records import Merger, Told
 from sapwood.errors import InvariantError
 from sapwood.limits import MERGING_PASS_MIN
-from sapwood.matching.posets.order import has_one_form
 from sapwood.model.interest import Interest
+from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, net_change
 
 

@@ -11,7 +11,7 @@ from lxml import etree
 
 from sapwood.language.xpath import parse_xpath
 from sapwood.matching.documents.engines import document_engine_info
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood_lab.benchmarks.documents.sources import BOUNDS
 
 ONE_BY_ONE: Final = "lxml one by one"

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml.dtd import Dtd, read_dtd
 from sapwood_lab.workload.documents import XNET, XPE, PatternShape, documents
 

@@ -14,7 +14,7 @@ from lxml import etree
 from sapwood.language.xpath import parse_xpath
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood.matching.documents.protocol import DocumentEngine
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood_lab.benchmarks.documents.cells import AGREES, SEED, shuffled
 from sapwood_lab.benchmarks.documents.sources import BOUNDS, Source
 from sapwood_lab.benchmarks.records.cells import settled_heap

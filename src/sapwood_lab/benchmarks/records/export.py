@@ -73,7 +73,7 @@ def export_tables(source: Workload, size: int, folder: Path, publications: int) 
     For sizes that one process would be long about; the rows are those of `export`. Raises
     `EnvironmentMissingError` without Java or PySpark.
     """
-    from sapwood.pipeline.session import running_session
+    from sapwood.pipeline.spark.session import running_session
     from sapwood_lab.workload.frames import publication_frame, subscription_frame
 
     with running_session("sapwood bench") as spark:

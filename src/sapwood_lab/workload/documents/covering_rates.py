@@ -16,9 +16,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from sapwood.covering.documents.xsearch import XSearchIndex
+from sapwood.covering.xsearch import XSearchIndex
 from sapwood.errors import InvalidValueError
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.subscription import Subscription
 from sapwood_lab.workload.documents.source import DocumentWorkload
 

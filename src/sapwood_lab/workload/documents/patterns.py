@@ -17,8 +17,8 @@ import numpy as np
 
 from sapwood.errors import InputError, InvalidValueError
 from sapwood.limits import XPATH_DESCENDANTS_MAX, XPATH_PREDICATES_MAX, XPATH_STEPS_MAX
-from sapwood.model.documents.comparison import Comparison, Relation
-from sapwood.model.documents.conditions import (
+from sapwood.model.patterns.comparison import Comparison, Relation
+from sapwood.model.patterns.conditions import (
     Attribute,
     Axis,
     Below,
@@ -27,7 +27,7 @@ from sapwood.model.documents.conditions import (
     Text,
     all_of,
 )
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml.dtd import Dtd
 from sapwood_lab.workload.documents.draws import Skew, check_chances, scalar_random, value_of
 

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 from sapwood.errors import InvalidValueError
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.xml.dtd import Dtd

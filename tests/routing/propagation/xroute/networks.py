@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.covering.protocol import CoveringIndex
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.model import constraint
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError, PeerError
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.interface import Canceled, Interface, Registered

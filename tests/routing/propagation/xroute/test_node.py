@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from sapwood.covering.indexes.columnar import ColumnarCovering
-from sapwood.covering.indexes.counting import CountingCovering
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.columnar import ColumnarCovering
+from sapwood.covering.published.counting import CountingCovering
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.covering.catalogue import COVERING_INDEXES, interest_index
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.search import Containment
-from tests.matching.posets.nesting import EQUIVALENT
+from tests.matching.published.posets.nesting import EQUIVALENT
 from tests.routing.propagation.xroute.networks import S, strictly_contains
 
 EXACT = [name for name, info in COVERING_INDEXES.items() if info.exact]

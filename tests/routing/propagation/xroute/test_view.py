@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from sapwood.covering.indexes.reference import ReferenceCovering
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.interface import Canceled, Registered

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from sapwood.language.xpath import parse_xpath
-from sapwood.model.documents.pattern import TreePattern
+from sapwood.model.patterns.pattern import TreePattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Covers of a whole set of filters at once: blocks, boxes of ranks, kernels. No Spark in it."""

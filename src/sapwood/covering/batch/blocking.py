@@ -1,0 +1,137 @@
+"""Which filters can cover which: blocks, so that covers are sought by several tasks at once.
+
+A filter that covers another accepts all that the other accepts, so on each attribute the other is
+at least as narrow. A possible cover is therefore stored in the *blocks* of its access predicate: a
+value of an attribute, or a cell of a grid over the attribute's numbers. A filter that may be
+covered asks in few blocks for each of its attributes, and meets all its possible covers there: for
+any two filters with `f.covers(g)` either `f` has no block (it is *general*, and goes everywhere),
+or one of its blocks is one of those in which `g` asks. Who shares a block need not cover anything.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from sapwood.covering.batch.boxes import NUMBER, End, Hull, Side
+from sapwood.model.numbers import Number
+
+CELLS_MAX: Final = 8
+"""Cells that an interval may touch and still be an access predicate."""
+
+GRID_CELLS: Final = 64
+"""Cells into which the numbers of an attribute are cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """For each attribute the numbers at which its cells end, ascending."""
+
+    cuts: Mapping[str, tuple[Number, ...]]
+
+    @classmethod
+    def of(cls, sample: Iterable[Hull]) -> Grid:
+        """A grid whose cells hold about equally many ends of the sample's sides."""
+        ends: defaultdict[str, list[Number]] = defaultdict(list)
+        for hull in sample:
+            for name, side in hull.sides:
+                ends[name] += (end[1] for end in (side.low, side.high) if _is_finite(end))
+        return cls({name: _quantiles(sorted(found)) for name, found in ends.items()})
+
+    def cell(self, name: str, number: Number) -> int:
+        """The cell of an attribute that holds the number."""
+        return bisect_right(self.cuts.get(name, ()), number)
+
+
+class Way(NamedTuple):
+    """How possible covers are stored: by the values, or the cells, of an attribute."""
+
+    name: str
+    by_cell: bool
+
+
+def ways_of(sample: Iterable[Hull], grid: Grid) -> frozenset[Way]:
+    """The ways in which the filters of a sample are best stored."""
+    found = (access(hull, grid) for hull in sample)
+    return frozenset(told[0] for told in found if told is not None)
+
+
+def access(
+    hull: Hull, grid: Grid, ways: Container[Way] | None = None
+) -> tuple[Way, tuple[int, ...]] | None:
+    """How a possible cover is stored, and the blocks (numbers of 32 bits); `None`: everywhere.
+
+    `ways` are those to choose from; without it, all there could be.
+    """
+    best: tuple[tuple[bool, int], str, Side] | None = None
+    for name, side in hull.sides:
+        cost = _cost(name, side, grid)
+        if cost is None or (best is not None and cost >= best[0]):
+            continue
+        if ways is None or Way(name, cost[0]) in ways:
+            best = cost, name, side
+    if best is None:
+        return None
+    (by_cell, _), name, side = best
+    return Way(name, by_cell), _stored_blocks(name, side, grid, by_cell=by_cell)
+
+
+def asked_blocks(hull: Hull, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
+    """The blocks in which all possible covers of the filter are, but for the general ones.
+
+    `ways` are those in which any cover is stored; without it, all there could be.
+    """
+    blocks: dict[int, None] = {}
+    for name, side in hull.sides:
+        kind, value, beyond = side.low
+        # The first value, unless it is left out or infinite, which no value of a filter's text is.
+        has_value = kind >= NUMBER and not beyond and (kind > NUMBER or _is_finite(side.low))
+        if has_value and (ways is None or Way(name, by_cell=False) in ways):
+            blocks[_value_block(name, side.low)] = None
+        if kind == NUMBER and (ways is None or Way(name, by_cell=True) in ways):
+            blocks[_cell_block(name, grid.cell(name, value))] = None
+    return tuple(blocks)
+
+
+def _cost(name: str, side: Side, grid: Grid) -> tuple[bool, int] | None:
+    """Whether cells are needed to store by one attribute, and how many blocks; less is better.
+
+    Values are better than cells, for they tell more filters apart. Booleans will not do (`None`):
+    there are only two, and nor will "absent".
+    """
+    if side.values and side.low[0] >= NUMBER:
+        return False, len(side.values)
+    if side.low[0] != NUMBER or side.high[0] != NUMBER or not grid.cuts.get(name):
+        return None
+    cells = 1 + grid.cell(name, side.high[1]) - grid.cell(name, side.low[1])
+    return None if cells > CELLS_MAX else (True, cells)
+
+
+def _stored_blocks(name: str, side: Side, grid: Grid, *, by_cell: bool) -> tuple[int, ...]:
+    if not by_cell:
+        return tuple(_value_block(name, end) for end in side.values)
+    cells = range(grid.cell(name, side.low[1]), grid.cell(name, side.high[1]) + 1)
+    return tuple(_cell_block(name, cell) for cell in cells)
+
+
+def _value_block(name: str, end: End) -> int:
+    return crc32(f"={name}\0{end[0]}{end[1]!r}".encode(errors="surrogatepass"))
+
+
+def _cell_block(name: str, cell: int) -> int:
+    return crc32(f"~{name}\0{cell}".encode(errors="surrogatepass"))
+
+
+def _is_finite(end: End) -> bool:
+    return end[0] == NUMBER and math.isfinite(end[1])
+
+
+def _quantiles(ends: Sequence[Number]) -> tuple[Number, ...]:
+    """At most `GRID_CELLS` - 1 cuts of a sorted sequence, each once."""
+    places = (len(ends) * cut // GRID_CELLS for cut in range(1, GRID_CELLS))
+    return tuple(dict.fromkeys(ends[place] for place in places)) if ends else ()

@@ -1,0 +1,210 @@
+"""Kernels of the columnar covering index, compiled by numba and cached on disk.
+
+Free functions on arrays; the plain twins in `kernels.plain` say what they do. An array that is
+handed over takes some 70 nanoseconds, and a table has eight: they go as the address of one array of
+addresses and sizes (`held`), and whoever calls has all of them meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.kernels.views import (
+    compiled,
+    floats_at,
+    places_at,
+    signed,
+    words_at,
+)
+
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+Places = npt.NDArray[np.int64]
+
+_LENGTH, _WIDTH, _OF_AN_ARRAY = 1, 2, 3
+"""Behind the address of an array: its length, and that of a row of it."""
+
+_ENDS, _KINDS, _SEEN, _UNSAID, _REACH, _CUTS, _ASKED, _FOUND, _LEFT = range(
+    0, 9 * _OF_AN_ARRAY, _OF_AN_ARRAY
+)
+"""Where the arrays of a `table.View` are told of."""
+
+_WORDS, _FIELDS, _COLUMNS = range(0, 3 * _OF_AN_ARRAY, _OF_AN_ARRAY)
+"""And those that a question is made of."""
+
+_OFFERS, _NEEDS, _LIVE, _FREE, _WHOLE_REACH, _WHOLE_CUTS, _GIVEN = range(
+    _OF_AN_ARRAY, 8 * _OF_AN_ARRAY, _OF_AN_ARRAY
+)
+"""And those of `table.Columns`, which begin with the ends, too."""
+
+_OFFERED, _NEEDED, _BOUND, _REST, _PLACES = range(0, 5 * _OF_AN_ARRAY, _OF_AN_ARRAY)
+"""And those of what a row shall hold."""
+
+_WORD: Final = 64
+_ONE: Final = np.uint64(1)
+_ALL_ONES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+
+def held(arrays: Sequence[npt.NDArray[Any]]) -> tuple[int, Words]:
+    """Where address, length and length of a row of each array are, and these, to be kept."""
+    told = [(array.ctypes.data, len(array), array.shape[-1]) for array in arrays]
+    words = np.array(told, np.uint64)
+    return words.ctypes.data, words
+
+
+@compiled
+def find_above(view: int, question: int, blocks: int, first: int, limit: int) -> tuple[int, int]:
+    """See `plain.find_above`."""
+    return _find(view, question, blocks, first, limit, np.uint64(0))
+
+
+@compiled
+def find_below(view: int, question: int, blocks: int, first: int, limit: int) -> tuple[int, int]:
+    """See `plain.find_below`."""
+    return _find(view, question, blocks, first, limit, _ALL_ONES)
+
+
+@compiled
+def write_row(columns: int, layout: int, row: int) -> None:
+    """See `plain.write_row`."""
+    table, sides = words_at(np.uint64(columns)), words_at(np.uint64(layout))
+    ends, rows = floats_at(table[_ENDS]), signed(table[_ENDS + _WIDTH])
+    offers, needs = words_at(table[_OFFERS]), words_at(table[_NEEDS])
+    live, free = words_at(table[_LIVE]), words_at(table[_FREE])
+    room = signed(table[_FREE + _WIDTH])
+    offered, needed = words_at(sides[_OFFERED]), words_at(sides[_NEEDED])
+    block, bit = row // _WORD, _ONE << np.uint64(row % _WORD)
+    live[block] |= bit
+    for word in range(signed(sides[_OFFERED + _LENGTH])):
+        offers[word * rows + row] = offered[word]
+        needs[word * rows + row] = needed[word]
+    for field in range(signed(table[_FREE + _LENGTH])):
+        free[field * room + block] |= bit
+    bound = places_at(sides[_BOUND])
+    for at in range(signed(sides[_BOUND + _LENGTH])):
+        free[bound[at] * room + block] &= ~bit
+    rest, places = floats_at(sides[_REST]), places_at(sides[_PLACES])
+    given = floats_at(table[_GIVEN])
+    for column in range(signed(sides[_REST + _LENGTH])):
+        ends[column * rows + row] = rest[column]
+    for at in range(signed(sides[_PLACES + _LENGTH])):
+        ends[places[at] * rows + row] = given[at]
+    for column in range(signed(sides[_REST + _LENGTH])):
+        _level_row(table, column, row)
+
+
+@compiled
+def clear_row(columns: int, row: int) -> None:
+    """See `plain.clear_row`."""
+    live = words_at(words_at(np.uint64(columns))[_LIVE])
+    live[row // _WORD] &= ~(_ONE << np.uint64(row % _WORD))
+
+
+@compiled
+def level_rows(  # noqa: PLR0917 - likewise
+    ends: Floats, reach: Words, cuts: Floats, first: int, last: int, blocks: int
+) -> None:
+    """See `plain.level_rows`."""
+    levels = cuts.shape[1]
+    for column in range(first, last):
+        for level in range(levels):
+            cut = cuts[column, level]
+            for block in range(blocks):
+                word = np.uint64(0)
+                for place in range(_WORD):
+                    reaches = np.uint64(ends[column, block * _WORD + place] >= cut)
+                    word |= reaches << np.uint64(place)
+                reach[column * levels + level, block] = word
+
+
+@compiled
+def _find(  # noqa: PLR0917 - likewise
+    view: int, question: int, blocks: int, first: int, limit: int, flip: np.uint64
+) -> tuple[int, int]:
+    """Search upwards if `flip` is 0, and downwards if it has all bits."""
+    table, sides = words_at(np.uint64(view)), words_at(np.uint64(question))
+    may, rows, count = words_at(table[_LEFT]), places_at(table[_FOUND]), 0
+    chunk = signed(table[_LEFT + _LENGTH])
+    for start in range(first // _WORD, blocks, chunk):
+        stop = min(blocks, start + chunk)
+        _intersect(table, sides, may, start, stop, flip)
+        for block in range(start, stop):
+            bits, row = may[block - start], block * _WORD
+            if row < first:
+                bits &= _ALL_ONES << np.uint64(first - row)
+            while bits:
+                if bits & _ONE and _holds(table, sides, row, flip):
+                    rows[count] = row
+                    count += 1
+                    if count == limit:
+                        return count, row + 1
+                bits >>= _ONE
+                row += 1
+    return count, blocks * _WORD
+
+
+@compiled
+def _intersect(  # noqa: PLR0917 - likewise
+    table: Words, sides: Words, may: Words, start: int, stop: int, flip: np.uint64
+) -> None:
+    """Which rows of some blocks the bitmaps leave, as bits."""
+    live, free = words_at(table[_SEEN]), words_at(table[_UNSAID])
+    reach, cuts = words_at(table[_REACH]), floats_at(table[_CUTS])
+    room, levels = signed(table[_REACH + _WIDTH]), signed(table[_CUTS + _WIDTH])
+    for block in range(start, stop):
+        may[block - start] = live[block]
+    fields, places = places_at(sides[_FIELDS]), places_at(sides[_COLUMNS])
+    for at in range(signed(sides[_FIELDS + _LENGTH])):
+        _keep(may, free, fields[at] * room, start, stop, flip)
+    asked = floats_at(table[_ASKED])
+    for at in range(signed(sides[_COLUMNS + _LENGTH])):
+        reached = 0
+        for level in range(levels):
+            reached += cuts[places[at] * levels + level] <= asked[at]
+        # Upwards the last cut that is not beyond what is asked, downwards the next one.
+        level = reached if flip else reached - 1
+        if 0 <= level < levels:
+            _keep(may, reach, (places[at] * levels + level) * room, start, stop, flip)
+
+
+@compiled
+def _keep(  # noqa: PLR0917 - likewise
+    may: Words, bitmaps: Words, first: int, start: int, stop: int, flip: np.uint64
+) -> None:
+    """Keep the rows of some blocks that the bitmap from `first` on has, or has not."""
+    for block in range(start, stop):
+        may[block - start] &= bitmaps[first + block] ^ flip
+
+
+@compiled
+def _holds(table: Words, sides: Words, row: int, flip: np.uint64) -> bool:
+    """Whether a row holds what is asked, or what is asked holds the row."""
+    ends, kinds, rows = floats_at(table[_ENDS]), words_at(table[_KINDS]), table[_ENDS + _WIDTH]
+    places, words = places_at(sides[_COLUMNS]), words_at(sides[_WORDS])
+    asked = floats_at(table[_ASKED])
+    for at in range(signed(sides[_COLUMNS + _LENGTH])):
+        end = ends[places[at] * signed(rows) + row]
+        if (end > asked[at]) if flip else (end < asked[at]):
+            return False
+    for word in range(signed(sides[_WORDS + _LENGTH])):
+        if words[word] & ~(kinds[word * signed(rows) + row] ^ flip):
+            return False
+    return True
+
+
+@compiled
+def _level_row(table: Words, column: int, row: int) -> None:
+    """Write the bits of a row in the bitmaps of a column."""
+    ends, cuts = floats_at(table[_ENDS]), floats_at(table[_WHOLE_CUTS])
+    reach, room = words_at(table[_WHOLE_REACH]), signed(table[_WHOLE_REACH + _WIDTH])
+    levels = signed(table[_WHOLE_CUTS + _WIDTH])
+    end = ends[column * signed(table[_ENDS + _WIDTH]) + row]
+    block, shift = row // _WORD, np.uint64(row % _WORD)
+    for level in range(levels):
+        place = (column * levels + level) * room + block
+        reaches = np.uint64(end >= cuts[column * levels + level])
+        reach[place] = reach[place] & ~(_ONE << shift) | reaches << shift

@@ -1,0 +1,478 @@
+"""Hulls as columns of rows, with a bit for each row and each of some levels of a column.
+
+Every attribute that was ever constrained has a field of kinds (`hulls.py`) and, from the first
+number or text on, two columns of ends each. Where a row says nothing about an attribute its field
+is `FREE` and its ends are infinite. The row of a hull is its key.
+
+A column has `LEVELS` cuts among its values. For each cut a bitmap tells which rows reach it, and
+for each field one tells which rows leave it free. A search intersects one bitmap for each end it
+asks about and one for each field it does not mention, 64 rows an instruction, and compares only
+the few rows that are left. Cuts are quantiles; they are chosen again whenever the table has
+doubled. Bad cuts cost time and change no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import inf
+from struct import Struct
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.covering.columnar.hulls import FREE, NUMBER, TEXT, TOTAL, Hull, Shape, sides
+from sapwood.errors import InvariantError
+from sapwood.limits import COVERING_ATTRIBUTES_MAX
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Places: TypeAlias = npt.NDArray[np.int64]
+
+BLOCK: Final = 64
+"""Rows of a word of a bitmap."""
+
+LEVELS: Final = 16
+"""Cuts of a column: an end tells a row from all but a sixteenth of those it does not dominate.
+Twice as many double what a new row writes and rarely spare a comparison."""
+
+FIT_FROM: Final = 128
+"""Rows from which on columns have cuts; comparing fewer one by one is as fast."""
+
+FOUND_MAX: Final = 64
+"""Rows that a search finds at most, before it is asked to go on."""
+
+_CHUNK: Final = 512
+"""Blocks whose bitmaps are intersected at a time: an early hit costs little, and the intersection
+stays in the cache."""
+
+_SAMPLE_ROWS: Final = 2048
+"""Rows from which cuts are chosen: the error of a quantile is then about two percent."""
+
+_ROOM: Final = 1024
+"""Rows that a new table has room for, and some more: see `_room`."""
+
+_LAYOUTS_MAX: Final = 4096
+"""Layouts that are remembered; sets of subscriptions have some dozens."""
+
+_FIELD_BITS: Final = 6
+_FIELDS_A_WORD: Final = 64 // _FIELD_BITS
+_ALL_FREE: Final = (1 << 64) - 1
+
+
+class Columns(NamedTuple):
+    """The arrays of a table with room for `r` rows in `b = r / BLOCK` blocks.
+
+    `ends[c, i]` are ends, `offers[w, i]` and `needs[w, i]` words of fields. The others are bitmaps,
+    bit `i % BLOCK` of word `i // BLOCK` for row `i`: `live` of the rows that are taken, `free[f]`
+    of those that do not constrain a field, `reach[c * LEVELS + l]` of those with
+    `ends[c, i] >= cuts[c, l]`. Bits of rows that are not taken mean nothing. Cuts ascend; those
+    that are not needed are infinite. `asked` begins with the ends of the hull that is asked about
+    or written, as many as its layout has columns.
+    """
+
+    ends: Floats  # [c, r]
+    offers: Words  # [w, r]
+    needs: Words  # [w, r]
+    live: Words  # [b]
+    free: Words  # [f, b]
+    reach: Words  # [c * LEVELS, b]
+    cuts: Floats  # [c, LEVELS]
+    asked: Floats  # [c]
+
+
+class View(NamedTuple):
+    """The arrays that a search in one direction reads: upwards offers, downwards needs.
+
+    It writes the rows that it has found to `found`, and keeps in `left` what is left of the bitmaps
+    while it intersects them: both mean nothing to the next search.
+    """
+
+    ends: Floats
+    kinds: Words
+    live: Words
+    free: Words
+    reach: Words
+    cuts: Floats
+    asked: Floats
+    found: Places  # [FOUND_MAX]
+    left: Words  # [_CHUNK]
+
+
+class Sides(NamedTuple):
+    """What a search compares rows with, but for the ends: words of fields, and columns of ends.
+
+    `fields` are those that a row must leave free (upwards) or constrain (downwards).
+    """
+
+    words: Words  # [w]
+    fields: Places  # [g]
+    columns: Places  # [q]
+
+
+class RowSides(NamedTuple):
+    """What a row holds, but for the ends of its hull.
+
+    These are its words, the fields that it constrains, the ends in all columns where the hull has
+    none, and the columns of those that it has.
+    """
+
+    offers: Words  # [w]
+    needs: Words  # [w]
+    bound: Places
+    rest: Floats  # [c]
+    columns: Places  # [q]
+
+
+class Kernels(Protocol):
+    """The loops over a table: the module `kernels.compiled` or its plain twin, which says more."""
+
+    @property
+    def held(self) -> Callable[..., tuple[Any, Any]]:
+        """`Columns`, a `View`, `Sides` or `RowSides` in the form in which these kernels take it.
+
+        Also what has to be kept, with the arrays, as long as kernels are given that form.
+        """
+
+    @property
+    def find_above(self) -> Callable[..., tuple[int, int]]:
+        """Rows that hold what is asked; takes a view, `Sides`, and how far to go."""
+
+    @property
+    def find_below(self) -> Callable[..., tuple[int, int]]:
+        """Rows that what is asked holds."""
+
+    @property
+    def write_row(self) -> Callable[..., None]:
+        """Put the hull that is asked about into a row; takes columns, `RowSides`, and the row."""
+
+    @property
+    def level_rows(self) -> Callable[..., None]:
+        """Write the bitmaps of some columns anew."""
+
+    @property
+    def clear_row(self) -> Callable[..., None]:
+        """Give up a row; takes the columns and the row."""
+
+
+class Layout(NamedTuple):
+    """Where the sides of hulls of one shape are in the table.
+
+    `above`, `below` and `row` are the sides of questions and of a row, as the kernels of the table
+    take them, as long as there is the layout: `arrays` are what these speak of, and what is to be
+    kept with it. `pack` writes the ends of a hull that have a place; `placed` are these, if not all
+    have one. `lacks_place` tells that something of the hull has none.
+    """
+
+    above: Any
+    below: Any
+    row: Any
+    arrays: tuple[object, ...]
+    pack: Callable[..., None]
+    placed: list[int] | None
+    lacks_place: bool
+
+
+class HullTable:
+    """Hulls by key.
+
+    #: `_count` rows are live
+    #: rows from `_top` on were never taken
+    #: `_fit_at` is the number of hulls at which cuts are chosen again
+    """
+
+    __slots__ = (
+        "_asked",
+        "_asked_layout",
+        "_columns_of",
+        "_count",
+        "_fields",
+        "_fit_at",
+        "_kept",
+        "_layouts",
+        "_left",
+        "_top",
+        "_whole",
+        "blocks",
+        "columns",
+        "downward",
+        "found",
+        "kernels",
+        "upward",
+    )
+
+    def __init__(self, kernels: Kernels) -> None:
+        #: compiled or plain; see `use`
+        self.kernels = kernels
+        #: attribute -> the place of its field
+        self._fields: dict[str, int] = {}
+        #: attribute and kind (NUMBER or TEXT) -> the first of its two columns
+        self._columns_of: dict[tuple[str, int], int] = {}
+        #: the shape of a hull (nothing for the empty one) -> its layout; a cache of what the two
+        #: tables above say, emptied whenever these change
+        self._layouts: dict[Shape | None, Layout] = {}
+        #: the hull asked about last, whose ends `columns.asked` has, and its layout, which is valid
+        #: as `_layouts` are
+        self._asked: Hull | None = None
+        self._asked_layout: Layout
+        #: where kernels write what they find, and what they keep meanwhile
+        self.found, self._left = np.empty(FOUND_MAX, np.int64), np.empty(_CHUNK, np.uint64)
+        self._count = self._top = 0
+        #: the blocks that a search has to look at
+        self.blocks = 0
+        self._fit_at = FIT_FROM
+        self._hold(_no_rows(_room(_ROOM), columns=0, words=1, fields=0))
+
+    def __len__(self) -> int:
+        """The number of hulls."""
+        return self._count
+
+    def add(self, key: int, hull: Hull) -> bool:
+        """Hold a hull; returns whether all of its attributes have a place in the table."""
+        layout = self.ask(hull)
+        if layout.lacks_place and self._provide(hull):
+            layout = self.ask(hull)
+        rows = BLOCK * len(self.columns.live)
+        if key >= rows:
+            self._reserve(rows=_room(max(key + 1, 2 * rows)))
+        self.kernels.write_row(self._whole, layout.row, key)
+        self._count += 1
+        if key >= self._top:
+            self._top = key + 1
+            self.blocks = -(-self._top // BLOCK)
+        if self._count >= self._fit_at:
+            self._fit_at = 2 * self._count
+            self._fit()
+        return not layout.lacks_place
+
+    def remove(self, key: int) -> None:
+        """Give up a hull."""
+        self._count -= 1
+        self.kernels.clear_row(self._whole, key)
+
+    def ask(self, hull: Hull) -> Layout:
+        """Make a hull the one that is asked about, or written; returns its layout.
+
+        Of the rows whose hulls shall hold it each must offer and reach what it has (`above`), of
+        those that it shall hold none may need or reach more (`below`). That is all unless the
+        layout lacks a place: attributes without one cannot be asked about.
+        """
+        if self._asked is hull:
+            return self._asked_layout
+        layout = self._layout(hull)
+        placed = layout.placed
+        ends = hull.ends if placed is None else [hull.ends[place] for place in placed]
+        layout.pack(self.columns.asked, 0, *ends)
+        self._asked, self._asked_layout = hull, layout
+        return layout
+
+    def use(self, kernels: Kernels) -> None:
+        """Exchange the kernels; questions that were asked before are of no use then."""
+        self.kernels = kernels
+        self._forget_layouts()
+        self._hold(self.columns)
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless the bitmaps are those of the rows."""
+        columns = self.columns
+        rows = np.flatnonzero(unpacked(columns.live))
+        if len(rows) != self._count:
+            raise InvariantError(f"{len(rows)} rows are live, not {self._count}")
+        if len(rows) and rows[-1] >= self._top:
+            raise InvariantError("a row beyond the used ones is live")
+        if (columns.cuts[:, :-1] > columns.cuts[:, 1:]).any():
+            raise InvariantError("the cuts of a column do not ascend")
+        reached = columns.ends[:, None, rows] >= columns.cuts[:, :, None]
+        if (
+            unpacked(columns.reach)[:, rows] != reached.reshape(len(columns.reach), len(rows))
+        ).any():
+            raise InvariantError("a row is not on its level")
+        free = unpacked(columns.free)
+        for field in self._fields.values():
+            word, shift = divmod(field, _FIELDS_A_WORD)
+            total = columns.offers[word, rows] & np.uint64(TOTAL << shift * _FIELD_BITS)
+            if (free[field, rows] != (total != 0)).any():
+                raise InvariantError("a row is said to leave free what it constrains, or not to")
+
+    def _hold(self, columns: Columns) -> None:
+        self.columns = columns
+        ends, offers, needs, live, free, reach, cuts, asked = columns
+        rest = live, free, reach, cuts, asked, self.found, self._left
+        views = columns, View(ends, offers, *rest), View(ends, needs, *rest)
+        #: the columns, and what searches read of them, as the kernels take them
+        (self._whole, self.upward, self.downward), self._kept = _all_held(self.kernels, views)
+
+    def _forget_layouts(self) -> None:
+        self._layouts.clear()
+        self._asked = None
+
+    def _layout(self, hull: Hull) -> Layout:
+        """Where the sides of such a hull are; remembered until a new attribute is given a place."""
+        kind = None if hull.is_empty else hull.shape
+        layout = self._layouts.get(kind)
+        if layout is None:
+            if len(self._layouts) == _LAYOUTS_MAX:
+                self._layouts.clear()
+            layout = self._layouts[kind] = self._laid_out(hull)
+        return layout
+
+    def _laid_out(self, hull: Hull) -> Layout:
+        words, columns = len(self.columns.needs), len(self.columns.ends)
+        free = 0 if hull.is_empty else _ALL_FREE
+        offers, needs = [free] * words, [free] * words
+        ends = [-inf if hull.is_empty else inf] * columns
+        unsaid = [] if hull.is_empty else list(self._fields.values())
+        bound = list(self._fields.values()) if hull.is_empty else []
+        places: list[int] = []
+        placed: list[int] = []
+        lacks_place, end = False, 0
+        for attribute, offered, needed in sides(hull.shape):
+            field = self._fields.get(attribute)
+            lacks_place = lacks_place or field is None
+            if field is not None:
+                word, shift = divmod(field, _FIELDS_A_WORD)
+                offers[word] ^= (FREE ^ offered) << shift * _FIELD_BITS
+                needs[word] ^= (FREE ^ needed) << shift * _FIELD_BITS
+                unsaid.remove(field)
+                if not offered & TOTAL:
+                    bound.append(field)
+            for kind in (NUMBER, TEXT):
+                place = self._columns_of.get((attribute, kind))
+                if place is not None:
+                    ends[place] = ends[place + 1] = -inf
+                if needed & kind:
+                    lacks_place = lacks_place or place is None
+                    if place is not None:
+                        places += (place, place + 1)
+                        placed += (end, end + 1)
+                    end += 2
+        row_offers = np.array(offers, np.uint64)
+        row_needs, constrained = np.array(needs, np.uint64), np.array(bound, np.int64)
+        at = np.array(places, np.int64)
+        arrays = (
+            Sides(row_needs, np.array(unsaid, np.int64), at),
+            Sides(~row_offers, constrained, at),
+            RowSides(row_offers, row_needs, constrained, np.array(ends, np.float64), at),
+        )
+        (above, below, row), kept = _all_held(self.kernels, arrays)
+        return Layout(
+            above,
+            below,
+            row,
+            (arrays, kept),
+            Struct(f"{len(placed)}d").pack_into,
+            None if len(placed) == end else placed,
+            lacks_place,
+        )
+
+    def _provide(self, hull: Hull) -> bool:
+        """Give the hull's attributes places, as far as there is room; whether any is new."""
+        before, column, filled = len(self._fields), len(self.columns.ends), []
+        for attribute, _, needed in sides(hull.shape):
+            if attribute not in self._fields:
+                if len(self._fields) == COVERING_ATTRIBUTES_MAX:
+                    continue
+                self._fields[attribute] = len(self._fields)
+            for kind in (NUMBER, TEXT):
+                if needed & kind and (attribute, kind) not in self._columns_of:
+                    self._columns_of[attribute, kind] = column
+                    filled.append((attribute, kind))
+                    column += 2
+        fields = len(self._fields)
+        if fields == before and not filled:
+            return False
+        self._reserve(columns=column, words=-(-fields // _FIELDS_A_WORD), fields=fields)
+        for attribute, kind in filled:
+            self._fill(attribute, kind)
+        self._forget_layouts()
+        return True
+
+    def _fill(self, attribute: str, kind: int) -> None:
+        """Ends of the rows so far in two new columns: free, or without values of that kind."""
+        word, shift = divmod(self._fields[attribute], _FIELDS_A_WORD)
+        bit = np.uint64(kind << shift * _FIELD_BITS)
+        column, columns = self._columns_of[attribute, kind], self.columns
+        columns.ends[column : column + 2] = np.where(columns.needs[word] & bit, inf, -inf)
+        self.kernels.level_rows(
+            columns.ends, columns.reach, columns.cuts, column, column + 2, self.blocks
+        )
+
+    def _reserve(self, *, rows: int = 0, columns: int = 0, words: int = 0, fields: int = 0) -> None:
+        """Move into larger arrays, if these are not large enough; new fields are free."""
+        old = self.columns
+        size = BLOCK * len(old.live)
+        self._hold(
+            _no_rows(
+                max(rows, size),
+                max(columns, len(old.ends)),
+                max(words, len(old.needs)),
+                max(fields, len(old.free)),
+            )
+        )
+        for wide, narrow in zip(self.columns, old, strict=True):
+            wide[tuple(map(slice, narrow.shape))] = narrow
+        # What accepts nothing needs nothing: it alone has a first word without any bit.
+        needs = np.where(old.needs[0] == 0, 0, np.uint64(_ALL_FREE))
+        fresh = slice(len(old.needs), None)
+        self.columns.offers[fresh, :size] = self.columns.needs[fresh, :size] = needs
+        empty = packed(needs == 0)
+        self.columns.free[len(old.free) :, : len(empty)] = ~empty
+
+    def _fit(self) -> None:
+        """Choose the cuts of all columns among the values they have, and sort the rows anew."""
+        columns = self.columns
+        rows = np.flatnonzero(unpacked(columns.live))
+        sample = rows[:: -(-len(rows) // _SAMPLE_ROWS)]
+        for column, values in enumerate(columns.ends[:, sample]):
+            known = np.sort(values[np.isfinite(values)])
+            distinct = known[np.diff(known, prepend=-inf) > 0]
+            if len(distinct) > LEVELS:
+                quantiles = known[(np.arange(LEVELS) * len(known)) // LEVELS]
+                distinct = quantiles[np.diff(quantiles, prepend=-inf) > 0]
+            columns.cuts[column] = inf
+            columns.cuts[column, : len(distinct)] = distinct
+        self.kernels.level_rows(
+            columns.ends, columns.reach, columns.cuts, 0, len(columns.ends), self.blocks
+        )
+
+
+def unpacked(words: Words) -> npt.NDArray[np.bool_]:
+    """The bits of bitmaps [..., b] as truth values [..., b * BLOCK]."""
+    octets = np.ascontiguousarray(words, "<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=-1, bitorder="little").view(np.bool_)
+
+
+def packed(bits: npt.NDArray[np.bool_]) -> Words:
+    """Truth values [..., b * BLOCK] as bitmaps [..., b]."""
+    octets = np.packbits(bits, axis=-1, bitorder="little")
+    return octets.view("<u8").astype(np.uint64, copy=False)
+
+
+def _room(rows: int) -> int:
+    """Room for so many rows: an odd number of blocks.
+
+    Writing a row touches every bitmap at one place. If bitmaps began at multiples of a power of two
+    these places would fall on the same few lines of the processor's cache.
+    """
+    return (-(-rows // BLOCK) | 1) * BLOCK
+
+
+def _no_rows(rows: int, columns: int, words: int, fields: int) -> Columns:
+    """Arrays in which no row is taken."""
+    blocks = rows // BLOCK
+    return Columns(
+        np.full((columns, rows), inf),
+        np.full((words, rows), _ALL_FREE, np.uint64),
+        np.full((words, rows), _ALL_FREE, np.uint64),
+        np.zeros(blocks, np.uint64),
+        np.zeros((fields, blocks), np.uint64),
+        np.zeros((columns * LEVELS, blocks), np.uint64),
+        np.full((columns, LEVELS), inf),
+        np.zeros(columns),
+    )
+
+
+def _all_held(kernels: Kernels, views: Iterable[object]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """What kernels take for each of some collections of arrays, and what is to be kept for it."""
+    handles, kept = zip(*map(kernels.held, views), strict=True)
+    return handles, kept

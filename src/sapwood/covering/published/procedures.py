@@ -1,0 +1,218 @@
+"""The XPE dissemination work's procedures: whether an XPE meets an advertisement (1.4.2 to 1.4.4).
+
+An XPE *meets* an advertisement if it accepts some path that is advertised. Routers ask the product
+automaton (`sapwood.model.patterns.advertisements.intersection`), which also knows branches and
+repeated choice, and whose time does not grow with the nesting of repetitions. The procedures are
+here to be compared with it.
+
+They are the printed ones where those are right (figures 1.4, 1.7, 1.9 and 1.10). Elsewhere:
+
+* figures 1.5 and 1.6 look for a relative XPE as Knuth, Morris and Pratt do. What was read tells
+  where to go on only if *overlaps* is transitive, which with `*` it is not: `a/b/a` is not found
+  in `a/*/b/a`. `position` uses one bit for each step instead (Baeza-Yates and Gonnet 1992);
+* figure 1.8 does not compare the repetitions that it skips, and takes one more where their number
+  comes out whole: `/a(/a)+/a` meets `/a/a/a/b` there, and `/a(/b)+/b/a` not `/a/b/b/b/a`;
+* figures 1.8 to 1.10 are for absolute XPEs without descendants. For all others, repetitions are
+  written out: an XPE of k steps needs no more than k of one, since those that none of its steps
+  lies in can be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, product
+from typing import TypeAlias
+
+from sapwood.covering.published.xpe import XPE, steps_of
+from sapwood.errors import InputError
+from sapwood.model.patterns.advertisements import (
+    Advertisement,
+    Chain,
+    Choice,
+    Expression,
+    Repeat,
+    Step,
+)
+from sapwood.model.patterns.conditions import Axis
+from sapwood.model.patterns.pattern import TreePattern
+
+Names: TypeAlias = tuple[str | None, ...]
+"""Steps, each a child of the one before; `None` is any name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What comes once or more often."""
+
+    form: Form
+
+
+Form: TypeAlias = "tuple[str | Repetition | None, ...]"
+"""An advertisement without choice: steps and repetitions, one below the other."""
+
+
+def meets(advertisement: Advertisement, pattern: TreePattern) -> bool:
+    """Whether an XPE meets an advertisement, by the procedure for the classes of both.
+
+    Its time grows exponentially with the nesting of repetitions. Raises `InputError` for a
+    pattern that is no XPE, and for an advertisement with choice inside a repetition: the work has
+    no procedure for those.
+    """
+    steps = steps_of(pattern)
+    if steps is None:
+        raise InputError(f"{pattern} is no XPE: it has branches or asks for content")
+    pieces = pieces_of(steps)
+    is_absolute = steps[0].axis is Axis.CHILD
+    forms = forms_of(advertisement.expression)
+    if is_absolute and len(pieces) == 1:
+        return any(absolute_meets(form, pieces[0]) for form in forms)
+    written = (names for form in forms for names in written_out(form, len(steps)))
+    return any(pieces_meet(names, pieces, is_absolute=is_absolute) for names in written)
+
+
+def pieces_of(steps: XPE) -> tuple[Names, ...]:
+    """An XPE of at least one step, cut at its descendant operators."""
+    pieces: list[list[str | None]] = []
+    for step in steps:
+        if not pieces or step.axis is not Axis.CHILD:
+            pieces.append([])
+        pieces[-1].append(None if step.test is None else step.test.local)
+    return tuple(map(tuple, pieces))
+
+
+def forms_of(expression: Expression) -> tuple[Form, ...]:
+    """The advertisements without choice that an expression is the union of.
+
+    Raises `InputError` where a choice is repeated: each time may choose anew.
+    """
+    match expression:
+        case Step(name=name):
+            return ((name,),)
+        case Choice(alternatives=alternatives):
+            return tuple(chain.from_iterable(map(forms_of, alternatives)))
+        case Chain(parts=parts):
+            return tuple(tuple(chain(*one)) for one in product(*map(forms_of, parts)))
+        case Repeat(inner=inner):
+            forms = forms_of(inner)
+            if len(forms) > 1:
+                raise InputError(f"no procedure is known for a repeated choice, as in {expression}")
+            return ((Repetition(forms[0]),),)
+
+
+def overlaps(advertised: str | None, wanted: str | None) -> bool:
+    """Whether some name passes both steps (figure 1.4)."""
+    return advertised is None or wanted is None or advertised == wanted
+
+
+# Advertisements without repetitions ------------------------------------------------------------
+
+
+def prefix_meets(advertised: Names, wanted: Names) -> bool:
+    """Whether an absolute XPE meets an advertisement (figure 1.4, AbsExprAndAdv)."""
+    return len(wanted) <= len(advertised) and all(map(overlaps, advertised, wanted))
+
+
+def position(advertised: Names, wanted: Names, start: int = 0) -> int | None:
+    """Where a relative XPE first lies in an advertisement from `start` on (RelExprAndAdv)."""
+    any_name = sum(1 << place for place, name in enumerate(wanted) if name is None)
+    places: dict[str, int] = {}
+    for place, name in enumerate(wanted):
+        if name is not None:
+            places[name] = places.get(name, any_name) | 1 << place
+    begun, end = 0, 1 << len(wanted) - 1
+    for place in range(start, len(advertised)):
+        name = advertised[place]
+        begun = begun << 1 | 1
+        if name is not None:
+            begun &= places.get(name, any_name)
+        if begun & end:
+            return place - len(wanted) + 1
+    return None
+
+
+def pieces_meet(advertised: Names, pieces: tuple[Names, ...], *, is_absolute: bool) -> bool:
+    """Whether an XPE with descendants meets an advertisement (figure 1.7, DesExprAndAdv).
+
+    Each piece is taken where it first lies behind the one before. That loses nothing, since no two
+    steps share a place.
+    """
+    rest = sum(map(len, pieces))
+    end = 0
+    for number, piece in enumerate(pieces):
+        if rest > len(advertised) - end:
+            return False
+        if number == 0 and is_absolute:
+            found = 0 if prefix_meets(advertised, piece) else None
+        else:
+            found = position(advertised, piece, end)
+        if found is None:
+            return False
+        end = found + len(piece)
+        rest -= len(piece)
+    return True
+
+
+# Advertisements with repetitions ---------------------------------------------------------------
+
+
+def absolute_meets(advertised: Form, wanted: Names) -> bool:
+    """Whether an absolute XPE without descendants meets an advertisement of any class.
+
+    Repetitions are resolved from the left: the innermost in closed form where no other follows
+    (`simple_meets`, figure 1.8), one that others follow copy by copy (figure 1.9), one that holds
+    others likewise (figure 1.10).
+    """
+    at = next((n for n, part in enumerate(advertised) if isinstance(part, Repetition)), None)
+    if at is None:
+        return prefix_meets(_plain(advertised), wanted)
+    first, behind = advertised[at], advertised[at + 1 :]
+    assert isinstance(first, Repetition)
+    before, inner = _plain(advertised[:at]), first.form
+    if not any(isinstance(part, Repetition) for part in (*inner, *behind)):
+        return simple_meets(before, _plain(inner), _plain(behind), wanted)
+    if len(wanted) <= len(before):
+        return prefix_meets(before, wanted)
+    if not prefix_meets(before, wanted[: len(before)]):
+        return False
+    rest = wanted[len(before) :]
+    return any(
+        absolute_meets((*inner * copies, *behind), rest) for copies in range(1, len(rest) + 1)
+    )
+
+
+def simple_meets(before: Names, inner: Names, behind: Names, wanted: Names) -> bool:
+    """Whether an absolute XPE meets `before (inner)+ behind` (figure 1.8, corrected)."""
+    once = (*before, *inner)
+    if len(wanted) <= len(once):
+        return prefix_meets(once, wanted)
+    if not prefix_meets(once, wanted[: len(once)]):
+        return False
+    for start in range(len(once), len(wanted) + 1, len(inner)):
+        rest = wanted[start:]
+        if prefix_meets(behind, rest):
+            return True
+        if not prefix_meets(inner, rest[: len(inner)]):
+            return False
+    return True
+
+
+def written_out(advertised: Form, copies: int) -> Iterator[Names]:
+    """The advertisement with each repetition written one to `copies` times, all combinations."""
+    places = (place for place, part in enumerate(advertised) if isinstance(part, Repetition))
+    first = next(places, len(advertised))
+    before = _plain(advertised[:first])
+    if first == len(advertised):
+        yield before
+        return
+    repeated, behind = advertised[first], advertised[first + 1 :]
+    assert isinstance(repeated, Repetition)
+    for number in range(1, copies + 1):
+        for times in product(*(tuple(written_out(repeated.form, copies)) for _ in range(number))):
+            for names in written_out(behind, copies):
+                yield (*before, *chain(*times), *names)
+
+
+def _plain(form: Form) -> Names:
+    """A form that has no repetitions, as names."""
+    return tuple(part for part in form if not isinstance(part, Repetition))

@@ -1,0 +1,58 @@
+"""Choosing a universe for a set of filters: the axes that tell most of them apart."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from sapwood.covering.published.sfc.axes import (
+    EVERY_NUMBER,
+    EVERY_TEXT,
+    Axis,
+    NumberAxis,
+    TextAxis,
+    number_hull,
+    text_hull,
+)
+from sapwood.covering.published.sfc.scales import ranks
+from sapwood.covering.published.sfc.universe import Universe
+from sapwood.limits import CURVE_DIMENSIONS_MAX
+from sapwood.model.filter import Filter
+from sapwood.model.numbers import Number
+
+FITTED_BITS: Final = 10
+"""Bits of a coordinate of a fitted universe: a thousand cells keep two hulls apart in nearly all
+cases, and the keys of three attributes still fit one 64-bit word."""
+
+
+def fitted(filters: Iterable[Filter], bits: int = FITTED_BITS) -> Universe | None:
+    """A universe whose axes are the attributes that most of the filters bound.
+
+    Up to `limits.CURVE_DIMENSIONS_MAX` / 2 axes; among equally useful ones the order of names
+    decides. The cells follow the distribution of the hulls' ends. `None` if no filter bounds any
+    attribute.
+    """
+    numbers: defaultdict[str, list[Number]] = defaultdict(list)
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    #: (attribute, whether its texts are meant) -> how many filters bound it
+    uses: defaultdict[tuple[str, bool], int] = defaultdict(int)
+    for each in filters:
+        for attribute in each.attributes:
+            number_ends = number_hull(each, attribute)
+            if number_ends is not None and number_ends != EVERY_NUMBER:
+                uses[attribute, False] += 1
+                numbers[attribute] += (end for end in number_ends if not math.isinf(end))
+            text_ends = text_hull(each, attribute)
+            if text_ends is not None and text_ends != EVERY_TEXT:
+                uses[attribute, True] += 1
+                texts[attribute] += (end for end in text_ends if end is not None)
+    chosen = sorted(uses, key=lambda use: (-uses[use], use))[: CURVE_DIMENSIONS_MAX // 2]
+    axes: list[Axis] = []
+    for attribute, is_text in chosen:
+        if is_text:
+            axes.append(TextAxis(attribute, ranks(texts[attribute], 1 << bits)))
+        else:
+            axes.append(NumberAxis(attribute, ranks(numbers[attribute], 1 << bits)))
+    return Universe(tuple(axes), bits) if axes else None

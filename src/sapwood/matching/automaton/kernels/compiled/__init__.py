@@ -1,0 +1,30 @@
+"""Kernels of the path automaton, compiled by numba and cached on disk.
+
+Everything is a free function on arrays. What a kernel keeps between documents (marks) is an array
+of round numbers, so that nothing has to be cleared.
+
+1. `bits.py`        sets of small numbers, one bit each.
+2. `growth.py`      states learn of the trie's nodes.
+3. `finding.py`     targets that a document's paths and equalities lead to.
+4. `checking.py`    which of those meet their conditions.
+5. `collecting.py`  what was marked, as slots.
+"""
+
+from sapwood.matching.automaton.kernels.compiled.checking import check_candidates
+from sapwood.matching.automaton.kernels.compiled.collecting import collect, count
+from sapwood.matching.automaton.kernels.compiled.finding import (
+    find_candidates,
+    group_elements,
+    mark_plain,
+)
+from sapwood.matching.automaton.kernels.compiled.growth import join_nodes
+
+__all__ = [
+    "check_candidates",
+    "collect",
+    "count",
+    "find_candidates",
+    "group_elements",
+    "join_nodes",
+    "mark_plain",
+]

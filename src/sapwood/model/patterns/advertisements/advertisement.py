@@ -1,0 +1,146 @@
+"""Advertisements of documents, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sapwood.errors import LimitError
+from sapwood.limits import ADVERTISEMENT_NESTING_MAX, ADVERTISEMENT_STEPS_MAX
+from sapwood.model.filter import Filter
+from sapwood.model.patterns.advertisements.automaton import START, Automaton, automaton_of
+from sapwood.model.patterns.advertisements.expressions import (
+    Chain,
+    Choice,
+    Expression,
+    PathKind,
+    Repeat,
+    alternatives_of,
+    kind_of,
+)
+from sapwood.model.patterns.advertisements.intersection import includes, may_accept
+from sapwood.model.patterns.pattern import TreePattern
+from sapwood.model.publication import Publication
+from sapwood.xml.document import Document, local_name
+
+
+@dataclass(frozen=True, slots=True)
+class Advertisement:
+    """What a publisher may send: documents each of whose root-to-leaf paths is a word.
+
+    Names compare by their local part. A publisher of several kinds of paths states one value with
+    alternatives, not several values: a document has paths of several kinds at once. Two values are
+    equal iff their expressions have equal normal forms; `covers` both ways tells more. `source`
+    is the text that it was read from and does not count.
+
+    Make advertisements with `sapwood.parse_advertisement` or, from a DTD, with
+    `advertisement_of`. Raises `LimitError` beyond `limits.ADVERTISEMENT_STEPS_MAX` steps or
+    `limits.ADVERTISEMENT_NESTING_MAX` levels of parentheses.
+    """
+
+    expression: Expression
+    source: str | None = field(default=None, compare=False, repr=False)
+    #: depends on the expression, which never changes
+    _automaton: Automaton | None = field(init=False, default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_size(self.expression)
+
+    def intersects(self, other: Filter | TreePattern) -> bool:
+        """Whether some document of this advertisement may be accepted; a filter accepts none.
+
+        `False` only if none can be. For patterns that ask for elements only `True` is certain as
+        well, `or` included, within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
+        Attributes and texts are not advertised: any may be there.
+        """
+        if not isinstance(other, TreePattern) or not other.intersects(other):
+            return False
+        return not other.twigs or any(may_accept(self.automaton, one) for one in other.twigs)
+
+    def covers(self, other: Advertisement) -> bool:
+        """Whether every document of `other` is one of this.
+
+        `True` is certain; `False` is within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
+
+        The work takes the test of absolute XPEs for it (L339). There `/a` covers `/a/b`, because
+        paths may go on; paths of an advertisement may not, so that test would lose publications.
+        """
+        return self == other or includes(self.automaton, other.automaton)
+
+    def matches(self, publication: Publication) -> bool:
+        """Whether the publication has a document that is admitted."""
+        contents = publication.read_document()
+        return contents is not None and self.admits(contents)
+
+    def admits(self, document: Document) -> bool:
+        """Whether each root-to-leaf path of the document is a word: whether it may be sent."""
+        automaton = self.automaton
+        following: dict[int, int] = {}
+        read: list[int] = []
+        is_leaf = [True] * len(document)
+        for name, parent in zip(document.names, document.parents, strict=True):
+            above = START
+            if parent >= 0:
+                above = read[parent]
+                is_leaf[parent] = False
+            allowed = following.get(above)
+            if allowed is None:
+                allowed = following[above] = automaton.next(above)
+            states = allowed & automaton.readers(local_name(name))
+            if not states:
+                return False
+            read.append(states)
+        return all(
+            states & automaton.last for states, ends in zip(read, is_leaf, strict=True) if ends
+        )
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton whose words are the paths; made at the first call."""
+        if self._automaton is None:
+            object.__setattr__(self, "_automaton", automaton_of(self.expression))
+        assert self._automaton is not None, "it was just made"
+        return self._automaton
+
+    @property
+    def alternatives(self) -> tuple[Advertisement, ...]:
+        """The advertisements, in the work's sense, of which this is the union."""
+        return tuple(map(Advertisement, alternatives_of(self.expression)))
+
+    @property
+    def kind(self) -> PathKind:
+        """Its class in the work; `GENERAL` for one with alternatives."""
+        return kind_of(self.expression)
+
+    def __str__(self) -> str:
+        """The normal form; reading it gives an equal advertisement."""
+        return str(self.expression)
+
+
+def check_size(expression: Expression) -> None:
+    """Raise `LimitError` for too many steps or too many parts inside each other."""
+    steps, waiting = 0, [(expression, 0)]
+    while waiting:
+        one, depth = waiting.pop()
+        if depth > ADVERTISEMENT_NESTING_MAX:
+            raise LimitError(
+                "ADVERTISEMENT_NESTING_MAX",
+                ADVERTISEMENT_NESTING_MAX,
+                None,
+                "the nesting of the advertisement",
+            )
+        match one:
+            case Chain(parts=inner):
+                waiting.extend((part, depth) for part in inner)
+            case Choice(alternatives=inner):
+                waiting.extend((part, depth + 1) for part in inner)
+            case Repeat(inner=part):
+                waiting.append((part, depth if isinstance(part, Choice) else depth + 1))
+            case _:
+                steps += 1
+    if steps > ADVERTISEMENT_STEPS_MAX:
+        raise LimitError(
+            "ADVERTISEMENT_STEPS_MAX",
+            ADVERTISEMENT_STEPS_MAX,
+            steps,
+            "the number of steps in the advertisement",
+        )

@@ -1,0 +1,181 @@
+"""Tree patterns: the filters of XML documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from sapwood.errors import LimitError
+from sapwood.limits import XPATH_TEXT_CHARS_MAX
+from sapwood.model.patterns import containment
+from sapwood.model.patterns.conditions import (
+    ALWAYS,
+    Attribute,
+    Axis,
+    Below,
+    Condition,
+    NameTest,
+    StringValue,
+    Text,
+    any_of,
+    descend,
+)
+from sapwood.model.patterns.evaluation import DOCUMENT_NODE, satisfying
+from sapwood.model.patterns.printing import print_path
+from sapwood.model.patterns.twigs import Twig, twigs
+from sapwood.model.publication import Publication
+from sapwood.xml import DocumentBounds, read_document
+from sapwood.xml.bounds import DEFAULT_BOUNDS
+from sapwood.xml.document import Document
+
+if TYPE_CHECKING:
+    from sapwood.model.filter import Filter
+
+
+class PatternMerge(NamedTuple):
+    """The result of a merge; `perfect` means that nothing is accepted that neither accepted."""
+
+    filter: TreePattern
+    perfect: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreePattern:
+    """What a subscription to documents accepts: those of which its XPath expression is true.
+
+    `root` is what is asked of the document, in normal form (`sapwood.model.patterns.conditions`);
+    patterns are equal iff their normal forms are. `source` is the text the pattern was read from,
+    and `bindings` the prefixes that came with it; neither counts in comparisons.
+
+    Make patterns with `sapwood.parse_xpath`; the constructor expects a normal form.
+    """
+
+    root: Below
+    source: str | None = field(default=None, compare=False, repr=False)
+    bindings: tuple[tuple[str, str], ...] | None = field(default=None, compare=False, repr=False)
+    #: what `twigs` found; depends on the root, which never changes
+    _twigs: tuple[Twig, ...] | None = field(init=False, default=None, compare=False, repr=False)
+    #: the hash once it was asked for; likewise
+    _hash: int | None = field(init=False, default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        """The hash of the normal form, found once: tables look patterns up again and again."""
+        known = self._hash
+        if known is None:
+            known = hash(self.root)
+            object.__setattr__(self, "_hash", known)
+        return known
+
+    def __reduce__(self) -> tuple[type[TreePattern], tuple[object, ...]]:
+        """Copies leave the hash behind: hashes of texts differ from process to process."""
+        return TreePattern, (self.root, self.source, self.bindings)
+
+    def matches(
+        self, document: bytes | Document | Publication, bounds: DocumentBounds = DEFAULT_BOUNDS
+    ) -> bool:
+        """Whether a document, as bytes or already read, or that of a publication is accepted.
+
+        A publication without a document is not. Raises `DocumentError` for bytes that are no
+        document, `LimitError` beyond `bounds`.
+        """
+        if isinstance(document, Publication):
+            contents = document.read_document()
+            return contents is not None and self.accepts(contents)
+        if isinstance(document, Document):
+            return self.accepts(document)
+        return self.accepts(read_document(document, bounds, content=self.reads_content))
+
+    def accepts(self, document: Document) -> bool:
+        """Whether a document is accepted; it must have its content if the pattern reads it."""
+        return DOCUMENT_NODE in satisfying(self.root, document)
+
+    def covers(self, other: Filter | TreePattern) -> bool:
+        """Whether every publication that `other` accepts is accepted here; no filter is covered.
+
+        Never true where a document refutes it, and complete for paths without predicates and for
+        patterns without `*` or without `//`, disjunctions apart (`containment` says more).
+        """
+        if not isinstance(other, TreePattern):
+            return False
+        wide, narrow = self.twigs, other.twigs
+        return self == other or (bool(wide and narrow) and containment.covers(wide, narrow))
+
+    def intersects(self, other: Filter | TreePattern) -> bool:
+        """Whether some document may be accepted by both; a filter accepts none.
+
+        Never `False` where a document refutes it; always right where no string-value is asked.
+        """
+        if not isinstance(other, TreePattern):
+            return False
+        if not self.twigs or not other.twigs:
+            return True
+        return any(containment.may_intersect(a, b) for a in self.twigs for b in other.twigs)
+
+    def merge(self, other: TreePattern) -> PatternMerge:
+        """A pattern that accepts what either accepts.
+
+        The merge is perfect where one covers the other, or where both look for the root element
+        alike: what they ask of it is then joined by `or`. Otherwise the root element's name or
+        depth is given up, and all that is asked of it where the union would be too long to be read
+        (`limits.XPATH_TEXT_CHARS_MAX`) or compared (`limits.COVERING_ALTERNATIVES_MAX`).
+        """
+        if self.covers(other):
+            return PatternMerge(TreePattern(self.root), perfect=True)
+        if other.covers(self):
+            return PatternMerge(TreePattern(other.root), perfect=True)
+        root = _merged(self.root, other.root)
+        is_alike = (self.root.axis, self.root.test) == (other.root.axis, other.root.test)
+        union = TreePattern(root)
+        if union.twigs and len(str(union)) <= XPATH_TEXT_CHARS_MAX:
+            return PatternMerge(union, perfect=is_alike)
+        wide = Below(root.axis, root.test, ALWAYS)
+        return PatternMerge(TreePattern(wide), perfect=False)
+
+    @property
+    def twigs(self) -> tuple[Twig, ...]:
+        """The patterns without `or` of which this one is the union, as they are compared.
+
+        Empty if there are more than `limits.COVERING_ALTERNATIVES_MAX`; such a pattern covers
+        itself only.
+        """
+        if self._twigs is None:
+            try:
+                found = twigs(self.root)
+            except LimitError:
+                found = ()
+            object.__setattr__(self, "_twigs", found)
+            return found
+        return self._twigs
+
+    @property
+    def reads_content(self) -> bool:
+        """Whether the pattern asks for attributes or text."""
+        leaves = (Attribute, Text, StringValue)
+        return any(isinstance(one, leaves) for one in descend(self.root))
+
+    @property
+    def namespaces(self) -> Mapping[str, str] | None:
+        """Prefixes with which `str` can be read again; `None` where local names are compared."""
+        tests = [test for one in descend(self.root) if (test := _test(one)) is not None]
+        if all(test.namespace is None for test in tests):
+            return None
+        used = sorted({test.namespace for test in tests if test.namespace})
+        return MappingProxyType({f"n{at}": namespace for at, namespace in enumerate(used, 1)})
+
+    def __str__(self) -> str:
+        """The normal form as XPath; with `namespaces`, reading it gives an equal pattern."""
+        bound = self.namespaces or {}
+        return print_path(self.root, {namespace: prefix for prefix, namespace in bound.items()})
+
+
+def _test(condition: Condition) -> NameTest | None:
+    return condition.test if isinstance(condition, Below | Attribute) else None
+
+
+def _merged(one: Below, other: Below) -> Below:
+    """An element that satisfies either satisfies this; exactly so if both are looked for alike."""
+    axis = one.axis if one.axis is other.axis else Axis.DESCENDANT
+    test = one.test if one.test == other.test else None
+    return Below(axis, test, any_of((one.condition, other.condition)))

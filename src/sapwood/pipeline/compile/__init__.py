@@ -1,0 +1,1 @@
+"""The job `compile`: a subscription set of any size to the set that brokers load."""

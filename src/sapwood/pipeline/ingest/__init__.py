@@ -1,0 +1,1 @@
+"""The job `ingest`: files of unknown quality to a table of publications."""

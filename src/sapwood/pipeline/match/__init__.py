@@ -1,0 +1,1 @@
+"""The job `match`: publications and subscriptions to deliveries."""

@@ -1,0 +1,100 @@
+"""Deliveries as files: a match whose result goes to a path.
+
+Where workers read the publications by themselves, a lake, and see the path, they write the result
+by themselves, too (`storing`). Otherwise Spark does.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from sapwood.pipeline.match.matching import compiled_for, match_compiled, match_groups
+from sapwood.pipeline.match.output import Output, columns_of
+from sapwood.pipeline.match.storing import STORED, Stored, StoreGroups
+from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE, SubscriptionSet
+from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.tables.lake import Lake, table_of_lake
+from sapwood.pipeline.tables.output import check_table, write_table
+from sapwood.pipeline.tables.staging import staging_for
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from sapwood.pipeline.tables.lake import Publications
+
+_CODEC: Final = "spark.sql.parquet.compression.codec"
+_CODECS: Final = MappingProxyType(
+    {
+        **{name: name for name in ("none", "snappy", "gzip", "zstd", "brotli")},
+        "uncompressed": "none",
+        "lz4_raw": "lz4",
+    }
+)
+"""What pyarrow calls Spark's codecs, as far as it has the same."""
+
+
+def match_into(
+    publications: Publications,
+    subscriptions: DataFrame | SubscriptionSet,
+    path: str,
+    *,
+    engine: str = DEFAULT_ENGINE,
+    output: Output = Output.PAIRS,
+) -> int:
+    """Write what `match` gives as Parquet at `path`, in place of an earlier result; its rows.
+
+    Workers that read a lake write their part of it, too, which costs a fraction of handing it to
+    Spark; an earlier result stays until the new one is whole, and if there is none, or it has no
+    row, files have the columns all the same. Of tables, and where workers do not see `path` or
+    would have to put counts together, Spark writes the files.
+
+    Raises as `match`, `FileFormatError` where something else is at `path` or nothing can be
+    written, and `InvariantError` if the files do not hold what workers have found.
+    """
+    check_table(table_of_lake(publications).sparkSession, path, columns_of(output))
+    with spark_faults():
+        compiled = compiled_for(publications, subscriptions, engine)
+        return store_matches(publications, compiled, path, output)
+
+
+def store_matches(
+    publications: Publications, compiled: SubscriptionSet, path: str, output: Output
+) -> int:
+    """As `match_into`, without a warning, and whatever is at `path`."""
+    rows = None
+    if isinstance(publications, Lake) and output is not Output.COUNTS:
+        rows = _stored_by_workers(publications, compiled, path, output)
+    if rows is None:
+        rows = write_table(match_compiled(publications, compiled, output), path)
+    return rows
+
+
+def _stored_by_workers(
+    lake: Lake, compiled: SubscriptionSet, path: str, output: Output
+) -> int | None:
+    """How many rows workers have stored; `None` where that is not for them."""
+    spark = lake.table.sparkSession
+    codec = _CODECS.get((spark.conf.get(_CODEC) or "").lower())
+    if codec is None or not lake.parts:
+        return None
+    staging = staging_for(spark, path)
+    if staging is None:
+        return None
+    try:
+        work = match_groups(lake, compiled, output, coded=True)
+        told = lake.tasks().mapInArrow(StoreGroups(work, str(staging.folder), codec), STORED)
+        return staging.put_in_place([Stored(*row) for row in told.collect()], _schema(output))
+    finally:
+        staging.remove()
+
+
+def _schema(output: Output) -> pa.Schema:
+    """The columns of an output, as files have them."""
+    import pyarrow as pa
+
+    texts = [(name, pa.string()) for name in columns_of(output)]
+    if output is Output.LISTS:
+        texts[1] = (texts[1][0], pa.list_(pa.string()))
+    return pa.schema(texts)

@@ -1,0 +1,1 @@
+"""The job `report`: deliveries to tables of figures and a page."""

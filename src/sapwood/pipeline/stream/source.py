@@ -1,0 +1,217 @@
+"""The format `sapwood` of Spark: read what brokers have accepted, publish what a query gives.
+
+Reading is by offset in the brokers' journals, so a batch that runs again after a restart has the
+same rows for ever: exactly once, by Spark's own checkpoint. A filter is evaluated where the journal
+is, and what it does not accept never travels. Writing is by id: a broker with a journal takes an id
+once, so a batch that is written again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+    InputPartition,
+    WriterCommitMessage,
+)
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from sapwood.limits import JOURNAL_RECONNECT_S
+from sapwood.pipeline.ingest.parquet_files import journals
+from sapwood.pipeline.stream.journaled import LINES, ROWS, batch_of_lines, batch_of_rows
+from sapwood.pipeline.stream.publisher import publish_batches
+from sapwood.pipeline.stream.source_options import Options
+from sapwood.pipeline.tables.journals import Part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT: Final = "sapwood"
+
+
+def register(spark: Any) -> None:
+    """Make the format known to a session; again does nothing."""
+    spark.dataSource.register(SapwoodSource)
+
+
+class SapwoodSource(DataSource):
+    """`spark.read`, `readStream`, `write` and `writeStream` with the format `sapwood`.
+
+    Options are those of `wanted.Options`. Spark calls the methods by the names of their arguments.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """What the format is called."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """The columns of what is read."""
+        return LINES if self._chosen.as_lines else ROWS
+
+    def reader(self, schema: object) -> JournalBatch:  # noqa: ARG002
+        """For `spark.read`."""
+        return JournalBatch(self._chosen)
+
+    def streamReader(self, schema: object) -> JournalStream:  # noqa: ARG002, N802
+        """For `spark.readStream`."""
+        return JournalStream(self._chosen)
+
+    def writer(self, schema: object, overwrite: bool) -> Publisher:  # noqa: ARG002, FBT001
+        """For `spark.write`."""
+        return Publisher(self._chosen.broker)
+
+    def streamWriter(self, schema: object, overwrite: bool) -> StreamPublisher:  # noqa: ARG002, FBT001, N802
+        """For `writeStream`."""
+        return StreamPublisher(self._chosen.broker)
+
+    @property
+    def _chosen(self) -> Options:
+        return Options.read(self.options)
+
+
+class _Piece(InputPartition):
+    """A part of a journal that one task reads."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(tuple(part))
+
+    @property
+    def part(self) -> Part:
+        """The part."""
+        return Part(*self.value)
+
+
+def _pieces(options: Options, parts: Sequence[Part]) -> list[_Piece]:
+    return [_Piece(piece) for part in parts for piece in journals.cut(part, options.rows_per_task)]
+
+
+def _read(options: Options, part: Part) -> Iterator[pa.RecordBatch]:
+    """The batches of one task."""
+    lines = journals.read(part, options.interest)
+    made = batch_of_lines if options.as_lines else batch_of_rows
+    while some := list(islice(lines, options.rows_per_batch)):
+        yield made(part.journal, some)
+
+
+class JournalBatch(DataSourceReader):
+    """What journals hold when the query begins, or the part that options name."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+
+    def partitions(self) -> list[_Piece]:
+        """One task for each so many publications."""
+        parts = []
+        for journal in self._options.journals:
+            first, end = journals.bounds(journal)
+            start = self._options.start_of(journal, first)
+            parts.append(Part(journal, start, self._options.end_of(journal, end)))
+        return _pieces(self._options, parts)
+
+    def read(self, partition: _Piece) -> Iterator[pa.RecordBatch]:
+        """Read one of them."""
+        return _read(self._options, partition.part)
+
+
+class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """What journals hold, and what comes. An offset is {journal: offset of the next publication}.
+
+    #: _target is where `availableNow` ends, once Spark has said that it does
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._target: dict[str, int] | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Where a query begins that has no checkpoint."""
+        options = self._options
+        return {j: options.start_of(j, journals.bounds(j)[0]) for j in options.journals}
+
+    def getDefaultReadLimit(self) -> Any:  # noqa: N802
+        """How much a batch may take."""
+        rows = self._options.rows_per_trigger
+        return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """Where the next batch ends: what there is, shared among journals where it is limited."""
+        ends = self._ends() if self._target is None else self._target
+        # A journal that came with a restart begins where a query without a checkpoint would.
+        begins = {**self._fresh(start), **start}
+        if not isinstance(limit, ReadMaxRows):
+            return {**begins, **ends}
+        left = limit.max_rows
+        reached = dict(begins)
+        for number, journal in enumerate(self._options.journals):
+            share = -(-left // (len(self._options.journals) - number))
+            reached[journal] = max(begins[journal], min(ends[journal], begins[journal] + share))
+            left -= reached[journal] - begins[journal]
+        return reached
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """What there is now is all there is."""
+        self._target = self._ends()
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Piece]:
+        """One task for each so many publications of a batch."""
+        begins = {**self._fresh(start), **start}
+        parts = [Part(journal, begins[journal], end[journal]) for journal in end]
+        return _pieces(self._options, parts)
+
+    def read(self, partition: _Piece) -> Iterator[pa.RecordBatch]:
+        """Read one of them."""
+        return _read(self._options, partition.part)
+
+    def _ends(self) -> dict[str, int]:
+        # A query outlives the restart of a broker; only one that begins fails at once.
+        return {
+            journal: journals.bounds(journal, JOURNAL_RECONNECT_S)[1]
+            for journal in self._options.journals
+        }
+
+    def _fresh(self, start: Mapping[str, int]) -> dict[str, int]:
+        options = self._options
+        missing = [journal for journal in options.journals if journal not in start]
+        return {j: options.start_of(j, journals.bounds(j)[0]) for j in missing}
+
+
+class Publisher(DataSourceArrowWriter):
+    """Publishes the rows of a batch query through a broker."""
+
+    def __init__(self, broker: str) -> None:
+        self._broker = broker
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Publish the rows of one task; they are accepted when this returns."""
+        publish_batches(self._broker, iterator)
+        return WriterCommitMessage()
+
+
+class StreamPublisher(DataSourceStreamArrowWriter):
+    """Publishes the rows of a streaming query through a broker."""
+
+    def __init__(self, broker: str) -> None:
+        self._broker = broker
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Publish the rows of one task; they are accepted when this returns."""
+        publish_batches(self._broker, iterator)
+        return WriterCommitMessage()
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Nothing is left to do: what is accepted is accepted."""
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """What was accepted stays, and is dropped as a repetition when the batch runs again."""

@@ -1,0 +1,1 @@
+"""Tables that jobs read and write: schemas, attributes, lines, lakes, results put in place."""

@@ -1,0 +1,385 @@
+"""Lines of text to rows of publications: what the workers of `ingest` do with a batch of lines.
+
+Every line comes out as exactly one row. A good one has an id and no reason, a rejected one a reason
+and the line itself, a blank one neither. So no line can be lost between the two sides without the
+sums telling.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, LimitError
+from sapwood.files.lines import decode_publication, read_member, split_subscription
+from sapwood.language.forms import encode_form
+from sapwood.language.plain_forms import plain_form
+from sapwood.language.written import Written
+from sapwood.limits import FORMS_REMEMBERED_MAX, LINE_BYTES_MAX
+from sapwood.pipeline.tables.attributes import Object, leaves
+from sapwood.pipeline.tables.coercion import fit_cells, fit_record
+from sapwood.pipeline.tables.declared_schema import DeclaredSchema
+from sapwood.pipeline.tables.line_numbers import LineNumbers
+from sapwood.xml.encodings import decode_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PLACE_COLUMNS: Final = ("file", "block", "line")
+"""The file, the byte at which the piece of it begins that one task has read, and the line's number
+within that piece."""
+
+DECODED_COLUMNS: Final = (
+    *PLACE_COLUMNS,
+    "id",
+    "attributes",
+    "document",
+    "home",
+    "invisible",
+    "undeclared",
+    "reason",
+    "text",
+)
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Decoded(NamedTuple):
+    """What became of some lines: one element a line in each of the columns.
+
+    `columns` are id, attributes, document, home, invisible and undeclared. `reasons` has a text for
+    a rejected line; the columns are null there.
+    """
+
+    columns: tuple[pa.Array, ...]
+    reasons: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class JSONDecoder:
+    """Lines as `sapwood.files.lines` knows them; `record` is the declared type, if there is one.
+
+    Without a declared type the attributes stay JSON text.
+    """
+
+    record: Object | None
+
+    @property
+    def attributes_sql(self) -> str:
+        """The type of the column of attributes in Spark SQL."""
+        return "STRING" if self.record is None else self.record.sql
+
+    def __call__(self, lines: Sequence[bytes]) -> Decoded:
+        """Decode lines that are not blank, without their ends."""
+        import msgspec
+        import pyarrow as pa
+
+        faults: dict[int, str] = {}
+        undeclared: dict[int, list[str]] = {}
+        ids: list[str | None] = []
+        homes: list[str | None] = []
+        invisible: list[int] = []
+        records: list[Any] = []
+        documents: list[str | None] = []
+        for row, line in enumerate(lines):
+            try:
+                found = decode_publication(line)
+            except InputError as error:
+                faults[row] = one_line(error)
+                ids.append(None)
+                homes.append(None)
+                invisible.append(0)
+                records.append(None)
+                documents.append(None)
+            else:
+                ids.append(found.publication.id)
+                homes.append(found.home)
+                invisible.append(found.publication.invisible)
+                records.append(found.publication.attributes)
+                document = found.publication.document
+                documents.append(None if document is None else decode_text(document))
+        if self.record is None:
+            texts = [None if r is None else msgspec.json.encode(r).decode() for r in records]
+            column = pa.array(texts, pa.string())
+        else:
+            column = fit_record(self.record, records, faults, undeclared)
+        told = (ids, column, homes, invisible, documents)
+        return _decoded(*told, faults=faults, undeclared=undeclared)
+
+
+@dataclass(frozen=True, slots=True)
+class CSVDecoder:
+    """Lines of CSV (RFC 4180) with one row a line; `header` names the cells.
+
+    A cell holds no value if it is empty or the schema's `null_value`.
+    """
+
+    header: tuple[str, ...]
+    schema: DeclaredSchema
+    delimiter: str = ","
+
+    @property
+    def attributes_sql(self) -> str:
+        """The type of the column of attributes in Spark SQL."""
+        return self.schema.record.sql
+
+    @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The columns that are neither carried nor part of the id."""
+        used = {leaf.name for leaf in leaves(self.schema.record)} | set(self.schema.id_columns)
+        return tuple(name for name in self.header if name not in used)
+
+    def __call__(self, lines: Sequence[bytes]) -> Decoded:
+        """Decode lines that are not blank, without their ends."""
+        faults: dict[int, str] = {}
+        rows: list[list[str]] = []
+        for row, line in enumerate(lines):
+            try:
+                rows.append(self._cells(line))
+            except InputError as error:
+                faults[row] = str(error)
+                rows.append([""] * len(self.header))
+        columns = {name: [row[at] for row in rows] for at, name in enumerate(self.header)}
+        cells: dict[str, list[str | None]] = {
+            leaf.name: [
+                None if cell in ("", self.schema.null_value) else cell
+                for cell in columns[leaf.name]
+            ]
+            for leaf in leaves(self.schema.record)
+        }
+        ids: list[str | None] = []
+        for row, parts in enumerate(
+            zip(*(columns[c] for c in self.schema.id_columns), strict=True)
+        ):
+            ids.append("/".join(parts))
+            for name, part in zip(self.schema.id_columns, parts, strict=True):
+                if not part:
+                    faults.setdefault(row, f"the cell of {name!r} is empty, and the id needs it")
+        nothing = [None] * len(lines)
+        attributes = fit_cells(self.schema.record, cells, faults)
+        none = [0] * len(lines)
+        return _decoded(ids, attributes, nothing, none, nothing, faults=faults, undeclared={})
+
+    def _cells(self, line: bytes) -> list[str]:
+        if len(line) > LINE_BYTES_MAX:
+            raise LimitError(
+                "LINE_BYTES_MAX", LINE_BYTES_MAX, None, "the length of the line in bytes"
+            )
+        cells = split_csv(line, self.delimiter)
+        if len(cells) != len(self.header):
+            raise InputError(f"the row has {len(cells)} cells, the header {len(self.header)}")
+        return cells
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionDecoder:
+    """Lines with subscriptions; the attributes are the filter's normal form (`normalforms`)."""
+
+    @property
+    def attributes_sql(self) -> str:
+        """The type of the column of attributes in Spark SQL."""
+        return "BINARY"
+
+    def __call__(self, lines: Sequence[bytes]) -> Decoded:
+        """Decode lines that are not blank, without their ends."""
+        import pyarrow as pa
+
+        faults: dict[int, str] = {}
+        ids: list[str | None] = []
+        homes: list[str | None] = []
+        forms: list[bytes | None] = []
+        for row, line in enumerate(lines):
+            try:
+                told = split_subscription(line)
+                form = form_of(told.interest)
+            except InputError as error:
+                faults[row] = one_line(error)
+                ids.append(None)
+                homes.append(None)
+                forms.append(None)
+            else:
+                ids.append(told.id)
+                homes.append(told.home)
+                forms.append(form)
+        column = pa.array(forms, pa.binary())
+        none, nothing = [0] * len(lines), [None] * len(lines)
+        return _decoded(ids, column, homes, none, nothing, faults=faults, undeclared={})
+
+
+class LineDecoder(Protocol):
+    """Turns lines into columns."""
+
+    @property
+    def attributes_sql(self) -> str:
+        """The type of the column of attributes in Spark SQL."""
+
+    def __call__(self, lines: Sequence[bytes]) -> Decoded:
+        """Decode lines that are not blank, without their ends."""
+
+
+def form_of(written: Written) -> bytes:
+    """The normal form of a filter's text. Raises `InputError` for a text that is no filter."""
+    plain = plain_form(written.text) if written.language == "filter" else None
+    return _parsed_form(written) if plain is None else plain
+
+
+@lru_cache(maxsize=FORMS_REMEMBERED_MAX)
+def _parsed_form(written: Written) -> bytes:
+    """As `form_of`, by the parser: people repeat each other, and that is what costs.
+
+    Depends on the text alone.
+    """
+    return encode_form(read_member(written))
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeLines:
+    """The function for `mapInArrow`: lines with their place in, rows of `decoded_sql` out.
+
+    In comes (file, block, value): the file, the byte at which the task's piece of it begins, and
+    the line as bytes, in order. `header` is the first line of every file, where there is one.
+    """
+
+    decoder: LineDecoder
+    header: bytes | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Decode all batches of one task."""
+        import pyarrow as pa
+
+        numbering = LineNumbers()
+        for batch in batches:
+            files, blocks, values = batch.columns
+            numbers = numbering.number(files, blocks)
+            lines = [plain_line(value) for value in values.to_pylist()]
+            for row in (numbers == 1).nonzero()[0]:
+                if blocks[row].as_py() == 0:
+                    lines[row] = self._first_line(lines[row], files[row].as_py())
+            filled = [row for row, line in enumerate(lines) if line and not line.isspace()]
+            decoded = self.decoder([lines[row] for row in filled])
+            reasons = _spread(decoded.reasons, filled, len(lines))
+            # Every line travels back, not only the rejected ones: a good line is rejected later
+            # when its id turns out to have been taken, and then it must be there as it was.
+            texts = [line.decode(errors="backslashreplace") for line in lines]
+            back = _back_index(filled, len(lines))
+            yield pa.RecordBatch.from_arrays(
+                [
+                    files,
+                    blocks,
+                    pa.array(numbers),
+                    *(column.take(back) for column in decoded.columns),
+                    pa.array(reasons, pa.string()),
+                    pa.array(texts, pa.string()),
+                ],
+                names=list(DECODED_COLUMNS),
+            )
+
+    def _first_line(self, line: bytes, file: str) -> bytes:
+        """The first line of a file without its byte order mark; blank if it is the header."""
+        line = plain_line(line, first=True)
+        if self.header is None:
+            return line
+        if line != self.header:
+            raise FileFormatError(
+                file,
+                "its header is not that of the other files; all files of one input need the "
+                "same columns in the same order",
+                1,
+            )
+        return b""
+
+
+def decoded_sql(decoder: LineDecoder) -> str:
+    """The columns that `DecodeLines` gives, as DDL."""
+    return (
+        f"file STRING, block BIGINT, line BIGINT, id STRING, attributes {decoder.attributes_sql}, "
+        "document STRING, home STRING, invisible INT, undeclared ARRAY<STRING>, reason STRING, "
+        "text STRING"
+    )
+
+
+def plain_line(value: bytes, *, first: bool = False) -> bytes:
+    """A line without the rest of its end, and without the mark that may begin a file."""
+    line = value.removesuffix(b"\r")
+    return line.removeprefix(_BOM) if first else line
+
+
+def split_csv(line: bytes, delimiter: str) -> list[str]:
+    """The cells of one line of CSV.
+
+    Raises `InputError` for bytes that are no UTF-8 and for a quoted cell that does not end on this
+    line: rows that span lines cannot be read in pieces, by several tasks at once.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {error.start + 1} of the line is not UTF-8; save the file as UTF-8"
+        ) from None
+    if '"' not in text:
+        return text.split(delimiter)
+    try:
+        return next(csv.reader([text], delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise InputError(
+            f"not CSV with one row a line ({error}); read rows that span lines with "
+            "spark.read.csv(..., multiLine=True) and sapwood.pipeline.as_publications"
+        ) from None
+
+
+def one_line(error: InputError) -> str:
+    """The reason without the pointer into a filter's text, which stands beside it in full."""
+    if isinstance(error, FilterSyntaxError):
+        return f"{error.reason}, at position {error.position + 1} of the filter"
+    return str(error)
+
+
+def _decoded(
+    ids: Sequence[str | None],
+    attributes: pa.Array,
+    homes: Sequence[str | None],
+    invisible: Sequence[int],
+    documents: Sequence[str | None],
+    *,
+    faults: Mapping[int, str],
+    undeclared: Mapping[int, list[str]],
+) -> Decoded:
+    import pyarrow as pa
+
+    reasons = [faults.get(row) for row in range(len(ids))]
+    good = pa.array([reason is None for reason in reasons], pa.bool_())
+    names = [undeclared.get(row) for row in range(len(ids))]
+    columns = (
+        pa.array(ids, pa.string()),
+        attributes,
+        pa.array(documents, pa.string()),
+        pa.array(homes, pa.string()),
+        pa.array(invisible, pa.int32()),
+        pa.array(names, pa.list_(pa.string())),
+    )
+    place = pa.array(np.arange(len(ids)), mask=~good.to_numpy(zero_copy_only=False))
+    return Decoded(tuple(column.take(place) for column in columns), reasons)
+
+
+def _back_index(filled: Sequence[int], rows: int) -> pa.Array:
+    """For each of `rows` the place in `filled` that holds it; null where none does."""
+    import pyarrow as pa
+
+    index = np.zeros(rows, np.int64)
+    absent = np.ones(rows, np.bool_)
+    index[list(filled)] = np.arange(len(filled))
+    absent[list(filled)] = False
+    return pa.array(index, mask=absent)
+
+
+def _spread(values: Sequence[str | None], filled: Sequence[int], rows: int) -> list[str | None]:
+    """A list of `rows` elements with the values at the places `filled`."""
+    spread: list[str | None] = [None] * rows
+    for row, value in zip(filled, values, strict=True):
+        spread[row] = value
+    return spread

@@ -1,0 +1,73 @@
+"""What the router says is heard by those it concerns."""
+
+from __future__ import annotations
+
+from msgspec import Raw as Bytes
+
+from sapwood.wire.greetings import Refusal, RefusalCode
+from sapwood.wire.messages import (
+    AcceptedReply,
+    Delivery,
+    GoodbyeCode,
+    LinkPublish,
+    PublicationRefused,
+    PublishRequest,
+    SubscribedReply,
+    SubscribeRequest,
+    SubscriptionRefused,
+    UnsubscribeRequest,
+)
+from tests.broker.helpers import Raw, Story, body, link_hello, running
+
+
+async def test_a_refusal_harms_only_what_was_refused() -> None:
+    async with running() as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(
+            SubscribeRequest("bad", "a >"),
+            SubscribeRequest("s1", "a = 1"),
+            SubscribeRequest("s1", "a = 2"),
+            UnsubscribeRequest("never"),
+            PublishRequest(1, Bytes(b"\xc0")),
+            PublishRequest(2, body("p2")),
+        )
+        refused, in_force, taken, unknown, no_publication, accepted = await raw.until(AcceptedReply)
+        assert (type(refused), refused.id) == (SubscriptionRefused, "bad")
+        assert in_force == SubscribedReply("s1")
+        assert "taken by another filter" in taken.reason
+        assert "no subscription with id 'never'" in unknown.reason
+        assert (type(no_publication), no_publication.sequence) == (PublicationRefused, 1)
+        assert accepted == AcceptedReply(2)
+        await raw.close()
+
+
+async def test_a_publisher_hears_its_own_publications_if_it_wants_them() -> None:
+    async with running() as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(SubscribeRequest("s1", "exists a"), PublishRequest(1, body("p1", a=1)))
+        heard = await raw.until(AcceptedReply)
+        assert heard == [
+            SubscribedReply("s1"),
+            Delivery(("s1",), body("p1", a=1)),
+            AcceptedReply(1),
+        ]
+        assert (broker.counters.publications, broker.counters.deliveries) == (1, 1)
+        await raw.close()
+
+
+async def test_a_neighbor_that_breaks_a_rule_of_routing_is_not_linked_again() -> None:
+    story = Story()
+    async with running(story=story) as broker:
+        bad = await Raw.neighbor(broker, "bad")
+        bad.say(LinkPublish("r1", 1, body("p1")))
+        goodbye = await bad.goodbye()
+        assert goodbye.code is GoodbyeCode.BARRED
+        assert "cycle" in goodbye.reason
+        await bad.close()
+        raw, answer = await Raw.greet(broker.address, link_hello(broker, "bad"))
+        assert isinstance(answer, Refusal)
+        assert answer.code is RefusalCode.BARRED
+        await raw.close()
+        again = await Raw.neighbor(broker, "bad", "another run")
+        await again.close()
+    assert len(story.reasons("link closed for good")) == 1

@@ -1,0 +1,199 @@
+"""A broker with a journal: what it accepts is durable before it says so, and can be read again."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapwood.broker.broker import JOURNAL, Broker
+from sapwood.broker.keeping import Keeping
+from sapwood.errors import EnvironmentMissingError
+from sapwood.limits import REPLAY_BYTES_MAX, REPLAY_LINES_MAX
+from sapwood.model.publication import Publication
+from sapwood.routing.inputs import ClientPublish
+from sapwood.store.journal import Journal
+from sapwood.wire.messages import (
+    AcceptedReply,
+    AdvertiseRequest,
+    Delivery,
+    PublicationRefused,
+    PublishRequest,
+    ReplayRefused,
+    ReplayReply,
+    ReplayRequest,
+    SubscribedReply,
+    SubscribeRequest,
+)
+from tests.broker.helpers import Raw, body, running, settings, soon
+
+
+def ids(reply: Any) -> list[str]:
+    assert isinstance(reply, ReplayReply)
+    return [json.loads(line)["id"] for line in reply.lines]
+
+
+async def test_what_was_acknowledged_is_in_the_journal_after_a_restart(tmp_path: Path) -> None:
+    for run in range(2):
+        async with running(settings(data=tmp_path)) as broker:
+            raw = await Raw.client(broker.address, session=f"s{run}")
+            raw.say(*(PublishRequest(n, body(f"p{run}{n}", a=n)) for n in (1, 2, 3)))
+            assert await raw.next() == AcceptedReply(3)
+            files = (tmp_path / JOURNAL).glob("*.jsonl")
+            lines = [json.loads(line) for file in files for line in file.open()]
+            assert [line["offset"] for line in lines] == list(range(3 * (run + 1)))
+            assert {line["home"] for line in lines} == {"r1"}
+            raw.say(ReplayRequest(0, 100, "a > 1"))
+            reply = await raw.next()
+            expected = [f"p{past}{n}" for past in range(run + 1) for n in (2, 3)]
+            assert ids(reply) == expected
+            assert isinstance(reply, ReplayReply)
+            assert (reply.through, reply.first, reply.end) == (len(lines), 0, len(lines))
+            await raw.close()
+
+
+async def test_an_id_that_was_accepted_is_accepted_again_and_goes_nowhere(tmp_path: Path) -> None:
+    async with running(settings(data=tmp_path)) as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(SubscribeRequest("s", "true"))
+        assert await raw.next() == SubscribedReply("s")
+        raw.say(*(PublishRequest(n, body(id_)) for n, id_ in enumerate(("p", "p", "q"), 1)))
+        heard = await raw.until(AcceptedReply)
+        assert heard == [
+            Delivery(("s",), body("p")),
+            Delivery(("s",), body("q")),
+            AcceptedReply(3),
+        ]
+        raw.say(ReplayRequest(0, 9))
+        assert ids(await raw.next()) == ["p", "q"]
+        await raw.close()
+
+
+async def test_what_is_refused_is_not_kept(tmp_path: Path) -> None:
+    async with running(settings(data=tmp_path, protocol="advertisement")) as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(PublishRequest(1, body("p", a=1)))
+        assert isinstance(await raw.next(), PublicationRefused)
+        assert await raw.next() == AcceptedReply(1)
+        raw.say(AdvertiseRequest("a", "a > 0"))
+        await raw.next()
+        raw.say(
+            PublishRequest(2, body("p", a=2)),
+            PublishRequest(3, body("q", a=float("inf"))),
+        )
+        (refused, accepted) = await raw.until(AcceptedReply)
+        assert refused.sequence == 3
+        assert "cannot be written as JSON" in refused.reason
+        assert accepted == AcceptedReply(3)
+        raw.say(ReplayRequest(0, 9))
+        assert ids(await raw.next()) == ["p"]
+        await raw.close()
+
+
+async def test_a_broker_without_a_journal_says_so() -> None:
+    async with running() as broker:
+        raw = await Raw.client(broker.address)
+        raw.say(ReplayRequest(0, 9))
+        assert await raw.next() == ReplayRefused(
+            "this broker keeps no journal; start it with --data"
+        )
+        await raw.close()
+
+
+async def test_two_brokers_cannot_have_one_folder(tmp_path: Path) -> None:
+    async with running(settings(data=tmp_path)):
+        second = Broker(settings("r2", data=tmp_path))
+        with pytest.raises(EnvironmentMissingError, match="another broker"):
+            await second.start()
+        await second.stop()
+
+
+async def test_nobody_hears_of_what_could_not_be_made_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    async with running(settings(data=tmp_path)) as broker:
+        subscriber = await Raw.client(broker.address, "sub")
+        subscriber.say(SubscribeRequest("s", "true"))
+        assert await subscriber.next() == SubscribedReply("s")
+        publisher = await Raw.client(broker.address, "pub")
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", fails)
+            publisher.say(PublishRequest(1, body("p")))
+            with pytest.raises(EnvironmentMissingError, match="made durable"):
+                await soon(broker.run_until_failure())
+        for raw in (publisher, subscriber):
+            with pytest.raises((ConnectionError, AssertionError)):
+                await raw.next()
+            await raw.close()
+
+
+class Refuser:
+    """A client's peer that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def refused(self, _request: object, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+class FullJournal:
+    """A journal on a full disk."""
+
+    def append(self, *_: object) -> bool:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_refuses_publications() -> None:
+    kept = Keeping(FullJournal(), lambda: 0.0)  # type: ignore[arg-type]
+    client: Any = Refuser()
+    request = ClientPublish("c", Publication("p", {}))
+    assert not kept.take(client, request)
+    assert client.reasons == ["the broker's journal cannot be written: No space left on device"]
+
+
+def test_answers_are_bounded_and_go_on_where_they_ended(tmp_path: Path) -> None:
+    total = REPLAY_LINES_MAX + 50
+    with Journal(tmp_path) as journal:
+        for number in range(total):
+            large = "x" * (REPLAY_BYTES_MAX // 10) if 10 <= number < 40 else ""
+            journal.append(Publication(f"p{number}", {"text": large}), 0.0)
+        journal.sync()
+        kept = Keeping(journal, lambda: 0.0)
+        found: list[str] = []
+        through, answers = 0, 0
+        while through < total:
+            reply = kept.replay(ReplayRequest(through, total))
+            found += ids(reply)
+            assert isinstance(reply, ReplayReply)
+            assert through < reply.through <= through + REPLAY_LINES_MAX
+            through, answers = reply.through, answers + 1
+        assert found == [f"p{number}" for number in range(total)]
+        assert answers >= 4
+        nothing = kept.replay(ReplayRequest(total + 5, total + 9))
+        assert nothing == ReplayReply(total, 0, total, ())
+        for start, filter_ in ((0, "x >"), (0, "x" * 70_000)):
+            assert isinstance(kept.replay(ReplayRequest(start, 9, filter_)), ReplayRefused)
+
+
+async def test_a_client_does_not_take_an_answer_that_it_has_not_asked_for() -> None:
+    from sapwood.session.client_session import ClientSession
+    from tests.session.helpers import SETTINGS, accepting, framed, hello, welcome
+
+    session = ClientSession("c1", "s1", SETTINGS)
+    session.connected(0.0)
+    broker = accepting()
+    assert session.connection is not None
+    list(broker.receive(session.connection.take_outgoing(), 0.0))
+    broker.welcome(welcome(), hello().role)
+    list(session.receive(broker.take_outgoing(), 0.0))
+    list(session.receive(framed(ReplayReply(0, 0, 0, ())), 0.0))
+    assert session.ending is not None
+    assert "nobody has asked" in session.ending.reason

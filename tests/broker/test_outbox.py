@@ -1,0 +1,129 @@
+"""The outgoing queue of one connection."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.broker.outbox import Outbox
+
+
+class Transport:
+    """Takes bytes, and says that it has enough above `high`."""
+
+    def __init__(self, high: int = 10) -> None:
+        self.high = high
+        self.taken = b""
+        self.buffered = 0
+        self.ended = False
+        self.aborted = False
+        self.broken = False
+        self.outbox: Outbox | None = None
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        assert high > 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.buffered
+
+    def is_closing(self) -> bool:
+        return self.aborted
+
+    def write(self, data: bytes) -> None:
+        assert not self.ended
+        self.taken += data
+        self.buffered += len(data)
+        if self.buffered > self.high and self.outbox is not None:
+            self.outbox.pause()
+
+    def write_eof(self) -> None:
+        if self.broken:
+            raise OSError(107, "not connected")
+        self.ended = True
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def drain(self) -> None:
+        self.buffered = 0
+        assert self.outbox is not None
+        self.outbox.resume()
+
+
+def wired(high: int = 10) -> tuple[Outbox, Transport]:
+    transport = Transport(high)
+    transport.outbox = outbox = Outbox(cast("asyncio.Transport", transport))
+    return outbox, transport
+
+
+def test_outbox_keeps_what_the_transport_has_no_room_for() -> None:
+    outbox, transport = wired()
+    for batch in (b"a" * 11, b"b" * 20, b"c" * 5):
+        outbox.write(batch)
+    assert transport.taken == b"a" * 11
+    assert outbox.queued_bytes == 36
+    transport.drain()
+    assert transport.taken == b"a" * 11 + b"b" * 20
+    assert outbox.queued_bytes == 25
+    transport.drain()
+    assert outbox.queued_bytes == 5
+    transport.drain()
+    assert (outbox.queued_bytes, len(transport.taken)) == (0, 36)
+
+
+def test_outbox_discards_whole_batches_only() -> None:
+    outbox, transport = wired()
+    outbox.write(b"a" * 11)
+    outbox.write(b"b" * 11)
+    outbox.discard()
+    outbox.write(b"goodbye")
+    transport.drain()
+    assert transport.taken == b"a" * 11 + b"goodbye"
+
+
+def test_outbox_ends_the_stream_after_what_is_queued() -> None:
+    outbox, transport = wired()
+    outbox.write(b"a" * 11)
+    outbox.write(b"b")
+    outbox.finish()
+    outbox.finish()
+    assert not transport.ended
+    transport.drain()
+    assert transport.ended
+    assert transport.taken.endswith(b"b")
+
+
+def test_outbox_ends_an_empty_stream_at_once() -> None:
+    outbox, transport = wired()
+    outbox.finish()
+    assert transport.ended
+
+
+def test_outbox_drops_a_connection_that_can_no_longer_end() -> None:
+    outbox, transport = wired()
+    transport.broken = True
+    outbox.finish()
+    assert transport.aborted
+
+
+def test_outbox_leaves_a_closing_transport_alone() -> None:
+    outbox, transport = wired()
+    transport.aborted = True
+    outbox.finish()
+    assert not transport.ended
+
+
+@given(st.lists(st.one_of(st.binary(min_size=1, max_size=30), st.none()), max_size=30))
+def test_outbox_sends_everything_in_order_whatever_the_pauses(steps: list[bytes | None]) -> None:
+    outbox, transport = wired()
+    for step in steps:
+        if step is None:
+            transport.drain()
+        else:
+            outbox.write(step)
+    while outbox.queued_bytes:
+        transport.drain()
+    assert transport.taken == b"".join(step for step in steps if step is not None)

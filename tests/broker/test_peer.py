@@ -1,0 +1,151 @@
+"""One connection of a broker, with a host that only writes down what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from sapwood.broker import peer as peer_module
+from sapwood.broker.peer import Peer
+from sapwood.errors import FrameError
+from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.address import Address
+from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
+from sapwood.wire.messages import GoodbyeCode, Message, Ping, UnsubscribeRequest
+from tests.broker.helpers import Raw, soon
+
+
+class Host:
+    """Welcomes every client, and remembers what happened."""
+
+    def __init__(self) -> None:
+        self.peers: list[Peer] = []
+        self.heard: list[Greeting | Message] = []
+        self.settled = 0
+        self.left = 0
+        self.fault: FrameError | None = None
+        self.news = asyncio.Event()
+
+    def arrived(self, peer: Peer) -> None:
+        self.peers.append(peer)
+
+    def said(self, peer: Peer, message: Greeting | Message, now: float) -> None:
+        if self.fault is not None:
+            raise self.fault
+        if isinstance(message, Hello):
+            welcome = Welcome(name="r1", session="b", frame_bytes_max=1_048_576)
+            peer.connection.welcome(welcome, Role.CLIENT)
+        self.heard.append(message)
+        self.news.set()
+
+    def settle(self, peer: Peer) -> None:
+        self.settled += 1
+        peer.flush()
+
+    def drained(self, peer: Peer) -> None:
+        self.news.set()
+
+    def gone(self, peer: Peer) -> None:
+        self.left += 1
+        self.news.set()
+
+    def closed(self, peer: Peer) -> None:
+        assert self.left == 1
+
+    async def until(self, count: int) -> None:
+        while len(self.heard) < count:
+            self.news.clear()
+            await soon(self.news.wait())
+
+
+@asynccontextmanager
+async def hosted(host: Host, **more: float) -> AsyncIterator[Address]:
+    loop = asyncio.get_running_loop()
+    connection = ConnectionSettings(**more)  # type: ignore[arg-type]  # seconds only
+    server = await loop.create_server(lambda: Peer(host, None, connection, "r1"), "127.0.0.1", 0)
+    async with server:
+        yield Address(*server.sockets[0].getsockname())
+        for one in host.peers:
+            one.abort()
+            await soon(asyncio.shield(one.finished))
+
+
+async def test_a_peer_handles_a_whole_chunk_before_it_settles() -> None:
+    host = Host()
+    async with hosted(host) as address:
+        raw = await Raw.client(address)
+        settled = host.settled
+        raw.say(*(UnsubscribeRequest(f"s{n}") for n in range(5)))
+        await host.until(6)
+        assert host.settled == settled + 1
+        await raw.close()
+
+
+async def test_a_peer_whose_message_is_at_fault_is_told_and_gone_once() -> None:
+    host = Host()
+    async with hosted(host) as address:
+        raw = await Raw.client(address)
+        host.fault = FrameError("not like this")
+        raw.say(UnsubscribeRequest("s1"), UnsubscribeRequest("s2"))
+        goodbye = await raw.goodbye()
+        assert (goodbye.code, goodbye.reason) == (GoodbyeCode.PROTOCOL, "not like this")
+        await raw.close()
+        ending = await soon(asyncio.shield(host.peers[0].finished))
+        assert ending.reason == "not like this"
+        assert host.left == 1
+
+
+async def test_a_peer_that_reads_no_goodbye_is_dropped_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(peer_module, "GOODBYE_S", 0.01)
+    host = Host()
+    async with hosted(host) as address:
+        raw = await Raw.client(address)
+        (peer,) = host.peers
+        peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, "stopping")
+        peer.flush()
+        # The peer keeps its end open; the connection ends all the same.
+        await soon(asyncio.shield(peer.finished))
+        assert host.left == 1
+        await raw.close()
+
+
+async def test_a_connection_that_is_cut_is_gone_once() -> None:
+    host = Host()
+    async with hosted(host) as address:
+        raw = await Raw.client(address)
+        raw.writer.transport.abort()
+        ending = await soon(asyncio.shield(host.peers[0].finished))
+        assert ending.code is None
+        assert ending.by_peer
+        assert host.left == 1
+
+
+async def test_a_peer_that_is_not_read_is_not_heard_and_not_dead() -> None:
+    host = Host()
+    async with hosted(host, keepalive_idle_s=0.02, keepalive_missed_max=1) as address:
+        raw = await Raw.client(address)
+        (peer,) = host.peers
+        peer.pause_reading()
+        raw.say(UnsubscribeRequest("s1"))
+        # Four pings: a peer that is read would have been given up after the first.
+        for _ in range(4):
+            assert await raw.next() == Ping()
+        assert len(host.heard) == 1
+        peer.resume_reading()
+        await host.until(2)
+        await raw.close()
+
+
+async def test_a_deadline_that_comes_nearer_is_kept() -> None:
+    # The greeting may take long; once it is done, pings come much sooner.
+    host = Host()
+    async with hosted(host, greeting_s=3600.0, keepalive_idle_s=0.01) as address:
+        raw = await Raw.client(address)
+        assert await raw.next() == Ping()
+        await raw.close()
+        assert host.peers[0].address.startswith("127.0.0.1:")

@@ -1,0 +1,122 @@
+"""Queues of a broker over real sockets: who is too slow goes, who is too fast waits."""
+
+from __future__ import annotations
+
+import asyncio
+
+from sapwood.client import connect
+from sapwood.limits import FRAME_BYTES_FLOOR
+from sapwood.wire.messages import (
+    AcceptedReply,
+    Delivery,
+    GoodbyeCode,
+    LinkCongestion,
+    LinkPublish,
+    LinkSubscribe,
+    Ping,
+    Pong,
+    PublishRequest,
+    SubscribeRequest,
+)
+from tests.broker.helpers import LARGE, Raw, Story, body, running, settings, soon
+
+
+async def test_a_consumer_that_never_reads_is_disconnected_and_harms_nobody() -> None:
+    bound = 600_000
+    story = Story()
+    slow_settings = settings(frame_bytes_max=FRAME_BYTES_FLOOR, outgoing_bytes_max=bound)
+    async with running(slow_settings, story) as broker:
+        slow = await Raw.client(broker.address, "slow")
+        slow.say(SubscribeRequest("s1", "exists a"))
+        await slow.next()
+        async with connect(str(broker.address)) as other, connect(str(broker.address)) as pub:
+            wanted = await other.subscribe("exists a")
+            sent = 0
+            while broker.counters.slow_consumers == 0:
+                sent += 1
+                await pub.publish({"a": sent, "text": "x" * LARGE})
+            await pub.publish({"a": 0})
+            received = [await soon(anext(wanted)) for _ in range(sent + 1)]
+            assert [d.attributes["a"] for d in received] == [*range(1, sent + 1), 0]
+        # When it reads at last, it finds whole frames and, after those, the reason.
+        heard = await slow.until(object)
+        goodbye = await slow.goodbye()
+        assert goodbye.code is GoodbyeCode.SLOW_CONSUMER
+        assert isinstance(heard[0], Delivery)
+        await slow.close()
+    assert story.reasons("client left")[0].startswith("slow consumer: ")
+
+
+async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_drained() -> None:
+    bound = FRAME_BYTES_FLOOR
+    held_settings = settings(frame_bytes_max=bound, link_high_water_bytes=bound)
+    async with running(held_settings) as broker:
+        slow = await Raw.neighbor(broker, "slow")
+        other = await Raw.neighbor(broker, "other", "t")
+        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
+        assert await slow.next() == Pong()
+        count = 600
+        async with connect(str(broker.address)) as publisher:
+            publishing = asyncio.create_task(
+                publisher.publish_many({"a": n, "text": "x" * LARGE} for n in range(count))
+            )
+            told = await other.until(LinkCongestion)
+            assert told[-1] == LinkCongestion(True)
+            assert broker.counters.publishers_held == 1
+            assert not publishing.done()
+            received = 0
+            while received < count:
+                received += isinstance(await slow.next(), LinkPublish)
+            assert (await soon(publishing)).accepted == count
+            assert await other.next() == LinkCongestion(False)
+            assert not broker.congestion.hold_publishers
+        for raw in (slow, other):
+            await raw.close()
+
+
+async def test_what_a_neighbor_says_of_congestion_holds_publishers_too() -> None:
+    async with running() as broker:
+        near, far = await Raw.neighbor(broker, "near"), await Raw.neighbor(broker, "far", "t")
+        far.say(LinkCongestion(True))
+        assert await near.next() == LinkCongestion(True)
+        publisher = await Raw.client(broker.address, "pub")
+        # The first publication is accepted: only then is this client known to publish.
+        publisher.say(PublishRequest(1, body("p1")))
+        assert await publisher.next() == AcceptedReply(1)
+        publisher.say(PublishRequest(2, body("p2")))
+        far.say(LinkCongestion(False))
+        assert await near.next() == LinkCongestion(False)
+        assert await publisher.next() == AcceptedReply(2)
+        assert broker.counters.publishers_held == 1
+        for raw in (near, far, publisher):
+            await raw.close()
+
+
+async def test_a_held_publisher_goes_on_when_the_slow_link_is_gone() -> None:
+    async with running() as broker:
+        far = await Raw.neighbor(broker, "far")
+        far.say(LinkCongestion(True), Ping())
+        assert await far.next() == Pong()
+        publisher = await Raw.client(broker.address, "pub")
+        publisher.say(PublishRequest(1, body("p1")))
+        await publisher.next()
+        publisher.say(PublishRequest(2, body("p2")))
+        await far.close()
+        assert await publisher.next() == AcceptedReply(2)
+        await publisher.close()
+
+
+async def test_a_link_beyond_its_bound_is_given_up() -> None:
+    bound = FRAME_BYTES_FLOOR
+    link_settings = settings(
+        frame_bytes_max=bound, link_high_water_bytes=bound, link_outgoing_bytes_max=bound
+    )
+    async with running(link_settings) as broker:
+        slow = await Raw.neighbor(broker, "slow")
+        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
+        await slow.until(Pong)
+        async with connect(str(broker.address)) as publisher:
+            while broker.counters.slow_consumers == 0:
+                await publisher.publish({"a": 1, "text": "x" * LARGE})
+        assert (await slow.goodbye()).code is GoodbyeCode.SLOW_CONSUMER
+        await slow.close()

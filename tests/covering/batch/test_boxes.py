@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood import parse_filter
+from sapwood.covering.batch.boxes import VALUES_MAX, Boxes, boxes_of, hull_of
+from sapwood.covering.batch.kernels.plain import as_lists, holds
+from sapwood.language.forms import encode_form
+from sapwood.model.filter import NOTHING, Filter
+from tests.strategies import filters
+
+
+def boxes(wanted: list[Filter]) -> Boxes:
+    return boxes_of([encode_form(filter_) for filter_ in wanted])
+
+
+def inside(found: Boxes, outer: int, inner: int) -> bool:
+    return holds(as_lists(found.sides), outer, inner)
+
+
+@given(filters(), filters())
+def test_a_hull_is_held_by_that_of_a_cover_and_holding_is_covering_where_convex(
+    one: Filter, other: Filter
+) -> None:
+    wanted = [f for f in (one, other, one.merge(other).filter) if f != NOTHING]
+    found = boxes(wanted)
+    for outer, cover in enumerate(wanted):
+        for inner, covered in enumerate(wanted):
+            if cover.covers(covered):
+                assert inside(found, outer, inner), (cover, covered)
+            if found.convex[outer] and inside(found, outer, inner):
+                assert cover.covers(covered), (cover, covered)
+
+
+@given(st.lists(filters(), max_size=8))
+def test_order_brings_a_holder_first_and_of_equal_ones_the_convex(wanted: list[Filter]) -> None:
+    found = boxes([filter_ for filter_ in wanted if filter_ != NOTHING])
+    # Whatever comes later holds nothing that came before, but for what is equal.
+    for earlier, later in combinations(found.order.tolist(), 2):
+        if inside(found, later, earlier):
+            assert inside(found, earlier, later)
+            assert found.convex[earlier] or not found.convex[later]
+
+
+def test_hulls_know_what_is_convex_and_which_sides_are_lists() -> None:
+    many = ", ".join(str(number) for number in range(VALUES_MAX + 1))
+    for text, convex, values in (
+        ("a = 1", True, 1),
+        ("a = 'x'", True, 1),
+        ("a", True, 1),
+        ("a > 1", True, 0),
+        ("a like 'x%'", True, 0),
+        ("a like '%x'", False, 0),
+        ("a in (1, 2.5, 'x')", False, 3),
+        (f"a in ({many})", False, 0),
+        ("a <> 1", False, 0),
+        ("a is null", True, 1),
+        ("a = 1 or a = 2 and b", False, 2),
+        ("a > 1 or a = 'x' and b", False, 0),
+    ):
+        hull = hull_of(encode_form(parse_filter(text)))
+        assert (hull.convex, len(dict(hull.sides)["a"].values)) == (convex, values), text
+
+
+def test_ends_are_compared_exactly() -> None:
+    big = 2**53
+    wanted = [parse_filter(f"a >= {end}") for end in (big, big + 1, big + 2)]
+    wanted += [parse_filter(f"a > {big}"), parse_filter(f"a > {float(big)} and a < 1e300")]
+    found = boxes(wanted)
+    for outer, cover in enumerate(wanted):
+        for inner, covered in enumerate(wanted):
+            assert inside(found, outer, inner) == cover.covers(covered)

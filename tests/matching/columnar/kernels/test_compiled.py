@@ -1,0 +1,192 @@
+"""The compiled kernels against their plain twins: on nothing, on one, at the extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from types import ModuleType
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.matching.columnar.batch import UNREADABLE, Found
+from sapwood.matching.columnar.kernels import compiled, plain, views
+from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.protocol import ALL
+from sapwood.matching.storage import Folder
+from sapwood.matching.tables import Kind, RecordTable
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
+from tests.examples import examples
+from tests.matching.columnar.made import grids_everywhere, made, told
+from tests.matching.tabled import Tabled, column_of, tables
+from tests.strategies import filters, records
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(
+    wanted=st.lists(filters(), max_size=8),
+    asked=st.lists(records(), max_size=4),
+    removed=st.sets(st.integers(0, 7), max_size=3),
+)
+def test_match_batch_is_its_twins(
+    wanted: list[Filter], asked: list[Record], removed: set[int]
+) -> None:
+    whole = made(wanted)
+    segment = whole.segment()
+    for slot in removed:
+        segment.remove(slot, plain)
+    found = whole.found(compiled, segment, asked)
+    twin = whole.found(plain, segment, asked)
+    assert told(found, segment) == told(twin, segment)
+    assert found.repeats == twin.repeats
+    assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
+
+
+@settings(max_examples=examples(60))
+@given(
+    wanted=st.lists(filters(), max_size=8),
+    tabled=tables(),
+    removed=st.sets(st.integers(0, 7), max_size=3),
+    most=st.sampled_from((1, 5, ALL)),
+    sharing=st.sampled_from((1, 2, ALL)),
+)
+def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
+    wanted: list[Filter], tabled: Tabled, removed: set[int], most: int, sharing: int
+) -> None:
+    whole, (table, records) = made(wanted), tabled
+    segment = whole.segment()
+    for slot in removed:
+        segment.remove(slot, plain)
+    numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
+    rows = (table.places, numbers, table.first, len(table))
+    given = (segment.image, segment.marks, *rows, most, sharing)
+    ways = [Found.of(kernels.match_table(*given), len(table)) for kernels in (compiled, plain)]
+    ways.append(whole.found(compiled, segment, records, most=most, sharing=sharing))
+    found, twin, other = ways
+    if most == ALL:
+        assert found.repeats == twin.repeats == other.repeats
+    assert told(found, segment) == told(twin, segment) == told(other, segment)
+    assert found.offsets.tolist() == twin.offsets.tolist() == other.offsets.tolist()
+    assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(
+    wanted=st.lists(filters(), min_size=1, max_size=12),
+    asked=st.lists(records(), min_size=1, max_size=5),
+    order=st.lists(st.integers(0, 4), min_size=1, max_size=150),
+    removed=st.sets(st.integers(0, 7), max_size=3),
+    sharing=st.integers(1, 30),
+    is_gridded=st.booleans(),
+)
+def test_records_that_share_entries_match_what_they_match_alone(
+    wanted: list[Filter],
+    asked: list[Record],
+    order: list[int],
+    removed: set[int],
+    sharing: int,
+    is_gridded: bool,
+) -> None:
+    whole = made(wanted)
+    with grids_everywhere() if is_gridded else nullcontext():
+        segment = whole.segment()
+    for slot in removed:
+        segment.remove(slot, plain)
+    alone = told(whole.found(compiled, segment, asked), segment)
+    many = [at % len(asked) for at in order]
+    found = whole.found(compiled, segment, [asked[at] for at in many], sharing=sharing)
+    assert told(found, segment) == [alone[at] for at in many]
+
+
+@pytest.mark.parametrize("sharing", [1, 4, ALL])
+@pytest.mark.parametrize("most", [1, 299, 300, 301, 10**6])
+def test_matching_ends_when_there_are_enough_matches(most: int, sharing: int) -> None:
+    whole = made(["a > 0"] * 100 + ["a < 9"] * 50)
+    segment = whole.segment()
+    records: list[Record] = [{"a": at % 12} for at in range(100)]
+    found = whole.found(compiled, segment, records, most=most, sharing=sharing)
+    twin = whole.found(plain, segment, records, most=most)
+    assert told(found, segment) == told(twin, segment)
+    assert len(found.offsets) - 1 == {1: 1, 299: 3, 300: 3, 301: 3, 10**6: 100}[most]
+
+
+@pytest.mark.parametrize("sharing", [1, ALL])
+@pytest.mark.parametrize("rows", [0, 1, 32, 33, 1000])
+def test_match_table_works_in_pieces(rows: int, sharing: int) -> None:
+    # So many attributes that not all rows are cells at a time.
+    whole = made([f"a{number} = 1 and b > {number}" for number in range(1500)])
+    segment = whole.segment()
+    chosen = [number % 1500 for number in range(0, 7 * rows, 7)]
+    columns = {"b": column_of(Kind.FLOAT, [float(number) for number in chosen])}
+    for number in (0, 7, 7 * (rows - 1) % 1500 if rows else 1):
+        columns[f"a{number}"] = column_of(
+            Kind.INTEGER, [1 if number == other else None for other in chosen]
+        )
+    table = RecordTable.of({**columns, "unknown": column_of(Kind.TEXT, ["x"] * rows)}, rows)
+    numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
+    given = (segment.image, segment.marks, table.places, numbers, 0, rows, ALL, sharing)
+    found = Found.of(compiled.match_table(*given), rows)
+    records = whole.found(compiled, segment, list(table), sharing=sharing)
+    assert told(found, segment) == told(records, segment)
+
+
+@settings(deadline=None)
+@given(
+    wanted=st.lists(filters(patterns=False), max_size=8),
+    asked=st.lists(records(), max_size=4),
+    limit=st.integers(1, 3),
+)
+def test_match_batch_stops_at_the_limit_like_its_twin(
+    wanted: list[Filter], asked: list[Record], limit: int
+) -> None:
+    whole = made(wanted)
+    segment = whole.segment()
+    found = whole.found(compiled, segment, asked, limit)
+    twin = whole.found(plain, segment, asked, limit)
+    assert np.diff(found.offsets).tolist() == np.diff(twin.offsets).tolist()
+
+
+@pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
+def test_match_batch_takes_many_matches_and_many_doubts(kernels: ModuleType) -> None:
+    whole = made(["true"] * 300 + ["a like '%x%'"] * 300)
+    segment = whole.segment()
+    found = whole.found(kernels, segment, [{"a": "y"}, {}, {"a": "x"}])
+    assert np.diff(found.offsets).tolist() == [300, 300, 300]
+    assert np.diff(found.doubt_offsets).tolist() == [300, 0, 300]
+
+
+@pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
+@pytest.mark.parametrize("value", [2**63, 2**64 - 1, None, [1], {}])
+def test_match_batch_tells_of_what_it_cannot_read(kernels: ModuleType, value: object) -> None:
+    whole = made(["a = 1", "b = 1"])
+    segment, scratch = whole.segment(), whole.scratch()
+    records = msgspec.msgpack.encode([{"a": 1}, {"b": 1, "x": 0, "a": value}])
+    given = (segment.image, segment.marks, whole.names(), records, scratch)
+    for sharing in (1, ALL):
+        told = kernels.match_batch(*given, ALL, ALL, sharing)
+        assert told.tolist() == [UNREADABLE]
+        assert not scratch[: len(scratch) // 2].any()
+
+
+def test_kernel_is_compiled_for_one_kind_of_segment(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    whole = made(["a = 1", "b like '%x%'"])
+    segment = whole.segment()
+    folder = Folder(tmp_path_factory.mktemp("segment"))
+    segment.save(folder)
+    for one in (segment, Segment.load(folder), made([]).segment()):
+        for asked in ([], [{"a": 1}], [{"b": "x"}, {}]):
+            whole.found(compiled, one, asked, 1)
+    assert len(compiled.match_batch.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_compiled_does_without_a_cache_where_none_can_be_written() -> None:
+    # What has no file has no place for a cache either.
+    namespace: dict[str, Callable[[int], int]] = {}
+    exec("def double(x):\n    return 2 * x", namespace)
+    assert views.compiled(namespace["double"])(21) == 42

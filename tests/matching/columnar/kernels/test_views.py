@@ -1,0 +1,82 @@
+"""Columns for compiled code are those for Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.columns import U64, Columns
+from sapwood.matching.columnar.kernels import views
+from sapwood.matching.columnar.kernels.views import compiled, keep, lent
+from tests.matching.columnar.made import made
+
+Array = npt.NDArray[Any]
+
+
+def copier(read: Callable[[U64, int], Array]) -> Callable[[U64, int, Array], None]:
+    """Compiled code that copies a column, which has no length where it is read."""
+
+    def copy(image: U64, place: int, into: Array) -> None:
+        column = read(lent(image), place)
+        for at in range(len(into)):
+            into[at] = column[at]
+
+    return compiled(copy)
+
+
+def test_views_are_the_columns() -> None:
+    segment = made(["a in (1, 2.5) and b > 0.1", f"a <> {2**53 + 1} or b like 'x%'"]).segment()
+    readers = {
+        np.dtype(kind): copier(read)
+        for kind, read in (
+            (np.uint8, views.u8),
+            (np.int16, views.i16),
+            (np.uint32, views.u32),
+            (np.float32, views.f32),
+            (np.float64, views.f64),
+            (np.int64, views.i64),
+            (np.uint64, views.u64),
+        )
+    }
+    for place, name in enumerate(Columns._fields):
+        column = getattr(segment.columns, name)
+        assert views.length(segment.image, place) == len(column)
+        found = np.zeros_like(column)
+        readers[column.dtype](segment.image, place, found)
+        assert found.tolist() == column.tolist(), name
+
+
+def test_what_an_array_has_lent_is_there_until_the_array_has_been_kept() -> None:
+    @compiled
+    def squares(size: int) -> Array:
+        owner, copied = np.empty(size, np.int64), np.empty(size, np.int64)
+        pointer = lent(owner)
+        for at in range(size):
+            pointer[at] = at * at
+        for at in range(size):
+            copied[at] = pointer[at]
+        keep(owner)
+        return copied
+
+    assert squares(1000).tolist() == [at * at for at in range(1000)]
+
+
+def test_arrays_are_read_where_they_are() -> None:
+    @compiled
+    def read(address: np.uint64, at: int, cells: Array) -> tuple[float, ...]:
+        return (
+            views.places_at(address)[at],
+            views.floats_at(address)[at],
+            views.integers_at(address)[at],
+            views.bytes_at(address)[at],
+            views.behind(cells, 2 * at)[1],
+        )
+
+    longs = np.array([1, 2**62 + 5, 3], np.int64)
+    for at in range(3):
+        found = read(np.uint64(longs.ctypes.data), at, np.arange(6, dtype=np.uint32))
+        whole = [longs.view(kind)[at] for kind in (np.int64, np.float64, np.int32, np.uint8)]
+        assert list(found) == [*whole, 2 * at + 1]

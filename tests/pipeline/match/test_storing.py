@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from sapwood.errors import FileFormatError
+from sapwood.matching.index import Index
+from sapwood.pipeline import storing, telling
+from sapwood.pipeline.match.output import Output
+from sapwood.pipeline.match.storing import ResultFile, StoreGroups
+from sapwood.pipeline.match.workers import MatchBatches, MatchGroups
+from sapwood.pipeline.tables.attributes import Kind
+from sapwood.pipeline.tables.publications import Carried
+from sapwood.pipeline.tables.row_groups import GroupReader, Groups, PartReader, Places
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pyspark = pytest.importorskip("pyspark")
+
+
+class Task(NamedTuple):
+    """What a worker knows of its task."""
+
+    number: int
+
+    def partitionId(self) -> int:  # noqa: N802 - as Spark has it
+        return self.number
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MatchGroups:
+    """What a task does with a lake of 50 publications in two parts."""
+    made = Index(records="counting")
+    made.add("low", "n < 20")
+    made.add("all", "true")
+    made.save(tmp_path / "the-index")
+    monkeypatch.setattr(pyspark.SparkFiles, "getRootDirectory", lambda: str(tmp_path))
+    monkeypatch.setattr(pyspark.TaskContext, "get", lambda: Task(7))
+    ids = [f"p{number}" for number in range(50)]
+    records = [{"n": number} for number in range(50)]
+    lake = tmp_path / "lake.parquet"
+    pq.write_table(pa.table({"id": ids, "attributes": records}), lake, row_group_size=10)
+    path = ("attributes", "n")
+    reader = GroupReader(
+        Places(), Carried(("n",)), ((path, Kind.INTEGER),), (), case_sensitive=True
+    )
+    parts = [[Groups(str(lake), (0, 1, 2))], [Groups(str(lake), (3, 4))]]
+    match = MatchBatches("the-index", Carried(("n",)), Output.PAIRS, coded=True)
+    (tmp_path / "out").mkdir()
+    return MatchGroups(PartReader(reader, parts), match)
+
+
+def part(number: int) -> Any:
+    return iter([pa.RecordBatch.from_pydict({"id": pa.array([number], pa.int64())})])
+
+
+def pairs(table: Any) -> set[tuple[str, str]]:
+    return {tuple(row.values()) for row in table.to_pylist()}
+
+
+def test_a_task_writes_a_file_and_tells_of_it(work: MatchGroups, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (told,) = StoreGroups(work, str(out), "zstd")(part(0))
+    assert told.schema.names == ["task", "file", "rows"]
+    ((task, name, rows),) = (tuple(row.values()) for row in told.to_pylist())
+    assert (task, rows) == (7, 50)
+    assert [path.name for path in out.iterdir()] == [name]
+    assert name.startswith("_")
+    expected = {(f"p{n}", "all") for n in range(30)} | {(f"p{n}", "low") for n in range(20)}
+    assert pairs(pq.read_table(out / name)) == expected
+
+
+def test_what_is_done_twice_is_in_two_files(work: MatchGroups, tmp_path: Path) -> None:
+    store = StoreGroups(work, str(tmp_path / "out"), "snappy")
+    names = {told.to_pylist()[0]["file"] for _ in range(2) for told in store(part(1))}
+    assert len(names) == 2
+    tables = [pq.read_table(tmp_path / "out" / name) for name in names]
+    assert pairs(tables[0]) == pairs(tables[1]) == {(f"p{n}", "all") for n in range(30, 50)}
+
+
+def test_a_task_without_deliveries_writes_nothing(work: MatchGroups, tmp_path: Path) -> None:
+    assert list(StoreGroups(work, str(tmp_path / "out"), "snappy")(iter([]))) == []
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_folder_that_is_not_here_is_named(work: MatchGroups, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="none: the folder of a result is not where this"):
+        list(StoreGroups(work, str(tmp_path / "none"), "snappy")(part(0)))
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    with pytest.raises(FileFormatError, match="cannot be written"):
+        ResultFile(tmp_path / "f", "snappy").add(pa.RecordBatch.from_pydict({"publication": ["p"]}))
+
+
+@pytest.mark.parametrize("rows", [10, 1000])
+def test_a_file_has_plain_texts_bounds_of_what_is_looked_up_and_bounded_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    monkeypatch.setattr(storing, "ROW_GROUP_ROWS_MAX", 100)
+    texts = pa.array([f"s{number}" for number in range(7)])
+    columns = [pa.DictionaryArray.from_arrays(np.arange(rows) % 7, texts)] * 2
+    file = ResultFile(tmp_path / "f.parquet", "snappy")
+    for _ in range(2):
+        file.add(pa.RecordBatch.from_arrays(columns, names=["publication", "subscription"]))
+    file.close()
+    found = pq.read_table(tmp_path / "f.parquet")
+    assert found.schema.types == [pa.string(), pa.string()]
+    assert found.column(1).to_pylist() == [f"s{number % 7}" for number in range(rows)] * 2
+    footer = pq.read_metadata(tmp_path / "f.parquet")
+    assert footer.num_row_groups == 2 * max(rows // 100, 1)
+    for number in range(footer.num_row_groups):
+        publication, subscription = (footer.row_group(number).column(at) for at in (0, 1))
+        assert (publication.statistics.min, publication.statistics.max) == ("s0", "s6")
+        assert not subscription.is_stats_set
+        assert "RLE_DICTIONARY" in publication.encodings
+
+
+def test_lists_are_stored_as_lists_of_texts(work: MatchGroups, tmp_path: Path) -> None:
+    lists = MatchBatches(work.match.name, work.match.carried, Output.LISTS, coded=True)
+    store = StoreGroups(MatchGroups(work.read, lists), str(tmp_path / "out"), "none")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(telling, "ROW_GROUP_ROWS_MAX", 8)
+        (told,) = store(part(0))
+    (row,) = told.to_pylist()
+    assert row["rows"] == 30
+    found = pq.read_table(tmp_path / "out" / row["file"])
+    assert found.schema.field("subscriptions").type == pa.list_(pa.string())
+    both = [["all", "low"]] * 20
+    assert found.column("subscriptions").to_pylist() == [*both, *([["all"]] * 10)]

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.shuffle import ROWS_MAX, brought_together, cut_for
+
+pytestmark = pytest.mark.spark
+
+FIRST = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+
+
+def test_few_rows_are_cut_as_the_session_does(spark: Any) -> None:
+    with cut_for(spark, 2 * ROWS_MAX):
+        assert spark.conf.get(FIRST, None) is None
+
+
+def test_many_rows_are_cut_finer_for_the_length_of_a_block(spark: Any) -> None:
+    with cut_for(spark, 2 * ROWS_MAX + 1):
+        assert spark.conf.get(FIRST) == "3"
+        with cut_for(spark, 10 * ROWS_MAX):
+            assert spark.conf.get(FIRST) == "10"
+        assert spark.conf.get(FIRST) == "3"
+        with cut_for(spark, ROWS_MAX):
+            assert spark.conf.get(FIRST) == "3"
+    assert spark.conf.get(FIRST, None) is None
+
+
+def fail_in_pieces(spark: Any) -> None:
+    with cut_for(spark, 10 * ROWS_MAX):
+        raise ZeroDivisionError
+
+
+def test_a_block_that_fails_leaves_the_session_as_it_was(spark: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        fail_in_pieces(spark)
+    assert spark.conf.get(FIRST, None) is None
+
+
+def test_rows_that_are_alike_come_together_in_as_many_pieces_as_asked_for(spark: Any) -> None:
+    table = spark.range(40).selectExpr("id % 5 AS key")
+    pieces = "spark_partition_id() AS piece"
+    for count in (1, 3):
+        brought = brought_together(table, count, "key")
+        found = brought.selectExpr("key", pieces).distinct().collect()
+        assert len(found) == 5
+        assert len({row["piece"] for row in found}) <= count
+    assert "Exchange" not in plan_of(brought_together(table, 1, "key"))
+    assert "Exchange" in plan_of(brought_together(table, 2, "key"))

@@ -168,7 +168,7 @@ def imports_no_lab(source: Source) -> Iterator[str]:
             yield f"{source.module}:{line}: imports {name}"
     for node in source.nodes:
         if isinstance(node, ast.Constant) and str(node.value).startswith("sapwood_lab"):
-            yield f"{source.module}:{node.lineno}: names {node.value}"
+            yield f"{source.module}:{node.lineno}: names {node.value!r}"
 
 
 def is_pure(source: Source) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any, cast
 
 import click
 import pytest
@@ -18,7 +19,8 @@ def install(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
     """Let these be the entry points of all that is installed."""
 
     def entry_points(**parameters: str) -> EntryPoints:
-        return EntryPoints(points).select(**parameters)
+        select: Any = EntryPoints(points).select
+        return cast("EntryPoints", select(**parameters))
 
     monkeypatch.setattr(contributed, "entry_points", entry_points)
 

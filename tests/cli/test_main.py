@@ -6,10 +6,10 @@ import os
 import subprocess
 import sys
 import tomllib
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -20,7 +20,8 @@ from sapwood.cli.main import COMMANDS, Entry, main
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_says_in_its_own_help_what_the_table_says(name: str) -> None:
-    command = import_module(COMMANDS[name].module).command
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
     assert command.get_short_help_str(limit=200) == COMMANDS[name].summary
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.covering.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging.records import Told
-from sapwood.covering.published.xpe import XPE, pattern_of, steps_of
+from sapwood.covering.xpe import XPE, pattern_of, steps_of
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.covering.merging.rules import candidates, join
-from sapwood.covering.published.xpe import XPE, pattern_of
+from sapwood.covering.xpe import XPE, pattern_of
 from tests.covering.merging.worlds import accepts, small_dtd, xpe, xpes
 
 PATHS = tuple(small_dtd().paths.up_to(6))

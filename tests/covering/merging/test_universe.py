@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.covering.merging import PathUniverse
-from sapwood.covering.published.xpe import XPE
+from sapwood.covering.xpe import XPE
 from sapwood.xml.dtd import read_dtd
 from tests.covering.merging.worlds import LEVELS, accepts, small_dtd, xpe, xpes
 

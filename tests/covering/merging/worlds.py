@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from sapwood.covering.published.xpe import XPE, Step, steps_of
+from sapwood.covering.xpe import XPE, Step, steps_of
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.patterns.conditions import Axis, NameTest
 from sapwood.xml.dtd import Dtd, read_dtd

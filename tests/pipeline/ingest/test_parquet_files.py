@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.ingest.parquet_files import judge_texts
-from sapwood.pipeline.match.jobs import IngestJob
 from sapwood.pipeline.tables.summaries import Counts
-from tests.pipeline.match.test_jobs import NOON, rejected_rows, stored
+from tests.pipeline.match.test_job import NOON, rejected_rows, stored
 
 pa = pytest.importorskip("pyarrow")
 

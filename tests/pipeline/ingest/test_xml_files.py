@@ -8,8 +8,9 @@ import pytest
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.compile.job import CompileJob
+from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.ingest.xml_files import decode_documents
-from sapwood.pipeline.match.jobs import IngestJob, MatchJob
+from sapwood.pipeline.match.job import MatchJob
 from sapwood.pipeline.match.versions import CompiledSet
 from sapwood.pipeline.tables.declared_schema import declared_schema
 

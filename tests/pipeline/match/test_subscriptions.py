@@ -12,7 +12,6 @@ from sapwood.matching.index import Index
 from sapwood.pipeline.match import subscriptions as module
 from sapwood.pipeline.match.subscriptions import (
     Candidate,
-    Rejected,
     SubscriptionSet,
     attributes_read,
     compile_candidates,
@@ -23,6 +22,7 @@ from sapwood.pipeline.match.subscriptions import (
     ship,
 )
 from sapwood.pipeline.tables.reading import read_lines
+from sapwood.pipeline.tables.schemas import Rejected
 
 pytestmark = pytest.mark.spark
 

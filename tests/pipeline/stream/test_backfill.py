@@ -11,7 +11,7 @@ import pytest
 from sapwood.client.blocking import connect
 from sapwood.errors import InputError
 from sapwood.model.publication import Publication
-from sapwood.pipeline.match.jobs import IngestJob
+from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.stream.backfill import BackfillJob
 from sapwood.store.journal import Journal
 from tests.broker.helpers import broker_in_a_thread

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sapwood.errors import InputError
+from sapwood.pipeline.stream import following
 from sapwood.pipeline.stream.following import FollowedSet
-from sapwood.pipeline.stream.stream import following
 from tests.pipeline.match.test_versions import REPORT
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.match.output import Output, columns_of
-from sapwood.pipeline.match.subscriptions import Rejected
 from sapwood.pipeline.tables.output import (
     LARGE_ROWS,
     check_rejected,
@@ -23,6 +22,7 @@ from sapwood.pipeline.tables.output import (
     write_rejected,
     write_table,
 )
+from sapwood.pipeline.tables.schemas import Rejected
 
 pytestmark = pytest.mark.spark
 

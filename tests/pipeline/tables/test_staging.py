@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.pipeline.match.storing import Stored
-from sapwood.pipeline.tables.staging import Staging, staging_for
+from sapwood.pipeline.tables.staging import Staging, Stored, staging_for
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

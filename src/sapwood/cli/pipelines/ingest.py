@@ -94,7 +94,7 @@ def ingest_command(
     the schema, and ids that were there before, are written with file, line and reason to a folder
     beside it. No row is lost: the sums are checked.
     """
-    from sapwood.pipeline.match.jobs import IngestJob
+    from sapwood.pipeline.ingest.job import IngestJob
     from sapwood.pipeline.tables.reading import FileKind
 
     with session(master, "reading") as spark:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from sapwood.covering.merging.records import Group, Told
 from sapwood.covering.merging.rules import candidates
 from sapwood.covering.merging.universe import PathUniverse
-from sapwood.covering.published.xpe import XPE, pattern_of, steps_of
+from sapwood.covering.xpe import XPE, pattern_of, steps_of
 from sapwood.errors import LimitError
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from sapwood.covering.published.xpe import XPE, Step
+from sapwood.covering.xpe import XPE, Step
 from sapwood.model.patterns.conditions import Axis
 
 COMMON_MIN: Final = 0.5

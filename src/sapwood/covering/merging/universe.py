@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from sapwood.covering.published.xpe import XPE
+from sapwood.covering.xpe import XPE
 from sapwood.model.patterns.conditions import Axis
 from sapwood.xml.dtd import Paths
 

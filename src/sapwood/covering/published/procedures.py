@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 from typing import TypeAlias
 
-from sapwood.covering.published.xpe import XPE, steps_of
+from sapwood.covering.xpe import XPE, steps_of
 from sapwood.errors import InputError
 from sapwood.model.patterns.advertisements import (
     Advertisement,

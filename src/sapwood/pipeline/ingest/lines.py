@@ -23,6 +23,7 @@ from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.tables.decoding import PLACE_COLUMNS, DecodeLines, LineDecoder, decoded_sql
 from sapwood.pipeline.tables.reading import shown_path
 from sapwood.pipeline.tables.schemas import REJECTED_COLUMNS
+from sapwood.pipeline.tables.summaries import Counts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
@@ -206,3 +207,8 @@ def _place(rows: DataFrame) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.struct(*(name for name in PLACE_COLUMNS if name in rows.columns))
+
+
+def counts_of(counts: LineCounts) -> Counts:
+    """What a summary says of lines: blank ones are not counted."""
+    return Counts(counts.lines - counts.blank, counts.good, counts.rejected, counts.invisible)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.pipeline.match.matching import compiled_for, match_compiled, match_groups
 from sapwood.pipeline.match.output import Output, columns_of
-from sapwood.pipeline.match.storing import STORED, Stored, StoreGroups
+from sapwood.pipeline.match.storing import StoreGroups
 from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE, SubscriptionSet
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.tables.lake import Lake, table_of_lake
 from sapwood.pipeline.tables.output import check_table, write_table
-from sapwood.pipeline.tables.staging import staging_for
+from sapwood.pipeline.tables.staging import STORED, Stored, staging_for
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -38,9 +38,9 @@ def match(
     With another `output`: the list of subscriptions of each publication, or the count of
     publications of each subscription (see `Output`).
 
-    `publications` has the columns `id` and `attributes` (see `sapwood.pipeline.tables.schemas`), and
-    may be a stream; if they are a lake (`open_lake`), workers read its files by themselves, which costs
-    less. `subscriptions` has the columns `id` and `filter`, and is compiled here and now, in
+    `publications` has the columns `id` and `attributes` (`sapwood.pipeline.tables.schemas`), and
+    may be a stream; if they are a lake (`open_lake`), workers read its files by themselves, which
+    costs less. `subscriptions` has the columns `id` and `filter`, and is compiled here and now, in
     the driver; hand in a `SubscriptionSet` to compile it once and use it more often. The order of
     the rows is not defined. Executors need the package `sapwood`.
 

@@ -19,17 +19,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from sapwood.errors import FileFormatError
 from sapwood.limits import ROW_GROUP_ROWS_MAX
 from sapwood.pipeline.match.workers import MatchGroups
+from sapwood.pipeline.tables.staging import Stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-STORED: Final = "task INT, file STRING, rows BIGINT"
 
 _DICTIONARY_BYTES_MAX: Final = 64 << 20
 """Beyond it pyarrow writes texts out, each time; by default 1 MiB, which 100,000 ids take."""
@@ -37,14 +36,6 @@ _DICTIONARY_BYTES_MAX: Final = 64 << 20
 _WITH_BOUNDS: Final = ("publication",)
 """What is looked up in results. To find the least and the greatest of random texts takes longer
 than to write them."""
-
-
-class Stored(NamedTuple):
-    """A file that a task has written: its name, and how many rows it has."""
-
-    task: int
-    file: str
-    rows: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from sapwood.pipeline.match.candidates import NAMESPACES, interest_columns
 from sapwood.pipeline.spark.session import is_connect
 from sapwood.pipeline.tables.decoding import one_line, plain_line
 from sapwood.pipeline.tables.reading import shown_path
+from sapwood.pipeline.tables.schemas import Rejected
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -46,15 +47,6 @@ _KEPT: Final = ".kept"
 
 _ROWS_AT_ONCE: Final = 10_000
 """Rows of a table of subscriptions that are Python's objects at a time."""
-
-
-class Rejected(NamedTuple):
-    """A row or line that could not be used (`schemas.REJECTED`)."""
-
-    file: str | None
-    line: int | None
-    reason: str
-    text: str
 
 
 class Candidate(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError
-from sapwood.pipeline.tables.journals import is_address, is_journal
+from sapwood.pipeline.journals.places import is_address, is_journal
 from sapwood.pipeline.tables.reading import FileKind, file_kind, read_journal, read_parquet
 from sapwood.store.table_sizes import size_files
 

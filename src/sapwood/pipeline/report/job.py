@@ -9,6 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sapwood.errors import InputError
+from sapwood.pipeline.journals.places import is_address, is_journal
 from sapwood.pipeline.report.figures import (
     crossings_by_link,
     dead,
@@ -25,7 +26,6 @@ from sapwood.pipeline.report.sizes import figures_of, peaks, states
 from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
-from sapwood.pipeline.tables.journals import is_address, is_journal
 from sapwood.pipeline.tables.output import check_table, local_path, stored_table
 from sapwood.pipeline.tables.schemas import DELIVERIES
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sapwood.errors import FileFormatError, InputError
 from sapwood.files.lines import decode_publication
 from sapwood.pipeline.ingest.lines import count_lines, ingested, publications
-from sapwood.pipeline.ingest.parquet_files import journals
-from sapwood.pipeline.match.jobs import published
+from sapwood.pipeline.journals import places as journals
 from sapwood.pipeline.match.matching import match_compiled
+from sapwood.pipeline.match.publication_source import published
 from sapwood.pipeline.match.subscription_source import compile_path
 from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.spark.faults import spark_faults

@@ -35,16 +35,16 @@ from typing import TYPE_CHECKING, Final
 from sapwood.errors import FileFormatError
 from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS, STREAM_JOURNAL_ROWS_PER_BATCH
 from sapwood.pipeline.ingest.lines import count_lines, ingested, publications, rejected
+from sapwood.pipeline.journals.options import EARLIEST
+from sapwood.pipeline.journals.places import is_address, is_journal
 from sapwood.pipeline.match.matching import match_compiled
 from sapwood.pipeline.match.output import Output
 from sapwood.pipeline.match.subscriptions import SubscriptionSet, ship
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.stream.following import FollowedSet
-from sapwood.pipeline.stream.source_options import EARLIEST
 from sapwood.pipeline.tables.checks import agree, refuse_first
 from sapwood.pipeline.tables.decoding import JSONDecoder
-from sapwood.pipeline.tables.journals import is_address, is_journal
 from sapwood.pipeline.tables.output import (
     exists,
     rejected_path,
@@ -168,7 +168,7 @@ def stream_journal(
     spark: SparkSession, journal: str, start_at: str, rows_per_batch: int
 ) -> DataFrame:
     """As `reading.read_lines`, for what a journal holds from an offset on, and what will come."""
-    from sapwood.pipeline.stream.source import FORMAT, register
+    from sapwood.pipeline.journals.source import FORMAT, register
 
     register(spark)
     reader = spark.readStream.format(FORMAT)

@@ -20,7 +20,7 @@ from sapwood.pipeline.tables.schemas import REJECTED
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sapwood.pipeline.match.subscriptions import Rejected
+    from sapwood.pipeline.tables.schemas import Rejected
 
 LARGE_ROWS: Final = MappingProxyType(
     {

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.limits import LINE_BYTES_MAX
+from sapwood.pipeline.journals.places import bounds, is_address, is_journal
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.tables.attributes import Array, leaves
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
 from sapwood.pipeline.tables.decoding import CSVDecoder, plain_line, split_csv
-from sapwood.pipeline.tables.journals import bounds, is_address, is_journal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -184,7 +184,7 @@ def read_journal(spark: SparkSession, path: str) -> DataFrame:
 
 
 def _journal_reader(spark: SparkSession, path: str) -> DataFrameReader:
-    from sapwood.pipeline.stream.source import FORMAT, register
+    from sapwood.pipeline.journals.source import FORMAT, register
 
     register(spark)
     return spark.read.format(FORMAT).option("broker" if is_address(path) else "path", path)

@@ -30,7 +30,7 @@ rejected                `file`, `line` (from 1), `reason`, `text`: a row or line
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 SUBSCRIPTIONS: Final = "id STRING, filter STRING, home STRING"
 DELIVERIES: Final = "publication STRING, subscription STRING"
@@ -44,3 +44,12 @@ CHECKED: Final = f"{REJECTED}, invisible INT"
 
 REJECTED_COLUMNS: Final = ("file", "line", "reason", "text")
 PUBLICATION_COLUMNS: Final = ("id", "attributes", "home")
+
+
+class Rejected(NamedTuple):
+    """A row or line that could not be used (`REJECTED`)."""
+
+    file: str | None
+    line: int | None
+    reason: str
+    text: str

@@ -16,17 +16,27 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.errors import FileFormatError
 from sapwood.matching.storage import put_in_place, remove
-from sapwood.pipeline.match.storing import Stored
 from sapwood.pipeline.tables.checks import agree
 from sapwood.pipeline.tables.output import exists, local_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+STORED: Final = "task INT, file STRING, rows BIGINT"
+"""The columns of `Stored`."""
+
+
+class Stored(NamedTuple):
+    """A file that a task has written: its name, and how many rows it has."""
+
+    task: int
+    file: str
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sapwood.model.like.advertisements import intersection as module
 
 from sapwood import parse_xpath
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.model.patterns.advertisements import Advertisement, Expression
+from sapwood.model.patterns.advertisements import intersection as module
 from tests.model.patterns.advertisements.made import document_of, expressions, words
 
 LEVELS = 9

@@ -2,7 +2,8 @@
 
 A box `([l1, r1], ..., [lb, rb])` is the point `(-l1, r1, ..., -lb, rb)`, which is at least as high
 in every coordinate as the points of all boxes that it covers
-(`sapwood.matching.published.kdtree.boxes` has that point exactly). On a grid, coordinates count from 0 to `2**bits - 1`.
+(`sapwood.matching.published.kdtree.boxes` has that point exactly). On a grid,
+coordinates count from 0 to `2**bits - 1`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import pytest
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.errors import FilterSyntaxError, InputError
-from sapwood.pipeline.stream.source_options import Options
+from sapwood.pipeline.journals.options import Options
 
 
 def test_options_are_read() -> None:

@@ -1,6 +1,6 @@
 """A program that relays from broker to broker, to be killed.
 
-Run by `python -m tests.pipeline.stream.relaying`.
+Run by `python -m tests.pipeline.journals.relaying`.
 
 Arguments: the checkpoint's folder, the broker to read, the broker to publish at, the master.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from sapwood.pipeline.journals.source import FORMAT, register
 from sapwood.pipeline.spark.session import local_session
-from sapwood.pipeline.stream.source import FORMAT, register
 from tests.sessions import QUICK_JVM
 
 ROWS_PER_BATCH = 40

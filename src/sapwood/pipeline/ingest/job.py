@@ -1,33 +1,27 @@
-"""Whole jobs: paths in, files out, and a summary. The steps themselves are elsewhere."""
+"""The job `ingest`: a path in, a table of publications out, and a summary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from sapwood.errors import FileFormatError, InputError
+from sapwood.errors import InputError
 from sapwood.pipeline.ingest.lines import (
-    LineCounts,
     count_lines,
+    counts_of,
     ingested,
-    publications,
     rejected,
     timed_publications,
 )
 from sapwood.pipeline.ingest.parquet_files import table_of
 from sapwood.pipeline.ingest.xml_files import elements, whole_documents
-from sapwood.pipeline.match.output import Output, columns_of
-from sapwood.pipeline.match.sharding import Layout
-from sapwood.pipeline.match.subscription_source import Interests, interests
-from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.tables.checks import agree, refuse_first
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
 from sapwood.pipeline.tables.decoding import CSVDecoder, JSONDecoder, LineDecoder
-from sapwood.pipeline.tables.lake import Lake, good_rows, open_lake
 from sapwood.pipeline.tables.output import (
     check_rejected,
     check_table,
@@ -35,7 +29,6 @@ from sapwood.pipeline.tables.output import (
     write_rejected,
     write_table,
 )
-from sapwood.pipeline.tables.publications import checked_publications, shape_of
 from sapwood.pipeline.tables.reading import (
     FileKind,
     csv_decoder,
@@ -43,83 +36,12 @@ from sapwood.pipeline.tables.reading import (
     read_lines,
     read_parquet,
 )
-from sapwood.pipeline.tables.schemas import PUBLICATION_COLUMNS, REJECTED_COLUMNS
-from sapwood.pipeline.tables.summaries import Counts, IngestSummary, MatchSummary
+from sapwood.pipeline.tables.schemas import PUBLICATION_COLUMNS
+from sapwood.pipeline.tables.summaries import IngestSummary
 from sapwood.pipeline.tables.times import attribute_text, member_text, with_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from sapwood.pipeline.tables.lake import Publications
-
-
-@dataclass(frozen=True, slots=True)
-class MatchJob:
-    """Match the publications at one path against the subscriptions at another.
-
-    Paths are files, folders or patterns, JSON Lines or Parquet. `id_columns` name the columns that
-    identify a row in Parquet files that are no publications yet. `aside` is where rejected rows go
-    (default: beside `out`); with `strict` the first one ends the job before anything is written.
-    `layout` is chosen by the size of the subscriptions, and `shards` too where it is sharded. A
-    compiled set as `subscriptions` tells which homes a publication has to reach.
-    """
-
-    subscriptions: str
-    publications: str
-    out: str
-    aside: str | None = None
-    engine: str = DEFAULT_ENGINE
-    id_columns: Sequence[str] = ()
-    strict: bool = False
-    output: Output = Output.PAIRS
-    layout: Layout = Layout.AUTO
-    shards: int | None = None
-
-    def run(self, spark: SparkSession) -> MatchSummary:
-        """Do it. Raises `InputError` (mostly `FileFormatError`) for what cannot be used."""
-        aside = self.aside or rejected_path(self.out)
-        check_table(spark, self.out, columns_of(self.output))
-        check_rejected(spark, aside)
-        with (
-            spark_faults(),
-            published(spark, self.publications, self.id_columns) as table,
-            self._interests(spark) as wanted,
-        ):
-            counts = table.counted()
-            if self.strict:
-                refuse_first(wanted.rejected, wanted.counts.rejected)
-                refuse_first(table.rejected, counts.rejected)
-            expected = wanted.counts.rejected + counts.rejected
-            bad = wanted.rejected.unionByName(table.rejected)
-            written = write_rejected(bad, aside, expected=expected)
-            agree("rejected rows", expected, written)
-            rows = wanted.store(table.good, self.out)
-            pairs = _pairs_in(spark, self.out, self.output, rows)
-        return MatchSummary(
-            wanted.counts, counts, pairs, self.out, aside, wanted.layout, self.output
-        )
-
-    def explain(self, spark: SparkSession) -> str:
-        """The physical plan of the match; of the inputs only the subscriptions are read.
-
-        It is that of publications of which no two have one id.
-        """
-        with (
-            spark_faults(),
-            published(spark, self.publications, self.id_columns, distinct=False) as table,
-            self._interests(spark) as wanted,
-        ):
-            return plan_of(wanted.match(table.good))
-
-    def _interests(self, spark: SparkSession) -> AbstractContextManager[Interests]:
-        return interests(
-            spark,
-            self.subscriptions,
-            engine=self.engine,
-            output=self.output,
-            layout=self.layout,
-            shards=self.shards,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +87,7 @@ class IngestJob:
             stored = write_table(timed_publications(rows), self.out)
             agree("rows", counts.lines, stored + written + counts.blank)
         undeclared = header or counts.undeclared
-        return IngestSummary(_of_lines(counts), undeclared, self.out, aside)
+        return IngestSummary(counts_of(counts), undeclared, self.out, aside)
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan of the table, if no id comes twice; nothing is written."""
@@ -240,81 +162,3 @@ class IngestJob:
         if self.schema is None:
             raise InputError("CSV needs a schema: a cell alone does not say what type it has")
         return csv_decoder(lines, self.source, self.schema, self.delimiter)
-
-
-class Published(NamedTuple):
-    """The publications at a path: the good ones, the others, and how many there are of each.
-
-    With the good ones there may be rows that are no publications, which `match` passes over.
-    """
-
-    good: Publications
-    rejected: DataFrame
-    counted: Callable[[], Counts]
-
-
-@contextmanager
-def published(
-    spark: SparkSession, path: str, id_columns: Sequence[str] = (), *, distinct: bool = True
-) -> Iterator[Published]:
-    """The publications at a path, JSON Lines or Parquet, ready to be read more than once.
-
-    With `distinct`, of several lines with one id all but the first are rejected. Raises
-    `InputError` for files of another kind, and for a table that has no publications.
-    """
-    kind = file_kind(spark, path)
-    if kind is FileKind.XML:
-        raise FileFormatError(path, "bring XML in with `sapwood pipeline ingest` first")
-    if kind is FileKind.CSV:
-        raise FileFormatError(
-            path,
-            "CSV does not say which type a value has; bring it in with "
-            "`sapwood pipeline ingest --schema ...` first",
-        )
-    if kind is FileKind.LINES:
-        if id_columns:
-            raise InputError("JSON Lines name their ids themselves; leave the id columns out")
-        with ingested(read_lines(spark, path), JSONDecoder(None), distinct=distinct) as rows:
-            yield Published(
-                publications(rows), rejected(rows), lambda: _of_lines(count_lines(rows))
-            )
-        return
-    lake = open_lake(spark, path, id_columns)
-    checked = checked_publications(lake.table)
-    bad = checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
-    yield Published(lake, bad, lambda: _of_lake(lake, checked))
-
-
-def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:
-    """How many pairs the rows of a result speak of."""
-    counted = {Output.LISTS: "sum(size(subscriptions))", Output.COUNTS: "sum(publications)"}
-    if output not in counted or not rows:
-        return rows
-    row = spark.read.parquet(path).selectExpr(counted[output]).first()
-    assert row is not None, "an aggregate without keys has one row"
-    return int(row[0])
-
-
-def _of_lines(counts: LineCounts) -> Counts:
-    return Counts(counts.lines - counts.blank, counts.good, counts.rejected, counts.invisible)
-
-
-def _of_lake(lake: Lake, checked: DataFrame) -> Counts:
-    """What is in a lake; what is wrong with its rows is only looked for if something is."""
-    read = lake.table.count()
-    if not shape_of(lake.table).arrays and good_rows(lake) == read:
-        return Counts(read, read, 0)
-    return _of_table(checked, read)
-
-
-def _of_table(checked: DataFrame, read: int) -> Counts:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    sums = checked.agg(
-        F.count_if(F.col("reason").isNotNull()).alias("rejected"),
-        F.coalesce(F.sum(F.when(F.col("reason").isNull(), F.col("invisible"))), F.lit(0)).alias(
-            "invisible"
-        ),
-    ).first()
-    assert sums is not None, "an aggregate without keys has one row"
-    return Counts(read, read - sums["rejected"], sums["rejected"], sums["invisible"])

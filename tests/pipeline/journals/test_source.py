@@ -18,9 +18,10 @@ import pytest
 
 from sapwood.client.blocking import connect
 from sapwood.model.publication import Publication
-from sapwood.pipeline.ingest.parquet_files import journals
-from sapwood.pipeline.match.jobs import IngestJob, MatchJob
-from sapwood.pipeline.tables.journals import Part
+from sapwood.pipeline.ingest.job import IngestJob
+from sapwood.pipeline.journals import places as journals
+from sapwood.pipeline.journals.places import Part
+from sapwood.pipeline.match.job import MatchJob
 from tests.broker.helpers import broker_in_a_thread
 
 pytestmark = [pytest.mark.spark, pytest.mark.network]
@@ -61,7 +62,7 @@ def ids(journal: str) -> list[str]:
 def test_a_stream_from_broker_to_broker_is_exactly_once_whatever_is_run_again(
     spark: Any, overlay: Overlay, tmp_path: Path
 ) -> None:
-    from sapwood.pipeline.stream.source import register
+    from sapwood.pipeline.journals.source import register
 
     register(spark)
     checkpoint = tmp_path / "checkpoint"
@@ -90,7 +91,7 @@ def relaying(overlay: Overlay, folder: Path, master: str) -> Iterator[subprocess
     """A relay in processes of its own, Java and executors among them; all end with the block."""
     arguments = [str(folder / "checkpoint"), overlay.source, overlay.sink, master]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.pipeline.stream.relaying", *arguments],
+        [sys.executable, "-m", "tests.pipeline.journals.relaying", *arguments],
         cwd=Path(__file__).resolve().parents[2],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -172,7 +173,7 @@ def test_a_journal_is_ingested_and_matched_like_files(
 def test_a_journal_is_read_from_a_broker_and_from_its_folder_alike(
     spark: Any, overlay: Overlay
 ) -> None:
-    from sapwood.pipeline.stream.source import register
+    from sapwood.pipeline.journals.source import register
 
     register(spark)
     before = datetime.now(UTC)

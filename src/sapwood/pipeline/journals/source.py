@@ -28,11 +28,11 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from sapwood.limits import JOURNAL_RECONNECT_S
-from sapwood.pipeline.ingest.parquet_files import journals
-from sapwood.pipeline.stream.journaled import LINES, ROWS, batch_of_lines, batch_of_rows
-from sapwood.pipeline.stream.publisher import publish_batches
-from sapwood.pipeline.stream.source_options import Options
-from sapwood.pipeline.tables.journals import Part
+from sapwood.pipeline.journals import places as journals
+from sapwood.pipeline.journals.options import Options
+from sapwood.pipeline.journals.places import Part
+from sapwood.pipeline.journals.publisher import publish_batches
+from sapwood.pipeline.journals.rows import LINES, ROWS, batch_of_lines, batch_of_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

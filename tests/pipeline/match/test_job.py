@@ -9,7 +9,8 @@ import pytest
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.compile.job import CompileJob
-from sapwood.pipeline.match.jobs import IngestJob, MatchJob
+from sapwood.pipeline.ingest.job import IngestJob
+from sapwood.pipeline.match.job import MatchJob
 from sapwood.pipeline.match.output import Output
 from sapwood.pipeline.match.sharding import Layout
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema, declared_schema

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from sapwood.pipeline.tables.journals import offset_of
+from sapwood.pipeline.journals.places import offset_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

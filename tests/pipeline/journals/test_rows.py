@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sapwood.pipeline.stream.journaled import batch_of_lines, batch_of_rows
+from sapwood.pipeline.journals.rows import batch_of_lines, batch_of_rows
 
 pytest.importorskip("pyarrow")
 

@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.errors import InputError
 from sapwood.model.publication import Publication
-from sapwood.pipeline.stream.publisher import publications_in, publish_batches
+from sapwood.pipeline.journals.publisher import publications_in, publish_batches
 from tests.broker.helpers import broker_in_a_thread
 
 pa = pytest.importorskip("pyarrow")

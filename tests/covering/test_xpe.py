@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from sapwood.covering.published.xpe import XPE, pattern_of, steps_of
+from sapwood.covering.xpe import XPE, pattern_of, steps_of
 from sapwood.language.xpath import parse_xpath
 from tests.covering.merging.worlds import xpes
 

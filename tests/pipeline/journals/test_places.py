@@ -12,8 +12,8 @@ from sapwood.client.blocking import connect
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import REPLAY_LINES_MAX
 from sapwood.model.publication import Publication
-from sapwood.pipeline.ingest.parquet_files import journals
-from sapwood.pipeline.tables.journals import (
+from sapwood.pipeline.journals import places as journals
+from sapwood.pipeline.journals.places import (
     Part,
     bounds,
     cut,

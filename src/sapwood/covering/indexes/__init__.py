@@ -1,1 +1,0 @@
-"""Covering indexes: one a file."""

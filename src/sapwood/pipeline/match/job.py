@@ -1,0 +1,106 @@
+"""The job `match`: paths in, files out, and a summary. The steps are elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sapwood.pipeline.match.output import Output, columns_of
+from sapwood.pipeline.match.publication_source import published
+from sapwood.pipeline.match.sharding import Layout
+from sapwood.pipeline.match.subscription_source import Interests, interests
+from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE
+from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.tables.checks import agree, refuse_first
+from sapwood.pipeline.tables.output import (
+    check_rejected,
+    check_table,
+    rejected_path,
+    write_rejected,
+)
+from sapwood.pipeline.tables.summaries import MatchSummary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class MatchJob:
+    """Match the publications at one path against the subscriptions at another.
+
+    Paths are files, folders or patterns, JSON Lines or Parquet. `id_columns` name the columns that
+    identify a row in Parquet files that are no publications yet. `aside` is where rejected rows go
+    (default: beside `out`); with `strict` the first one ends the job before anything is written.
+    `layout` is chosen by the size of the subscriptions, and `shards` too where it is sharded. A
+    compiled set as `subscriptions` tells which homes a publication has to reach.
+    """
+
+    subscriptions: str
+    publications: str
+    out: str
+    aside: str | None = None
+    engine: str = DEFAULT_ENGINE
+    id_columns: Sequence[str] = ()
+    strict: bool = False
+    output: Output = Output.PAIRS
+    layout: Layout = Layout.AUTO
+    shards: int | None = None
+
+    def run(self, spark: SparkSession) -> MatchSummary:
+        """Do it. Raises `InputError` (mostly `FileFormatError`) for what cannot be used."""
+        aside = self.aside or rejected_path(self.out)
+        check_table(spark, self.out, columns_of(self.output))
+        check_rejected(spark, aside)
+        with (
+            spark_faults(),
+            published(spark, self.publications, self.id_columns) as table,
+            self._interests(spark) as wanted,
+        ):
+            counts = table.counted()
+            if self.strict:
+                refuse_first(wanted.rejected, wanted.counts.rejected)
+                refuse_first(table.rejected, counts.rejected)
+            expected = wanted.counts.rejected + counts.rejected
+            bad = wanted.rejected.unionByName(table.rejected)
+            written = write_rejected(bad, aside, expected=expected)
+            agree("rejected rows", expected, written)
+            rows = wanted.store(table.good, self.out)
+            pairs = _pairs_in(spark, self.out, self.output, rows)
+        return MatchSummary(
+            wanted.counts, counts, pairs, self.out, aside, wanted.layout, self.output
+        )
+
+    def explain(self, spark: SparkSession) -> str:
+        """The physical plan of the match; of the inputs only the subscriptions are read.
+
+        It is that of publications of which no two have one id.
+        """
+        with (
+            spark_faults(),
+            published(spark, self.publications, self.id_columns, distinct=False) as table,
+            self._interests(spark) as wanted,
+        ):
+            return plan_of(wanted.match(table.good))
+
+    def _interests(self, spark: SparkSession) -> AbstractContextManager[Interests]:
+        return interests(
+            spark,
+            self.subscriptions,
+            engine=self.engine,
+            output=self.output,
+            layout=self.layout,
+            shards=self.shards,
+        )
+
+
+def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:
+    """How many pairs the rows of a result speak of."""
+    counted = {Output.LISTS: "sum(size(subscriptions))", Output.COUNTS: "sum(publications)"}
+    if output not in counted or not rows:
+        return rows
+    row = spark.read.parquet(path).selectExpr(counted[output]).first()
+    assert row is not None, "an aggregate without keys has one row"
+    return int(row[0])

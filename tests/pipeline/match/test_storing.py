@@ -8,7 +8,8 @@ import pytest
 
 from sapwood.errors import FileFormatError
 from sapwood.matching.index import Index
-from sapwood.pipeline import storing, telling
+from sapwood.pipeline.match import output as telling
+from sapwood.pipeline.match import storing
 from sapwood.pipeline.match.output import Output
 from sapwood.pipeline.match.storing import ResultFile, StoreGroups
 from sapwood.pipeline.match.workers import MatchBatches, MatchGroups

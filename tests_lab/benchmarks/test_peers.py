@@ -15,7 +15,7 @@ import pytest
 from sapwood_lab.benchmarks.records.export import export
 from sapwood_lab.workload.records import workload
 
-RUNNER = Path(__file__).parents[3] / "benchmarks" / "peers" / "run.py"
+RUNNER = Path(__file__).parents[2] / "benchmarks" / "peers" / "run.py"
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import EnvironmentMissingError, InvalidValueError
-from sapwood.pipeline.match.output import Output
+from sapwood.pipeline.matching.output import Output
 from sapwood_lab.benchmarks import spark_match as bench
 from sapwood_lab.benchmarks.spark_match import (
     CASES,

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from sapwood.pipeline.compile.job import CompileJob
     from sapwood.pipeline.ingest.job import IngestJob
     from sapwood.pipeline.ingest.lines import ingested
-    from sapwood.pipeline.match.delivering import match_into
-    from sapwood.pipeline.match.job import MatchJob
-    from sapwood.pipeline.match.matching import PipelineWarning, match
-    from sapwood.pipeline.match.output import Output
-    from sapwood.pipeline.match.sharding import Layout, match_sharded
-    from sapwood.pipeline.match.subscriptions import SubscriptionSet, compile_subscriptions
-    from sapwood.pipeline.match.versions import CompiledSet
+    from sapwood.pipeline.matching.delivering import match_into
+    from sapwood.pipeline.matching.job import MatchJob
+    from sapwood.pipeline.matching.match import PipelineWarning, match
+    from sapwood.pipeline.matching.output import Output
+    from sapwood.pipeline.matching.sharding import Layout, match_sharded
+    from sapwood.pipeline.matching.subscriptions import SubscriptionSet, compile_subscriptions
+    from sapwood.pipeline.matching.versions import CompiledSet
     from sapwood.pipeline.report.job import ReportJob
     from sapwood.pipeline.spark.session import describe, local_session, open_session
     from sapwood.pipeline.stream.backfill import BackfillJob
@@ -58,25 +58,25 @@ __all__ = (
 _HOMES: Final = (
     ("BackfillJob", "stream.backfill"),
     ("CompileJob", "compile.job"),
-    ("CompiledSet", "match.versions"),
+    ("CompiledSet", "matching.versions"),
     ("FollowedSet", "stream.following"),
     ("IngestJob", "ingest.job"),
     ("Lake", "tables.lake"),
-    ("Layout", "match.sharding"),
-    ("MatchJob", "match.job"),
-    ("Output", "match.output"),
-    ("PipelineWarning", "match.matching"),
+    ("Layout", "matching.sharding"),
+    ("MatchJob", "matching.job"),
+    ("Output", "matching.output"),
+    ("PipelineWarning", "matching.match"),
     ("ReportJob", "report.job"),
     ("StreamJob", "stream.stream"),
-    ("SubscriptionSet", "match.subscriptions"),
+    ("SubscriptionSet", "matching.subscriptions"),
     ("as_publications", "tables.publications"),
-    ("compile_subscriptions", "match.subscriptions"),
+    ("compile_subscriptions", "matching.subscriptions"),
     ("describe", "spark.session"),
     ("ingested", "ingest.lines"),
     ("local_session", "spark.session"),
-    ("match", "match.matching"),
-    ("match_into", "match.delivering"),
-    ("match_sharded", "match.sharding"),
+    ("match", "matching.match"),
+    ("match_into", "matching.delivering"),
+    ("match_sharded", "matching.sharding"),
     ("open_lake", "tables.lake"),
     ("open_session", "spark.session"),
     ("rejected_publications", "tables.publications"),

@@ -55,8 +55,8 @@ def run_pipeline_bench(
 
 def measure(folder: Path, master: str, seconds: float) -> dict[str, Any]:
     """What one process measures: seconds of each run, and how long it took to get warm."""
-    from sapwood.pipeline.match.matching import match
-    from sapwood.pipeline.match.subscription_source import compile_path
+    from sapwood.pipeline.matching.match import match
+    from sapwood.pipeline.matching.subscription_source import compile_path
     from sapwood.pipeline.spark.session import running_session
 
     begin = time.perf_counter()

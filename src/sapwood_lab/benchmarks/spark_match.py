@@ -32,7 +32,7 @@ import msgspec
 
 from sapwood.errors import InvalidValueError
 from sapwood.matching.index import Index
-from sapwood.pipeline.match.output import Output
+from sapwood.pipeline.matching.output import Output
 from sapwood_lab.benchmarks.apart import run_apart
 from sapwood_lab.benchmarks.processes import used
 from sapwood_lab.benchmarks.spark_peer import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from sapwood.pipeline.match.subscriptions import SubscriptionSet
+    from sapwood.pipeline.matching.subscriptions import SubscriptionSet
 
 WORKLOADS: Final = ("mix", "eq")
 """Those whose subscriptions all have an equality, which is what the peer joins."""
@@ -183,8 +183,8 @@ def run_spark_match(names: Sequence[str] = (), sizes: Sizes | None = None) -> di
 
 def measure(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
     """What one process measures; the first writes the publications into `folder`."""
-    from sapwood.pipeline.match.matching import match
-    from sapwood.pipeline.match.subscriptions import compile_subscriptions
+    from sapwood.pipeline.matching.match import match
+    from sapwood.pipeline.matching.subscriptions import compile_subscriptions
     from sapwood.pipeline.spark.session import running_session
     from sapwood.pipeline.tables.publications import Needs, select_read, shape_of
 
@@ -214,8 +214,8 @@ def _lake_jobs(
     spark: SparkSession, folder: Path, compiled: SubscriptionSet, publications: int
 ) -> Iterator[Job]:
     """Ours; what they tell of the peer's share of the publications is compared."""
-    from sapwood.pipeline.match.delivering import match_into
-    from sapwood.pipeline.match.matching import match
+    from sapwood.pipeline.matching.delivering import match_into
+    from sapwood.pipeline.matching.match import match
     from sapwood.pipeline.tables.lake import open_lake
 
     whole, part = (open_lake(spark, str(folder / name)) for name in (ALL, SHARE))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sapwood.errors import InvalidValueError
 from sapwood.model.filter import Filter
 from sapwood.model.subscription import Subscription
-from sapwood.pipeline.match.output import Output
+from sapwood.pipeline.matching.output import Output
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

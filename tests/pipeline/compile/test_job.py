@@ -14,7 +14,7 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.model.filter import EVERYTHING, Filter
 from sapwood.model.publication import flatten
 from sapwood.pipeline.compile.job import CompileJob
-from sapwood.pipeline.match.versions import CompiledSet
+from sapwood.pipeline.matching.versions import CompiledSet
 from tests.pipeline.samples import filters, publications
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ import pytest
 from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.ingest.parquet_files import judge_texts
 from sapwood.pipeline.tables.summaries import Counts
-from tests.pipeline.match.test_job import NOON, rejected_rows, stored
+from tests.pipeline.matching.test_job import NOON, rejected_rows, stored
 
 pa = pytest.importorskip("pyarrow")
 

@@ -10,8 +10,8 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.compile.job import CompileJob
 from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.ingest.xml_files import decode_documents
-from sapwood.pipeline.match.job import MatchJob
-from sapwood.pipeline.match.versions import CompiledSet
+from sapwood.pipeline.matching.job import MatchJob
+from sapwood.pipeline.matching.versions import CompiledSet
 from sapwood.pipeline.tables.declared_schema import declared_schema
 
 pa = pytest.importorskip("pyarrow")

@@ -21,7 +21,7 @@ from sapwood.model.publication import Publication
 from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.journals import places as journals
 from sapwood.pipeline.journals.places import Part
-from sapwood.pipeline.match.job import MatchJob
+from sapwood.pipeline.matching.job import MatchJob
 from tests.broker.helpers import broker_in_a_thread
 
 pytestmark = [pytest.mark.spark, pytest.mark.network]

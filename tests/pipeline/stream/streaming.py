@@ -15,7 +15,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-from sapwood.pipeline.match.subscription_source import compile_path
+from sapwood.pipeline.matching.subscription_source import compile_path
 from sapwood.pipeline.spark.session import local_session
 from sapwood.pipeline.stream.stream import StreamJob
 from sapwood.pipeline.tables.decoding import JSONDecoder

@@ -8,7 +8,7 @@ import pytest
 from sapwood.errors import InputError
 from sapwood.pipeline.stream import following
 from sapwood.pipeline.stream.following import FollowedSet
-from tests.pipeline.match.test_versions import REPORT
+from tests.pipeline.matching.test_versions import REPORT
 
 
 def test_a_followed_set_is_loaded_again_only_for_a_new_version(

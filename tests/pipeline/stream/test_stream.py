@@ -15,8 +15,8 @@ import pytest
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.compile.job import CompileJob
-from sapwood.pipeline.match.subscription_source import compile_path
-from sapwood.pipeline.match.subscriptions import SubscriptionSet
+from sapwood.pipeline.matching.subscription_source import compile_path
+from sapwood.pipeline.matching.subscriptions import SubscriptionSet
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.stream.following import FollowedSet
 from sapwood.pipeline.stream.stream import StreamJob

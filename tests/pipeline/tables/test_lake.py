@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.pipeline.match.matching import match
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.subscriptions import compile_subscriptions
+from sapwood.pipeline.matching.match import match
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.subscriptions import compile_subscriptions
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.tables.lake import Size, good_rows, open_lake, parts_of
 from sapwood.pipeline.tables.publications import rejected_publications

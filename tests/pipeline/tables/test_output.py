@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import FileFormatError
-from sapwood.pipeline.match.output import Output, columns_of
+from sapwood.pipeline.matching.output import Output, columns_of
 from sapwood.pipeline.tables.output import (
     LARGE_ROWS,
     check_rejected,

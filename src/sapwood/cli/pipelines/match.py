@@ -90,9 +90,9 @@ def match_command(
     An earlier result in the same folder is replaced. Rejected rows and lines are written, with
     file, line and reason, to a folder beside it.
     """
-    from sapwood.pipeline.match.job import MatchJob
-    from sapwood.pipeline.match.output import Output
-    from sapwood.pipeline.match.sharding import Layout
+    from sapwood.pipeline.matching.job import MatchJob
+    from sapwood.pipeline.matching.output import Output
+    from sapwood.pipeline.matching.sharding import Layout
 
     job = MatchJob(
         subscriptions=subscriptions,

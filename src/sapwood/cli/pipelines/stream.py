@@ -30,7 +30,7 @@ from sapwood.errors import FileFormatError, InputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sapwood.pipeline.match.subscriptions import SubscriptionSet
+    from sapwood.pipeline.matching.subscriptions import SubscriptionSet
     from sapwood.pipeline.stream.following import FollowedSet
     from sapwood.pipeline.tables.summaries import BatchSummary
 
@@ -144,8 +144,8 @@ def _wanted(
     spark: SparkSession, path: str, *, engine: str, strict: bool
 ) -> tuple[SubscriptionSet | FollowedSet, int]:
     """The subscriptions at a path, and how many rows of them could not be used."""
-    from sapwood.pipeline.match.subscription_source import compile_path
-    from sapwood.pipeline.match.versions import latest_report
+    from sapwood.pipeline.matching.subscription_source import compile_path
+    from sapwood.pipeline.matching.versions import latest_report
     from sapwood.pipeline.stream.following import FollowedSet
 
     if latest_report(spark, path) is not None:

@@ -24,16 +24,16 @@ from sapwood.pipeline.compile.steps import (
     with_mergers,
 )
 from sapwood.pipeline.ingest.lines import LineCounts, rejected, sum_lines
-from sapwood.pipeline.match.candidates import candidate_rows
-from sapwood.pipeline.match.segments import (
+from sapwood.pipeline.matching.candidates import candidate_rows
+from sapwood.pipeline.matching.segments import (
     WRITTEN,
     segment_heads,
     segments,
     unpack_segments,
     write_texts,
 )
-from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE
-from sapwood.pipeline.match.versions import (
+from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
+from sapwood.pipeline.matching.versions import (
     VERSION,
     CompileReport,
     latest_report,

@@ -25,10 +25,10 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.files.lines import decode_publication
 from sapwood.pipeline.ingest.lines import count_lines, ingested, publications
 from sapwood.pipeline.journals import places as journals
-from sapwood.pipeline.match.matching import match_compiled
-from sapwood.pipeline.match.publication_source import published
-from sapwood.pipeline.match.subscription_source import compile_path
-from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE
+from sapwood.pipeline.matching.match import match_compiled
+from sapwood.pipeline.matching.publication_source import published
+from sapwood.pipeline.matching.subscription_source import compile_path
+from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.stream.stream import StreamJob

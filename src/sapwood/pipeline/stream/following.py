@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sapwood.errors import InputError
-from sapwood.pipeline.match.subscription_source import compiled_version
-from sapwood.pipeline.match.subscriptions import SubscriptionSet
-from sapwood.pipeline.match.versions import latest_report
+from sapwood.pipeline.matching.subscription_source import compiled_version
+from sapwood.pipeline.matching.subscriptions import SubscriptionSet
+from sapwood.pipeline.matching.versions import latest_report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -37,9 +37,9 @@ from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS, STREAM_JOURNAL_ROWS_PER_BAT
 from sapwood.pipeline.ingest.lines import count_lines, ingested, publications, rejected
 from sapwood.pipeline.journals.options import EARLIEST
 from sapwood.pipeline.journals.places import is_address, is_journal
-from sapwood.pipeline.match.matching import match_compiled
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.subscriptions import SubscriptionSet, ship
+from sapwood.pipeline.matching.match import match_compiled
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.subscriptions import SubscriptionSet, ship
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.stream.following import FollowedSet

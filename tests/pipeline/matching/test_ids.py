@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import SlotBatch
-from sapwood.pipeline.match.ids import ByHome, ByRank, BySlot, Loaded, Names, loaded_of
+from sapwood.pipeline.matching.ids import ByHome, ByRank, BySlot, Loaded, Names, loaded_of
 
 pa = pytest.importorskip("pyarrow")
 

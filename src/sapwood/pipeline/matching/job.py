@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sapwood.pipeline.match.output import Output, columns_of
-from sapwood.pipeline.match.publication_source import published
-from sapwood.pipeline.match.sharding import Layout
-from sapwood.pipeline.match.subscription_source import Interests, interests
-from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE
+from sapwood.pipeline.matching.output import Output, columns_of
+from sapwood.pipeline.matching.publication_source import published
+from sapwood.pipeline.matching.sharding import Layout
+from sapwood.pipeline.matching.subscription_source import Interests, interests
+from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.tables.checks import agree, refuse_first

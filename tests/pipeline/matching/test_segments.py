@@ -8,8 +8,8 @@ import pytest
 from sapwood import parse_filter
 from sapwood.language.forms import encode_form
 from sapwood.matching.index import Index
-from sapwood.pipeline.match import segments as module
-from sapwood.pipeline.match.segments import (
+from sapwood.pipeline.matching import segments as module
+from sapwood.pipeline.matching.segments import (
     SEGMENTS,
     BuildSegments,
     segment_heads,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from sapwood.pipeline.match.matching import compiled_for, match_compiled, match_groups
-from sapwood.pipeline.match.output import Output, columns_of
-from sapwood.pipeline.match.storing import StoreGroups
-from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE, SubscriptionSet
+from sapwood.pipeline.matching.match import compiled_for, match_compiled, match_groups
+from sapwood.pipeline.matching.output import Output, columns_of
+from sapwood.pipeline.matching.storing import StoreGroups
+from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE, SubscriptionSet
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.tables.lake import Lake, table_of_lake
 from sapwood.pipeline.tables.output import check_table, write_table

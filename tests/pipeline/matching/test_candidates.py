@@ -7,7 +7,7 @@ import pytest
 from sapwood import parse_filter
 from sapwood.errors import InputError
 from sapwood.language.forms import decode_form
-from sapwood.pipeline.match.candidates import table_rows
+from sapwood.pipeline.matching.candidates import table_rows
 
 pytestmark = pytest.mark.spark
 

@@ -29,11 +29,11 @@ from sapwood.limits import (
     SHARD_SUBSCRIPTIONS_MAX,
 )
 from sapwood.matching.index import Index
-from sapwood.pipeline.match.ids import loaded_of
-from sapwood.pipeline.match.matching import gathered
-from sapwood.pipeline.match.output import OUTPUTS, Output, teller_of
-from sapwood.pipeline.match.subscriptions import DEFAULT_ENGINE
-from sapwood.pipeline.match.workers import publications_of
+from sapwood.pipeline.matching.ids import loaded_of
+from sapwood.pipeline.matching.match import gathered
+from sapwood.pipeline.matching.output import OUTPUTS, Output, teller_of
+from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
+from sapwood.pipeline.matching.workers import publications_of
 from sapwood.pipeline.tables.publications import Carried, Needs, Shape, select_read
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.matching.index import Index
-from sapwood.pipeline.match import output as telling
-from sapwood.pipeline.match.ids import Loaded, loaded_of
-from sapwood.pipeline.match.output import Output, Some, teller_of
+from sapwood.pipeline.matching import output as telling
+from sapwood.pipeline.matching.ids import Loaded, loaded_of
+from sapwood.pipeline.matching.output import Output, Some, teller_of
 
 pa = pytest.importorskip("pyarrow")
 

@@ -13,8 +13,8 @@ import numpy as np
 from sapwood.matching.index import Index
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
-from sapwood.pipeline.match.ids import Loaded, loaded_of
-from sapwood.pipeline.match.output import Output, Some, teller_of
+from sapwood.pipeline.matching.ids import Loaded, loaded_of
+from sapwood.pipeline.matching.output import Output, Some, teller_of
 from sapwood.pipeline.tables.publications import Carried
 from sapwood.pipeline.tables.records import (
     columns_of_record,

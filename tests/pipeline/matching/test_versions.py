@@ -8,7 +8,7 @@ import pytest
 
 from sapwood.errors import FileFormatError
 from sapwood.matching.index import Index
-from sapwood.pipeline.match.versions import (
+from sapwood.pipeline.matching.versions import (
     CompiledSet,
     CompileReport,
     latest_report,

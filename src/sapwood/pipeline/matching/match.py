@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from sapwood.pipeline.match.output import OUTPUTS, Output
-from sapwood.pipeline.match.subscriptions import (
+from sapwood.pipeline.matching.output import OUTPUTS, Output
+from sapwood.pipeline.matching.subscriptions import (
     DEFAULT_ENGINE,
     SubscriptionSet,
     compile_subscriptions,
     ship,
 )
-from sapwood.pipeline.match.workers import MatchBatches, MatchGroups
+from sapwood.pipeline.matching.workers import MatchBatches, MatchGroups
 from sapwood.pipeline.tables.lake import Lake, table_of_lake
 from sapwood.pipeline.tables.publications import Needs, Shape, select_read, shape_of
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import SlotBatch
-from sapwood.pipeline.match.segments import segment_home
+from sapwood.pipeline.matching.segments import segment_home
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,8 +8,8 @@ import pytest
 
 from sapwood import pipeline
 from sapwood.errors import InputError, InvalidValueError
-from sapwood.pipeline.match.matching import PipelineWarning, match
-from sapwood.pipeline.match.subscriptions import compile_subscriptions
+from sapwood.pipeline.matching.match import PipelineWarning, match
+from sapwood.pipeline.matching.subscriptions import compile_subscriptions
 from sapwood.pipeline.tables.publications import rejected_publications
 from tests.pipeline.samples import SCHEMA, expected, filters, pairs, publications
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.pipeline.match.delivering import match_into
-from sapwood.pipeline.match.matching import PipelineWarning, match
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.subscriptions import compile_subscriptions
+from sapwood.pipeline.matching.delivering import match_into
+from sapwood.pipeline.matching.match import PipelineWarning, match
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.subscriptions import compile_subscriptions
 from sapwood.pipeline.tables.lake import Lake, open_lake
 from tests.pipeline.samples import SCHEMA, expected, filters, pairs, publications
 

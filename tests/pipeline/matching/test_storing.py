@@ -8,11 +8,11 @@ import pytest
 
 from sapwood.errors import FileFormatError
 from sapwood.matching.index import Index
-from sapwood.pipeline.match import output as telling
-from sapwood.pipeline.match import storing
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.storing import ResultFile, StoreGroups
-from sapwood.pipeline.match.workers import MatchBatches, MatchGroups
+from sapwood.pipeline.matching import output as telling
+from sapwood.pipeline.matching import storing
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.storing import ResultFile, StoreGroups
+from sapwood.pipeline.matching.workers import MatchBatches, MatchGroups
 from sapwood.pipeline.tables.attributes import Kind
 from sapwood.pipeline.tables.publications import Carried
 from sapwood.pipeline.tables.row_groups import GroupReader, Groups, PartReader, Places

@@ -12,8 +12,8 @@ from sapwood.limits import (
     BROADCAST_SUBSCRIPTIONS_MAX,
     SHARD_SUBSCRIPTIONS_MAX,
 )
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.sharding import (
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.sharding import (
     Layout,
     MatchShards,
     layout_for,

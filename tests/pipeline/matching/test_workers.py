@@ -7,8 +7,8 @@ import pytest
 
 from sapwood import parse_xpath
 from sapwood.matching.index import Index
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.workers import MatchBatches, load_indexes
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.workers import MatchBatches, load_indexes
 from sapwood.pipeline.tables.publications import Carried
 
 pa = pytest.importorskip("pyarrow")

@@ -9,8 +9,8 @@ import pytest
 from sapwood import parse_filter
 from sapwood.errors import InputError, LimitError
 from sapwood.matching.index import Index
-from sapwood.pipeline.match import subscriptions as module
-from sapwood.pipeline.match.subscriptions import (
+from sapwood.pipeline.matching import subscriptions as module
+from sapwood.pipeline.matching.subscriptions import (
     Candidate,
     SubscriptionSet,
     attributes_read,

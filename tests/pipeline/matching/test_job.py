@@ -10,9 +10,9 @@ import pytest
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.compile.job import CompileJob
 from sapwood.pipeline.ingest.job import IngestJob
-from sapwood.pipeline.match.job import MatchJob
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.sharding import Layout
+from sapwood.pipeline.matching.job import MatchJob
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.sharding import Layout
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema, declared_schema
 from sapwood.pipeline.tables.reading import FileKind
 from sapwood.pipeline.tables.summaries import Counts

@@ -23,7 +23,7 @@ from sapwood.limits import (
 )
 from sapwood.matching.protocol import SlotBatch
 from sapwood.model.publication import Record
-from sapwood.pipeline.match.ids import ByHome, ByRank, BySlot, Ints, Loaded, Names, Numbers
+from sapwood.pipeline.matching.ids import ByHome, ByRank, BySlot, Ints, Loaded, Names, Numbers
 from sapwood.pipeline.tables.schemas import COUNTS, DELIVERIES, HOMES, LISTS
 from sapwood.xml import Document
 

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from sapwood.errors import FileFormatError
 from sapwood.limits import ROW_GROUP_ROWS_MAX
-from sapwood.pipeline.match.workers import MatchGroups
+from sapwood.pipeline.matching.workers import MatchGroups
 from sapwood.pipeline.tables.staging import Stored
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from sapwood.limits import PIPELINE_FILTER_CHARS_MAX, PIPELINE_SUBSCRIPTIONS_MAX
 from sapwood.matching.index import Index
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
-from sapwood.pipeline.match.candidates import NAMESPACES, interest_columns
+from sapwood.pipeline.matching.candidates import NAMESPACES, interest_columns
 from sapwood.pipeline.spark.session import is_connect
 from sapwood.pipeline.tables.decoding import one_line, plain_line
 from sapwood.pipeline.tables.reading import shown_path

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.ingest.lines import count_lines, rejected
-from sapwood.pipeline.match.candidates import candidate_rows, interest_columns
-from sapwood.pipeline.match.delivering import store_matches
-from sapwood.pipeline.match.matching import match_compiled
-from sapwood.pipeline.match.output import Output
-from sapwood.pipeline.match.segments import SEGMENTS, segment_heads, unpack_segments
-from sapwood.pipeline.match.sharding import Layout, layout_for, match_sharded, shards_for
-from sapwood.pipeline.match.subscriptions import (
+from sapwood.pipeline.matching.candidates import candidate_rows, interest_columns
+from sapwood.pipeline.matching.delivering import store_matches
+from sapwood.pipeline.matching.match import match_compiled
+from sapwood.pipeline.matching.output import Output
+from sapwood.pipeline.matching.segments import SEGMENTS, segment_heads, unpack_segments
+from sapwood.pipeline.matching.sharding import Layout, layout_for, match_sharded, shards_for
+from sapwood.pipeline.matching.subscriptions import (
     Size,
     SubscriptionSet,
     compile_lines,
@@ -24,7 +24,7 @@ from sapwood.pipeline.match.subscriptions import (
     packed_set,
     working_folder,
 )
-from sapwood.pipeline.match.versions import CompileReport, latest_report, version_path
+from sapwood.pipeline.matching.versions import CompileReport, latest_report, version_path
 from sapwood.pipeline.tables.lake import table_of_lake
 from sapwood.pipeline.tables.output import rejected_table, write_table
 from sapwood.pipeline.tables.publications import shape_of

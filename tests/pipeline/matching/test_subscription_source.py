@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sapwood.errors import FileFormatError
-from sapwood.pipeline.match.sharding import Layout
-from sapwood.pipeline.match.subscription_source import compile_path, interests, size_at
+from sapwood.pipeline.matching.sharding import Layout
+from sapwood.pipeline.matching.subscription_source import compile_path, interests, size_at
 from sapwood.pipeline.tables.summaries import Counts
 
 pytestmark = pytest.mark.spark

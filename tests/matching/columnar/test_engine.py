@@ -356,6 +356,20 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
     engine.validate()
 
 
+def test_segments_that_are_rebuilt_together_get_numbers_of_their_own() -> None:
+    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
+    fill(engine, 0, 16)
+    assert sizes(engine) == [8, 8]
+    former = engine._state.parts
+    engine._sample = ({"a": 1},) * 64
+    engine._matched = 15_871
+    engine.match({"a": 1})
+    assert not set(map(id, former)) & set(map(id, engine._state.parts))
+    engine.remove(15)
+    assert engine.match({"a": 15}) == []
+    engine.validate()
+
+
 def test_large_segments_that_drifted_wait_for_fold() -> None:
     engine = ColumnarEngine(FoldPolicy(joined_max=10))
     fill(engine, 0, 40)

@@ -313,6 +313,8 @@ class ColumnarEngine:
             if np.any(found[slots] != FREE):
                 raise InvariantError("a slot is in two places")
             found[slots] = home
+        if len({part.serial for part in parts}) < len(parts):
+            raise InvariantError("two parts have the same number")
         for part in parts:
             part.segment.validate()
         if not np.array_equal(found, homes):

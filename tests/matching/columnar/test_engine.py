@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -315,6 +317,26 @@ def test_validate_finds_slots_that_are_lost_doubled_or_miscounted() -> None:
         engine.validate()
     engine._state = engine._state._replace(parts=engine._state.parts * 2)
     with pytest.raises(InvariantError, match="two places"):
+        engine.validate()
+
+
+def test_validate_finds_parts_that_share_a_number_and_a_snapshot_of_something_else() -> None:
+    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
+    fill(engine, 0, 16)
+    engine.match({})
+    engine.validate()
+    former = engine._state
+    engine._state = former._replace(
+        parts=tuple(part._replace(serial=0) for part in former.parts),
+        homes=np.minimum(former.homes, 0),
+    )
+    with pytest.raises(InvariantError, match="same number"):
+        engine.validate()
+    engine._state = former
+    engine.validate()
+    assert engine._published is not None
+    engine._published = replace(engine._published, parts=former.parts[:1])
+    with pytest.raises(InvariantError, match="what matches read"):
         engine.validate()
 
 

@@ -478,6 +478,8 @@ class ColumnarEngine:
             self._write_tail()
             if len(self._state.written):
                 self._fold_newest()
+            else:
+                self._publish()
             parts = self._state.parts
             if not parts or (len(parts) == 1 and not self._is_stale(parts[0])):
                 return

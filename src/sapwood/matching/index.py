@@ -463,7 +463,7 @@ def _read_header(folder: Folder) -> dict[str, Any]:
     if not folder.exists:
         raise FileFormatError(str(folder), "is no folder; an index is a folder that save made")
     if not folder.has_json(_HEADER):
-        raise FileFormatError(str(folder), f"is no index: it has no {_HEADER}.json")
+        raise FileFormatError(str(folder), f"is no index: it has no {_HEADER}.json; {REMEDY}")
     header = folder.read_json(_HEADER)
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise FileFormatError(path, f"does not describe an index; {REMEDY}")

@@ -28,6 +28,7 @@ from sapwood.matching.counting import CountingEngine
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Matchable
 from sapwood.matching.samples import Sampler
+from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.matching.variants import VARIANTS, loaded
@@ -203,17 +204,18 @@ def test_index_saves_over_itself_after_removals(info: EngineInfo, tmp_path: Path
     assert index.match({"x": 100}) == ["new", "s19", "s29", "s9"]
 
 
-def header(path: Path) -> dict[str, Any]:
+def change_header(path: Path, **change: object) -> None:
+    """Write the header of a saved index anew, as a program would that says something else."""
     content: dict[str, Any] = json.loads((path / "index.json").read_text())
-    return content
+    Folder(path).seal("index", {**content, **change})
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"format": "something else"}, "does not describe an index"),
-        ({"version": 99}, "version 99, this program reads 3; use a newer one"),
-        ({"version": 2}, "version 2, this program reads 3; build the index again"),
+        ({"version": 99}, "version 99, this program reads 4; use a newer one"),
+        ({"version": 3}, "version 3, this program reads 4; build the index again"),
         ({"version": "1"}, "has no version"),
         ({"version": 0}, "has no version"),
         ({"records": 5}, "does not say its engines"),
@@ -224,7 +226,7 @@ def header(path: Path) -> dict[str, Any]:
 def test_foreign_header_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "index"
     filled(VARIANTS[0], a="x = 1").save(path)
-    (path / "index.json").write_text(json.dumps({**header(path), **change}))
+    change_header(path, **change)
     with pytest.raises(FileFormatError, match=message):
         Index.load(path)
 
@@ -237,8 +239,7 @@ def test_header_that_is_no_object_is_refused(tmp_path: Path) -> None:
 
 def test_unknown_engine_in_the_header_is_told(tmp_path: Path) -> None:
     filled(VARIANTS[0], a="x = 1").save(tmp_path / "index")
-    content = {**header(tmp_path / "index"), "records": "quantum"}
-    (tmp_path / "index" / "index.json").write_text(json.dumps(content))
+    change_header(tmp_path / "index", records="quantum")
     with pytest.raises(UnknownNameError, match="quantum"):
         Index.load(tmp_path / "index")
 
@@ -258,7 +259,7 @@ def test_every_missing_file_is_told(tmp_path: Path) -> None:
     for file in sorted(path.rglob("*.npy")) + sorted(path.rglob("records/*.json")):
         content = file.read_bytes()
         file.unlink()
-        with pytest.raises(FileFormatError, match=file.name):
+        with pytest.raises(FileFormatError, match=f"{file.name}: is missing; build the index"):
             Index.load(path)
         file.write_bytes(content)
     assert Index.load(path).match({"x": 1}) == ["a"]

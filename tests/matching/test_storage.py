@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -174,3 +175,96 @@ def test_mapped_arrays_survive_their_replacement(tmp_path: Path) -> None:
         folder.write_json("header", 2)
         folder.write_arrays({"a": np.arange(7)})
     assert before.tolist() == [0, 1, 2]
+
+
+def sealed(path: Path) -> Folder:
+    """A folder with something in it and in a folder in it."""
+    folder = Folder(path)
+    folder.write_arrays({"a": np.zeros(0, np.uint8)})
+    folder.make_folder("inner").write_json("names", ["x"])
+    folder.seal("index", {"version": 4})
+    return folder
+
+
+def test_seal_says_what_every_file_holds(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write_arrays({"a": np.zeros(0, np.uint8)})
+    folder.seal("index", {"version": 4})
+    folder.check_seal("index")
+    assert folder.read_json("index") == {
+        "version": 4,
+        "files": {"a.npy": [128, "9ef54200"]},
+        "crc32": "bddcf036",
+    }
+
+
+def test_files_that_are_hidden_are_overlooked(tmp_path: Path) -> None:
+    folder = sealed(tmp_path)
+    (tmp_path / ".a.npy.crc").write_text("x")
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / ".cache" / "x").write_text("x")
+    folder.check_seal("index")
+
+
+@pytest.mark.parametrize(
+    ("place", "content", "message"),
+    [
+        ("a.npy", None, r"a\.npy: is missing; build the index again"),
+        ("inner/names.json", None, "is missing"),
+        ("inner/names.json", b"[]", "has 2 bytes, but 9 were saved; build the index again"),
+        ("inner/names.json", b'[\n "y"\n]\n', r"names\.json: has not the checksum"),
+        ("inner/more.npy", b"", r"more\.npy: was not saved with this index"),
+        ("index.json", b"{}", r"index\.json: has not the checksum"),
+        ("index.json", b"[]", r"index\.json: has not the checksum"),
+        ("index.json", b"{", r"index\.json: is not the JSON it should be"),
+        ("index.json", b'{"files": {}, "crc32": "00000000"}', r"index\.json: has not the checksum"),
+    ],
+)
+def test_whatever_is_not_as_it_was_saved_is_refused_by_name(
+    tmp_path: Path, place: str, content: bytes | None, message: str
+) -> None:
+    folder = sealed(tmp_path)
+    folder.check_seal("index")
+    if content is None:
+        (tmp_path / place).unlink()
+    else:
+        (tmp_path / place).write_bytes(content)
+    with pytest.raises(FileFormatError, match=message):
+        folder.check_seal("index")
+
+
+def test_every_byte_of_the_header_counts(tmp_path: Path) -> None:
+    folder = sealed(tmp_path)
+    written = (tmp_path / "index.json").read_bytes()
+    for at in range(len(written)):
+        for bit in (1, 16):
+            harmed = bytearray(written)
+            harmed[at] ^= bit
+            (tmp_path / "index.json").write_bytes(harmed)
+            with pytest.raises(FileFormatError, match=r"index\.json"):
+                folder.check_seal("index")
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    folder = sealed(tmp_path)
+    (tmp_path / "a.npy").unlink()
+    (tmp_path / "a.npy").mkdir()
+    with pytest.raises(FileFormatError, match="is missing"):
+        folder.check_seal("index")
+
+
+def test_a_file_that_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = sealed(tmp_path)
+
+    whole = Path.open
+
+    def refuse(path: Path, *args: Any, **options: Any) -> Any:
+        if path.name == "a.npy":
+            raise PermissionError(13, "Permission denied")
+        return whole(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(FileFormatError, match=r"a\.npy: cannot be read: Permission denied"):
+        folder.check_seal("index")

@@ -28,7 +28,7 @@ from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes, own_bytes
-from sapwood.matching.storage import Folder, PathName, opened, replaced
+from sapwood.matching.storage import REMEDY, Folder, PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
@@ -44,7 +44,7 @@ Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _FORMAT: Final = "sapwood index"
-_VERSION: Final = 3
+_VERSION: Final = 4
 _HEADER: Final = "index"
 
 _PIECE: Final = ARRANGED_MAX
@@ -358,7 +358,7 @@ class Index:
                 "records": self._info.name,
                 "documents": self._document_info.name,
             }
-            folder.write_json(_HEADER, {**header, "subscriptions": len(self)})
+            folder.seal(_HEADER, {**header, "subscriptions": len(self)})
 
     @classmethod
     def load(
@@ -369,6 +369,8 @@ class Index:
     ) -> Index:
         """The index that `save` wrote, its arrays mapped into memory and shared with other readers.
 
+        Every file is read once and compared with the checksum that it was saved with. That finds
+        damage, not malice: load only what you trust, and change no file of a folder in use.
         `records` and `documents` are needed for engines that are not in the catalogues. Raises
         `FileFormatError` if `path` is no index, was written by another version, or is damaged;
         `UnknownNameError` if one of its engines does not exist here.
@@ -384,7 +386,9 @@ class Index:
         index._documents.load(folder)
         taken = len(index._ids) - len(index._free)
         if not len(index) == taken == header["subscriptions"]:
-            raise FileFormatError(str(folder), "its files do not belong together; save it again")
+            raise FileFormatError(
+                str(folder), "its files do not belong together; build the index again"
+            )
         return index
 
     def validate(self) -> None:
@@ -459,22 +463,23 @@ def _read_header(folder: Folder) -> dict[str, Any]:
     if not folder.exists:
         raise FileFormatError(str(folder), "is no folder; an index is a folder that save made")
     if not folder.has_json(_HEADER):
-        raise FileFormatError(str(folder), f"is no index: it has no {_HEADER}.json")
+        raise FileFormatError(str(folder), f"is no index: it has no {_HEADER}.json; {REMEDY}")
     header = folder.read_json(_HEADER)
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise FileFormatError(path, "does not describe an index")
+        raise FileFormatError(path, f"does not describe an index; {REMEDY}")
     version = header.get("version")
     if not isinstance(version, int) or version < 1:
-        raise FileFormatError(path, f"has no version but {version!r}")
+        raise FileFormatError(path, f"has no version but {version!r}; {REMEDY}")
     if version != _VERSION:
-        remedy = "use a newer one" if version > _VERSION else "build the index again"
+        remedy = "use a newer one" if version > _VERSION else REMEDY
         raise FileFormatError(
             path, f"has version {version}, this program reads {_VERSION}; {remedy}"
         )
+    folder.check_seal(_HEADER)
     if not (
         isinstance(header.get("records"), str)
         and isinstance(header.get("documents"), str)
         and isinstance(header.get("subscriptions"), int)
     ):
-        raise FileFormatError(path, "does not say its engines and its size")
+        raise FileFormatError(path, f"does not say its engines and its size; {REMEDY}")
     return header

@@ -142,7 +142,9 @@ class Side(Generic[_Engine, _Wanted]):
         empty = set(self._texts.empty_places())
         engine.load(own, self._stored(empty))
         if len(engine) != len(self._texts) - len(empty):
-            raise FileFormatError(str(folder), "its files do not belong together; save it again")
+            raise FileFormatError(
+                str(folder), "its files do not belong together; build the index again"
+            )
 
     def taken(self) -> Iterable[int]:
         """The slots taken on this side, ascending."""

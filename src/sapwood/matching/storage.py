@@ -1,18 +1,30 @@
 """Arrays and texts in a folder: plain `.npy` and JSON, mapped into memory when read.
 
 This is the only module of the room that touches files. The others are handed a `Folder`.
+
+Compiled code trusts what is in arrays, so what is read must be what was written. A folder is
+*sealed* when all of it is there: its header then says of every other file how long it is and which
+checksum it has, and of itself which checksum it has without that. `check_seal` reads every byte
+once, before anything is mapped. That finds accidents: bits that flip, copies that were cut short,
+files of two folders in one. It does not find what somebody changed who computes checksums, too, nor
+what changes once a file is mapped: a folder is trusted, and is replaced as a whole.
+
+The checksum is that of zlib, CRC-32: 2 GB/s here, where SHA-256 does 0.9 and BLAKE2b 0.5, so
+0.06 s for the 120 MB of a million filters. Any burst of up to 32 damaged bits changes it, and
+anything else does but for one time in four billion.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +35,12 @@ Array: TypeAlias = npt.NDArray[Any]
 
 PathName: TypeAlias = str | PathLike[str]
 """What names a place in the file system."""
+
+REMEDY: Final = "build the index again"
+"""What to do about an index that cannot be read."""
+
+_READ_BYTES: Final = 1 << 18
+"""Bytes of a file that are read at a time for its checksum: few enough to stay in the caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +96,7 @@ class Folder:
 
     def write_json(self, name: str, content: object) -> None:
         """One JSON document."""
-        # Written as they are, lone surrogates stay what they were; escaped, two would become one.
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        (self.path / f"{name}.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+        (self.path / f"{name}.json").write_bytes(_json_bytes(content))
 
     def read_json(self, name: str) -> Any:
         """The JSON document that `write_json` wrote; raises `FileFormatError` for anything else."""
@@ -90,7 +106,89 @@ class Folder:
         except OSError as error:
             raise FileFormatError(str(path), f"cannot be read: {error.strerror}") from None
         except ValueError as error:
-            raise FileFormatError(str(path), f"is not the JSON it should be: {error}") from None
+            raise FileFormatError(
+                str(path), f"is not the JSON it should be: {error}; {REMEDY}"
+            ) from None
+
+    def seal(self, name: str, content: Mapping[str, object]) -> None:
+        """Write the JSON document `name`, which also says what all other files hold.
+
+        Nothing may be written into the folder from then on. In a folder with an empty array of
+        bytes, `a.npy`, the document `{"version": 4}` becomes
+
+            {"version": 4, "files": {"a.npy": [128, "9ef54200"]}, "crc32": "bddcf036"}
+
+        where the last checksum is that of the document without it, as `write_json` writes it.
+        """
+        sums = {place: _size_and_sum(path) for place, path in self._files(name).items()}
+        self.write_json(name, _with_sum({**content, "files": sums}))
+
+    def check_seal(self, name: str) -> None:
+        """Read every file below once, and compare it with what `seal` wrote in `name`.
+
+        Files whose names begin with a dot are overlooked, as file systems and tools leave some.
+        Raises `FileFormatError`, with the name of the file and what to do, unless all are what
+        they were.
+        """
+        content = self.read_json(name)
+        header = self.path / f"{name}.json"
+        files = content.get("files") if isinstance(content, dict) else None
+        if not isinstance(files, dict) or header.read_bytes() != _json_bytes(_with_sum(content)):
+            raise _damaged(header, "has not the checksum that it was saved with")
+        there = self._files(name)
+        for place in sorted(files.keys() | there.keys()):
+            path = self.path / place
+            if place not in there:
+                raise _damaged(path, "is missing")
+            if place not in files:
+                raise _damaged(path, "was not saved with this index")
+            size, checksum = files[place]
+            found = path.stat().st_size
+            if found != size:
+                raise _damaged(path, f"has {found} bytes, but {size} were saved")
+            if _size_and_sum(path) != (size, checksum):
+                raise _damaged(path, "has not the checksum that it was saved with")
+
+    def _files(self, but: str) -> dict[str, Path]:
+        """All files below but one JSON document and those that are hidden, by relative path."""
+        found = {path.relative_to(self.path): path for path in self.path.rglob("*")}
+        return {
+            place.as_posix(): path
+            for place, path in sorted(found.items())
+            if path.is_file()
+            and place != Path(f"{but}.json")
+            and not any(part.startswith(".") for part in place.parts)
+        }
+
+
+def _json_bytes(content: object) -> bytes:
+    # Written as they are, lone surrogates stay what they were; escaped, two would become one.
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _with_sum(content: Mapping[str, object]) -> dict[str, object]:
+    """The document with the checksum of the rest of it, which comes last."""
+    rest = {name: value for name, value in content.items() if name != "crc32"}
+    return {**rest, "crc32": f"{zlib.crc32(_json_bytes(rest)):08x}"}
+
+
+def _size_and_sum(path: Path) -> tuple[int, str]:
+    """The bytes of a file and their checksum; raises `FileFormatError` if it cannot be read."""
+    size, checksum = 0, 0
+    piece = memoryview(bytearray(_READ_BYTES))
+    try:
+        with path.open("rb", buffering=0) as file:
+            while count := file.readinto(piece):
+                size += count
+                checksum = zlib.crc32(piece[:count], checksum)
+    except OSError as error:
+        raise FileFormatError(str(path), f"cannot be read: {error.strerror}") from None
+    return size, f"{checksum:08x}"
+
+
+def _damaged(path: Path, what: str) -> FileFormatError:
+    return FileFormatError(str(path), f"{what}; {REMEDY}, or copy it from where it is whole")
 
 
 def frozen(array: Array) -> Array:
@@ -169,6 +267,6 @@ def _loaded(path: Path, mode: Literal["r", "c"]) -> Array:
         loaded = np.lib.format.open_memmap(path, mode=mode)
         return np.ascontiguousarray(loaded).view(np.ndarray)
     except FileNotFoundError:
-        raise FileFormatError(str(path), "is missing; save the index again") from None
+        raise FileFormatError(str(path), f"is missing; {REMEDY}") from None
     except (OSError, ValueError, EOFError) as error:
-        raise FileFormatError(str(path), f"is not a readable array: {error}") from None
+        raise FileFormatError(str(path), f"is not a readable array: {error}; {REMEDY}") from None

@@ -138,7 +138,8 @@ class TextColumn(Sequence[str]):
         ends = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(joined)
         if not ends or np.any(offsets[1:] < offsets[:-1]):
             raise FileFormatError(
-                folder.place(f"{names[1]}.npy"), "has other texts than was said; save it again"
+                folder.place(f"{names[1]}.npy"),
+                "has other texts than was said; build the index again",
             )
         return cls(offsets, joined)
 

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,7 +149,7 @@ class Interrupting:
         self.looked_up, self.touched = plain.looked_up, plain.touched
         self.mark_removed = plain.mark_removed
         self.engine = engine
-        engine._searcher.kernels = self
+        engine._kernels.loaded = self
 
     def fill_rows(self, task: FillTask, rows: U64) -> None:
         plain.fill_rows(task, rows)
@@ -318,14 +320,31 @@ def test_validate_finds_slots_that_are_lost_doubled_or_miscounted() -> None:
         engine.validate()
 
 
+def test_validate_finds_parts_that_share_a_number_and_a_snapshot_of_something_else() -> None:
+    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
+    fill(engine, 0, 16)
+    engine.match({})
+    engine.validate()
+    former = engine._state
+    engine._state = former._replace(
+        parts=tuple(part._replace(serial=0) for part in former.parts),
+        homes=np.minimum(former.homes, 0),
+    )
+    with pytest.raises(InvariantError, match="same number"):
+        engine.validate()
+    engine._state = former
+    engine.validate()
+    assert engine._published is not None
+    engine._published = replace(engine._published, parts=former.parts[:1])
+    with pytest.raises(InvariantError, match="what matches read"):
+        engine.validate()
+
+
 def entries_for(engine: ColumnarEngine, records: list[Record]) -> float:
     """Entries that lookups lead to on average."""
     (part,) = engine._state.parts
-    engine._sample.clear()
-    engine._sample.extend(records)
-    usual = engine._usual(part.segment)
-    assert usual is not None
-    return usual
+    engine._sample = tuple(records[-256:])
+    return engine._searcher.looked_up(part.segment, engine._sample) / len(engine._sample)
 
 
 @pytest.mark.parametrize("by", ["fold", "match"])
@@ -335,7 +354,7 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
         engine.add(slot, parse_filter(f"a = {slot // 120} and b = {slot % 2}"))
     varied: list[Record] = [{"a": number % 10, "b": 0} for number in range(256)]
     drifted: list[Record] = [{"a": number % 10, "b": 1} for number in range(256)]
-    engine._sample.extend(varied)
+    engine._sample = tuple(varied)
     engine.fold()
     (first,) = engine._state.parts
     assert first.usual is not None
@@ -343,7 +362,7 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
     engine._matched = engine._drift_asked = 0
     engine.fold()
     assert engine._state.parts == (first,)
-    engine._sample.extend(drifted)
+    engine._sample = tuple(drifted)
     assert entries_for(engine, drifted) > 600
     expected = [engine.match(record) for record in drifted]
     assert engine._state.parts == (first,)
@@ -359,12 +378,26 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
     engine.validate()
 
 
+def test_segments_that_are_rebuilt_together_get_numbers_of_their_own() -> None:
+    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
+    fill(engine, 0, 16)
+    assert sizes(engine) == [8, 8]
+    former = engine._state.parts
+    engine._sample = ({"a": 1},) * 64
+    engine._matched = 15_871
+    engine.match({"a": 1})
+    assert not set(map(id, former)) & set(map(id, engine._state.parts))
+    engine.remove(15)
+    assert engine.match({"a": 15}) == []
+    engine.validate()
+
+
 def test_large_segments_that_drifted_wait_for_fold() -> None:
     engine = ColumnarEngine(FoldPolicy(joined_max=10))
     fill(engine, 0, 40)
     engine.fold()
     parts = engine._state.parts
-    engine._sample.extend([{"a": 1}] * 64)
+    engine._sample = ({"a": 1},) * 64
     engine._matched = 15_871
     engine.match({"a": 1})
     assert engine._state.parts == parts

@@ -19,6 +19,18 @@ def test_probes_are_numbered_once() -> None:
     assert probes.number("b", Pattern.parse("%x%")) == 1
 
 
+def test_probes_of_one_moment_stay_what_they_were() -> None:
+    probes = Probes()
+    assert probes.known() == ()
+    first = probes.number("a", Pattern.parse("%x%"))
+    known = probes.known()
+    assert known == (probes.probe(first),)
+    assert probes.known() is known
+    probes.number("b", Pattern.parse("%x%"))
+    assert len(known) == 1
+    assert len(probes.known()) == 2
+
+
 def test_probes_are_restored_from_their_texts() -> None:
     probes = Probes()
     patterns = [Pattern.parse(r"%\%\_\\_%", "\\"), Pattern.parse("a%b"), Pattern.parse("%!%", "!")]
@@ -35,7 +47,7 @@ def passing(texts: list[str], records: list[Record]) -> list[tuple[int, int]]:
     segment = whole.segment()
     found = whole.found(plain, segment, records)
     assert len(found.slots) == 0
-    passes = settle(found, segment.annex, whole.probes, records)
+    passes = settle(found, segment.annex, whole.probes.known(), records)
     record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))[passes]
     slots = segment.slots_of(found.doubts[passes])
     return sorted(zip(record.tolist(), slots.tolist(), strict=True))

@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.errors import InvalidValueError
 from sapwood.matching.columnar.batch import Found, encoded
-from sapwood.matching.columnar.searching import KernelsName, Searcher
+from sapwood.matching.columnar.searching import KernelsName, LazyKernels, Searcher
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.publication import Record
 from tests.matching.columnar.made import made
@@ -17,10 +17,10 @@ ASKED: list[Record] = [{"a": 1, "b": 3}, {"b": 1}, {}]
 
 
 @pytest.mark.parametrize("kernels", ["compiled", "plain"])
-def test_search_knows_names_that_came_later(kernels: KernelsName) -> None:
+def test_names_that_come_later_need_a_searcher_that_grew(kernels: KernelsName) -> None:
     whole = made(["a = 1", "b = 1 or b = 3"])
     attributes = dict(whole.attributes)
-    searcher = Searcher(attributes, kernels)
+    searcher = Searcher(attributes, LazyKernels(kernels))
     segment, batch = whole.segment(), encoded(ASKED)
     before = searcher.search(segment, ASKED, batch).tolist()
     found = Found.of(np.array(before, np.int32), 3)
@@ -28,18 +28,22 @@ def test_search_knows_names_that_came_later(kernels: KernelsName) -> None:
     assert searcher.looked_up(segment, ASKED) == 3
     assert searcher.touched([segment, segment], ASKED) == 2 * searcher.touched([segment], ASKED)
     assert searcher.touched([segment], ASKED) > 0
-    held = searcher.held
+    assert searcher.grown(attributes) is searcher
     attributes["c"] = 2
-    assert searcher.search(segment, ASKED, batch).tolist() == before
-    assert searcher.held > held
+    assert searcher.numbers == {"a": 0, "b": 1}
+    grown = searcher.grown(attributes)
+    assert grown.search(segment, ASKED, batch).tolist() == before
+    assert grown.held > searcher.held
     later = made(["a = 1", "b = 1 or b = 3", "c = 1"]).segment()
-    assert Found.of(searcher.search(later, ({"c": 1},), encoded(({"c": 1},))), 1).slots == [2]
+    asked = ({"c": 1},)
+    assert Found.of(grown.search(later, asked, encoded(asked)), 1).slots == [2]
+    assert searcher.search(segment, ASKED, batch).tolist() == before
 
 
 @pytest.mark.parametrize("kernels", ["compiled", "plain"])
 def test_search_refuses_what_no_record_may_hold(kernels: KernelsName) -> None:
     whole = made(["a = 1"])
-    searcher = Searcher(whole.attributes, kernels)
+    searcher = Searcher(whole.attributes, LazyKernels(kernels))
     odd: list[Record] = [{"a": 1}, {"b": 2**63}]
     with pytest.raises(InvalidValueError, match="'b'"):
         searcher.search(whole.segment(), odd, encoded(odd))
@@ -49,7 +53,7 @@ def test_search_refuses_what_no_record_may_hold(kernels: KernelsName) -> None:
 @pytest.mark.parametrize("kernels", ["compiled", "plain"])
 def test_search_finds_in_columns_what_it_finds_in_records(kernels: KernelsName) -> None:
     whole = made(["a = 1", "b = 1 or b = 3"])
-    searcher, segment = Searcher(whole.attributes, kernels), whole.segment()
+    searcher, segment = Searcher(whole.attributes, LazyKernels(kernels)), whole.segment()
     names = ("z", "b", "a")
     columns = {
         name: column_of(Kind.INTEGER, [record.get(name) for record in ASKED]) for name in names

@@ -109,12 +109,16 @@ def read_tables(folder: Folder) -> Tables:
     if len(taken) != header.patterns or not all(
         check(arrays, len(names.tests)) for check in _CHECKS
     ):
-        raise FileFormatError(str(folder), "its files do not belong together; save it again")
+        raise FileFormatError(
+            str(folder), "its files do not belong together; build the index again"
+        )
     try:
         literals = _texts(arrays, "literal")
         made = _equalities(arrays)
     except UnicodeDecodeError:
-        raise FileFormatError(str(folder), "holds bytes that are no text; save it again") from None
+        raise FileFormatError(
+            str(folder), "holds bytes that are no text; build the index again"
+        ) from None
     conditions = ConditionTable.of(
         names, Conditions(*(arrays[f"condition_{name}"] for name in Conditions._fields)), literals
     )
@@ -122,7 +126,7 @@ def read_tables(folder: Folder) -> Tables:
     equalities = Equalities(names, encoder)
     equalities.restore(made)
     if len(equalities) != len(made) or len(conditions.literals) != len(literals):
-        raise FileFormatError(str(folder), "holds something twice; save it again")
+        raise FileFormatError(str(folder), "holds something twice; build the index again")
     columns = tuple(arrays[name] for name in _TYPES if name.startswith("target_"))
     return Tables(
         names,
@@ -142,12 +146,14 @@ def _read_header(folder: Folder) -> tuple[_Header, Names]:
     except msgspec.ValidationError as error:
         raise FileFormatError(place, f"does not describe an engine: {error}") from None
     if (header.format, header.version) != (_FORMAT, _VERSION):
-        raise FileFormatError(place, "was written by another program or version; save it again")
+        raise FileFormatError(
+            place, "was written by another program or version; build the index again"
+        )
     names = Names()
     for local, namespace in header.tests:
         names.test(NameTest(local, namespace))
     if len(names.tests) != len(header.tests):
-        raise FileFormatError(place, "holds a name twice; save it again")
+        raise FileFormatError(place, "holds a name twice; build the index again")
     return header, names
 
 

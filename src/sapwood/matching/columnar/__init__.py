@@ -16,9 +16,11 @@ A set of filters becomes a few immutable *segments* of plain arrays and a small 
                   keeps them with the marks of what was removed.
 7. `batch.py`     records as bytes, in which kernels find the attributes that `naming.py` names;
                   `searching.py` calls them.
-8. `folding.py`   when the tail becomes a segment, and which segments are joined; `saving.py` what
+8. `snapshot.py`  what a match reads, as it was at one moment, and matching with
+                  `sapwood.matching.kernels`.
+9. `folding.py`   when the tail becomes a segment, and which segments are joined; `saving.py` what
                   is written beside one.
-9. `engine.py`    all of it together, and matching with `sapwood.matching.columnar.kernels`.
+10. `engine.py`   all of it together: changes, and which snapshot a match gets.
 
 Source: our own. That a subscription is found by its rarest predicate is as old as Le Subscribe
 (Fabret and others 2001); what is particular are lines, bit rows within a cluster, and grids.

@@ -19,11 +19,15 @@ by `fold`, and by a match where the segment is small enough and has been matched
 
 A removal marks conjunctions; a segment with more marked than unmarked ones is built again, which
 is paid for by the removals. Segments too large for that wait for `fold`.
+
+Threads: whoever changes something holds the lock, and publishes what came of it as a new
+`Snapshot`. A match takes the one that is published, in one read, and sees nothing else. Folding
+leaves the former one published until it is done; an addition or a removal takes it back, and the
+next match publishes the next one.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -34,8 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
-from sapwood.matching.columnar import residual, restoring, saving
-from sapwood.matching.columnar.batch import HEAD, REPEATS, Found, encoded
+from sapwood.matching.columnar import restoring, saving
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import DEAD
 from sapwood.matching.columnar.folding import (
@@ -49,21 +52,18 @@ from sapwood.matching.columnar.folding import (
     first_to_join,
     free_serial,
 )
-from sapwood.matching.columnar.pairs import Pairs
 from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
-from sapwood.matching.columnar.searching import KernelsName, Searcher
+from sapwood.matching.columnar.searching import KernelsName, LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.columnar.snapshot import Snapshot
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
 from sapwood.matching.tables import RecordTable, as_dict
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
-
-_FIRST_SLOT: Final = HEAD + 2
-"""Where the slots of a single record begin in what a kernel tells."""
 
 _SAMPLED_MAX: Final = 256
 """Records that are kept to tell which constraints are selective; the latest ones."""
@@ -90,6 +90,8 @@ class ColumnarEngine:
     """Access predicates over columns (see `sapwood.matching.columnar`).
 
     `kernels` names the compiled loops or their plain twins, which need no compiler and are slow.
+
+    #: _published, where it is not `None`, holds every filter; nothing is in _state.written then
     """
 
     def __init__(
@@ -99,8 +101,12 @@ class ColumnarEngine:
         #: attribute -> number, from 0 without gaps; only ever grows
         self._attributes: dict[str, int] = {}
         self._probes = Probes()
-        self._searcher = Searcher(self._attributes, kernels)
+        self._kernels = LazyKernels(kernels)
+        #: for the first so many attributes; `_named` brings it up to date
+        self._searcher = Searcher(self._attributes, self._kernels)
         self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
+        #: all that a match reads; `None` if something was added or removed since the last match
+        self._published: Snapshot | None = None
         self._taken = 0
         #: filters of the tail tried since the last fold
         self._tried = 0
@@ -108,9 +114,13 @@ class ColumnarEngine:
         self._matched = 0
         #: `_matched` when it was last asked whether segments have drifted
         self._drift_asked = 0
-        self._sample: deque[Record] = deque(maxlen=_SAMPLED_MAX)
-        #: whoever replaces `_state` or changes what is in it holds this
+        #: records that were matched, the latest last; replaced as a whole
+        self._sample: tuple[Record, ...] = ()
+        #: whoever replaces any of the above, or changes what is in it, holds this; but for the
+        #: counts and the sample, of which something may be lost
         self._lock = Lock()
+        #: whoever joins everything holds this
+        self._fold_lock = Lock()
         #: the parts that `fold` is joining in another thread, a beginning of the state's
         self._folding: tuple[Part, ...] = ()
 
@@ -126,6 +136,7 @@ class ColumnarEngine:
                 homes = _grown(homes, slot + 1)
                 self._state = self._state._replace(homes=homes)
             assert homes[slot] == FREE, f"slot {slot} is taken"
+            self._published = None
             self._taken += 1
             homes[slot] = IN_TAIL
             tail = self._state.tail
@@ -140,6 +151,7 @@ class ColumnarEngine:
         with self._lock:
             if self._state.homes[slot] == WRITTEN:
                 self._fold_newest()
+            self._published = None
             parts, _, tail, homes = self._state
             home = int(homes[slot])
             assert home != FREE, f"slot {slot} is free"
@@ -149,7 +161,7 @@ class ColumnarEngine:
                 del tail[slot]
             elif home != NOWHERE:
                 at = next(at for at, part in enumerate(parts) if part.serial == home)
-                parts[at].segment.remove(slot, self._searcher.kernels)
+                parts[at].segment.remove(slot, self._kernels.loaded)
                 self._rebuild_if_sparse(at)
 
     def filter(self, slot: int) -> Filter:
@@ -183,6 +195,7 @@ class ColumnarEngine:
     def memory(self) -> Mapping[str, int]:
         """Bytes of each column of all segments together, and of what is not in segments."""
         parts, written, tail, homes = self._state
+        published, searcher = self._published, self._searcher
         found: dict[str, int] = {}
         for part in parts:
             for name, size in part.segment.parts_of_memory():
@@ -190,16 +203,16 @@ class ColumnarEngine:
         others = {
             "homes": homes.nbytes,
             "written": held_bytes(written) - held_bytes(self._attributes, self._probes),
-            "tail": held_bytes(tail),
-            "names": held_bytes(self._attributes, self._probes) + self._searcher.held,
+            "tail": held_bytes(tail, published and published.tail),
+            "names": held_bytes(self._attributes, self._probes, searcher.numbers) + searcher.held,
             "sample": held_bytes(self._sample),
         }
         return found | others
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
         """Bytes of lookups, bit rows and conjunctions that matching a record reads, on average."""
-        segments = [part.segment for part in self._state.parts]
-        return self._searcher.touched(segments, records) / max(1, len(records))
+        snapshot = self._published or self._refreshed()
+        return snapshot.touched_bytes(records)
 
     def match(self, record: Record) -> list[int]:
         """The slots whose filters accept `record`, ascending, each once."""
@@ -209,7 +222,7 @@ class ColumnarEngine:
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        return len(self._match_one(record, 1)) > 0
+        return len(self._settled((record,)).found(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
         """How many filters accept `record`."""
@@ -228,40 +241,14 @@ class ColumnarEngine:
 
     def found(self, record: Record) -> Slots:
         """The slots whose filters accept `record`, in any order, each once."""
-        return self._match_one(record, ALL)
+        return self._settled((record,)).found(record)
 
     def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
 
         Ends after the record with which some segment, or the tail, has `most` matches or more.
         """
-        state = self._settled(records)
-        batch, given = self._searcher.prepared(records), len(records)
-        pairs = Pairs()
-        for _, segment, _ in state.parts:
-            told = self._searcher.search(segment, records[:given], batch, most=most)
-            found = Found.of(told, given)
-            if len(state.parts) == 1 and not (state.tail or found.repeats or len(found.doubts)):
-                # As a rule there is nothing to put together.
-                return SlotBatch(found.offsets, found.slots)
-            # All tell of as many records as the one that tells of the fewest.
-            records = records[: len(found.offsets) - 1]
-            numbers = np.arange(len(found.offsets) - 1)
-            pairs.add(np.repeat(numbers, np.diff(found.offsets)), found.slots)
-            pairs.repeats |= found.repeats
-            if len(found.doubts):
-                passes = residual.settle(found, segment.annex, self._probes, records)
-                doubted = np.repeat(numbers, np.diff(found.doubt_offsets))
-                pairs.add(doubted[passes], segment.slots_of(found.doubts[passes]))
-        held = 0
-        for number, record in enumerate(records if state.tail else ()):
-            tail = _accepting(state.tail, record)
-            pairs.add(np.full(len(tail), number), tail)
-            held += len(tail)
-            if held >= most:
-                records = records[: number + 1]
-                break
-        return pairs.batch(len(records))
+        return self._settled(records).found_many(records, most)
 
     def fold(self) -> None:
         """Join everything into one segment whose access constraints are chosen anew.
@@ -269,32 +256,17 @@ class ColumnarEngine:
         May run in one thread beside any other use. Does nothing if another thread is folding, or if
         there is one segment already, without removed conjunctions and as good as it can be.
         """
-        with self._lock:
-            if self._folding:
-                return
-            self._write_tail()
-            if len(self._state.written):
-                self._fold_newest()
-            parts = self._state.parts
-            if not parts or (len(parts) == 1 and not self._is_stale(parts[0])):
-                return
-            self._folding = parts
-            attributes, sample = len(self._attributes), self._sampled()
-        try:
-            rows = joined([part.segment.rows() for part in parts])
-            segment = (
-                build(rows, attributes, self._searcher.kernels, sample) if len(rows.slot) else None
-            )
-            usual = None if segment is None else self._usual(segment)
-            with self._lock:
-                self._install(segment, usual)
-        finally:
-            self._folding = ()
+        if self._fold_lock.acquire(blocking=False):
+            try:
+                self._fold_all()
+            finally:
+                self._fold_lock.release()
 
     def save(self, folder: Path) -> None:
         """Fold everything into one segment and write its arrays."""
         store = Folder(folder)
-        self.fold()
+        with self._fold_lock:  # another thread that folds is waited for
+            self._fold_all()
         parts = self._state.parts
         usual = parts[0].usual if parts else None
         saving.write_names(
@@ -326,6 +298,7 @@ class ColumnarEngine:
         homes[slots] = 0
         homes[nowhere] = NOWHERE
         self._state = State(parts, self._writer(), {}, homes)
+        self._published = None
         self._taken = int(np.count_nonzero(homes != FREE))
 
     def validate(self) -> None:
@@ -340,47 +313,22 @@ class ColumnarEngine:
             if np.any(found[slots] != FREE):
                 raise InvariantError("a slot is in two places")
             found[slots] = home
+        if len({part.serial for part in parts}) < len(parts):
+            raise InvariantError("two parts have the same number")
         for part in parts:
             part.segment.validate()
         if not np.array_equal(found, homes):
             raise InvariantError("a slot is not where it is said to be")
         if self._taken != np.count_nonzero(homes != FREE):
             raise InvariantError("the count of taken slots is wrong")
+        published = self._published
+        if published is not None and (
+            published.parts is not parts or dict(published.tail) != tail or len(written)
+        ):
+            raise InvariantError("what matches read is not what there is")
 
-    def _match_one(self, record: Record, limit: int) -> Slots:
-        """Slots that accept one record, each once, in any order; `limit` are enough."""
-        records = (record,)
-        state = self._settled(records)
-        pieces = [_accepting(state.tail, record)] if state.tail else []
-        count = len(pieces[0]) if pieces else 0
-        if count >= limit:
-            return pieces[0]
-        batch = encoded(records)
-        flags = 0
-        doubtful: list[tuple[Segment, Found]] = []
-        for _, segment, _ in state.parts:
-            told = self._searcher.search(segment, records, batch, limit=limit)
-            said, _, sure, doubts = told[:_FIRST_SLOT].tolist()
-            flags |= said
-            pieces.append(told[_FIRST_SLOT : _FIRST_SLOT + sure])
-            count += sure
-            if count >= limit:
-                return np.concatenate(pieces)
-            if doubts:
-                doubtful.append((segment, Found.of(told, 1)))
-        for segment, unsure in doubtful:
-            passes = residual.settle(unsure, segment.annex, self._probes, records)
-            pieces.append(segment.slots_of(unsure.doubts[passes]))
-        if len(pieces) == 1 and not flags:
-            return pieces[0]
-        slots = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
-        return np.unique(slots) if flags & REPEATS else slots
-
-    def _sampled(self) -> Sample | None:
-        return Sample(tuple(self._sample), self._attributes) if self._sample else None
-
-    def _settled(self, records: Sequence[Record]) -> State:
-        """The state to match records against, folded first if that is due.
+    def _settled(self, records: Sequence[Record]) -> Snapshot:
+        """What records are matched against, folded first if that is due.
 
         One record in many is kept, as what records are like.
         """
@@ -396,34 +344,56 @@ class ColumnarEngine:
             is_made = isinstance(records, RecordTable) and len(self._sample) == _SAMPLED_MAX
             every = _MADE_EVERY if is_made else _SAMPLED_EVERY
             kept = range(-(before + 1) % every, len(records), every)[-_SAMPLED_MAX:]
-            self._sample.extend(as_dict(records[at]) for at in kept)
-        state = self._state
-        if len(state.written):
-            with self._lock:
-                if len(self._state.written):
-                    self._write_tail()
-                    self._fold_newest()
-        elif state.tail:
-            self._tried += len(state.tail)
+            latest = (*self._sample, *(as_dict(records[at]) for at in kept))
+            self._sample = latest[-_SAMPLED_MAX:]
+        snapshot = self._published or self._refreshed()
+        if snapshot.tail:
+            self._tried += len(snapshot.tail)
             # Whoever comes second matches what there is.
-            if self._is_fold_due(state) and self._lock.acquire(blocking=False):
+            if self._is_fold_due(snapshot) and self._lock.acquire(blocking=False):
                 try:
-                    self._write_tail()
-                    self._fold_newest()
+                    if self._published is snapshot:
+                        self._write_tail()
+                        snapshot = self._fold_newest()
                 finally:
                     self._lock.release()
-        return self._state
+        return snapshot
+
+    def _refreshed(self) -> Snapshot:
+        """The published snapshot, made first if there is none; what is written is folded then."""
+        with self._lock:
+            if self._published is not None:
+                return self._published
+            if len(self._state.written):
+                self._write_tail()
+                return self._fold_newest()
+            return self._publish()
+
+    def _publish(self) -> Snapshot:
+        """Let matches read what there is by now; the lock is held, and nothing is written."""
+        parts, written, tail, _ = self._state
+        assert not len(written), "what is written is in no part"
+        published = Snapshot(parts, tuple(tail.items()), self._named(), self._probes.known())
+        self._published = published
+        return published
+
+    def _named(self) -> Searcher:
+        """The searcher that knows all attributes; the lock is held."""
+        self._searcher = self._searcher.grown(self._attributes)
+        return self._searcher
 
     def _is_drift_due(self) -> bool:
         """Whether enough was matched since it was last asked to pay for asking and building."""
         return self._matched - self._drift_asked >= max(_DRIFT_RECORDS, self._taken)
 
-    def _is_fold_due(self, state: State) -> bool:
-        if len(state.tail) > self._policy.tail_max:
+    def _is_fold_due(self, snapshot: Snapshot) -> bool:
+        """Whether trying the tail has cost about as much as folding will; a guess beside `fold`."""
+        newer = len(snapshot.tail)
+        if newer > self._policy.tail_max:
             return True
-        sizes = [part.segment.live for part in state.parts[len(self._folding) :]]
-        joining = sum(sizes[first_to_join(self._policy, sizes, len(state.tail)) :])
-        cost = self._policy.conjunction_cost * (len(state.tail) + joining)
+        sizes = [part.segment.live for part in snapshot.parts[len(self._folding) :]]
+        joining = sum(sizes[first_to_join(self._policy, sizes, newer) :])
+        cost = self._policy.conjunction_cost * (newer + joining)
         return self._tried > self._policy.fold_cost + cost
 
     def _writer(self) -> RowWriter:
@@ -438,8 +408,11 @@ class ColumnarEngine:
             homes[slot] = WRITTEN if len(written) > before else NOWHERE
         self._state = self._state._replace(tail={})
 
-    def _fold_newest(self) -> None:
-        """Make a part of what was written and of the parts that it has caught up with."""
+    def _fold_newest(self) -> Snapshot:
+        """Make a part of what was written and of the parts that it has caught up with.
+
+        What is in the tail stays there.
+        """
         parts, written, _, homes = self._state
         self._tried = 0
         sizes = [part.segment.live for part in parts[len(self._folding) :]]
@@ -448,6 +421,7 @@ class ColumnarEngine:
         self._state = self._state._replace(
             parts=(*parts[:first], *self._built(rows, parts, homes)), written=self._writer()
         )
+        return self._publish()
 
     def _rebuild_if_sparse(self, at: int) -> None:
         """Build a part again without what was removed, if that is most of it and not too much."""
@@ -459,7 +433,7 @@ class ColumnarEngine:
             and at >= len(self._folding)
         ):
             smaller = self._built(segment.rows(), parts, homes)
-            self._state = self._state._replace(parts=(*parts[:at], *smaller, *parts[at + 1 :]))
+            self._replace_parts((*parts[:at], *smaller, *parts[at + 1 :]))
 
     def _built(
         self, rows: Rows, others: tuple[Part, ...], homes: npt.NDArray[np.int16]
@@ -467,10 +441,10 @@ class ColumnarEngine:
         """The part made of `rows`, entered in `homes`; none if there are no rows."""
         if not len(rows.slot):
             return ()
-        serial = free_serial(others)
+        serial, searcher, sample = free_serial(others), self._named(), self._sample
         homes[rows.slot] = serial
-        segment = build(rows, len(self._attributes), self._searcher.kernels, self._sampled())
-        return (Part(serial, segment, self._usual(segment)),)
+        segment = _segment_of(rows, searcher, sample)
+        return (Part(serial, segment, _usual(segment, searcher, sample)),)
 
     def _is_stale(self, part: Part) -> bool:
         """Whether a part would be better if it were built again."""
@@ -481,45 +455,68 @@ class ColumnarEngine:
 
         So they do where nothing was known of records then.
         """
-        if len(self._sample) < _SAMPLED_MIN:
+        sample = self._sample
+        if len(sample) < _SAMPLED_MIN:
             return False
-        now = self._usual(part.segment)
+        now = _usual(part.segment, self._named(), sample)
         assert now is not None, "there are records"
         return part.usual is None or now > _DRIFT * part.usual + _DRIFT_ENTRIES
-
-    def _usual(self, segment: Segment) -> float | None:
-        """Entries that a record of the sample leads to on average; `None` without a sample."""
-        records = tuple(self._sample)
-        if not records:
-            return None
-        return self._searcher.looked_up(segment, records) / len(records)
 
     def _rebuild_drifted(self) -> None:
         """Build small parts again that have drifted."""
         self._drift_asked = self._matched
-        parts, _, _, homes = self._state
-        for at in range(len(self._folding), len(parts)):
-            part = self._state.parts[at]
+        for part in self._state.parts[len(self._folding) :]:
             if part.segment.live <= self._policy.joined_max and self._has_drifted(part):
+                parts, _, _, homes = self._state
+                at = next(at for at, other in enumerate(parts) if other is part)
                 again = self._built(part.segment.rows(), parts, homes)
-                before, after = self._state.parts[:at], self._state.parts[at + 1 :]
-                self._state = self._state._replace(parts=(*before, *again, *after))
+                self._replace_parts((*parts[:at], *again, *parts[at + 1 :]))
+
+    def _fold_all(self) -> None:
+        """Join everything into one segment; no other thread does."""
+        with self._lock:
+            self._write_tail()
+            if len(self._state.written):
+                self._fold_newest()
+            else:
+                self._publish()
+            parts = self._state.parts
+            if not parts or (len(parts) == 1 and not self._is_stale(parts[0])):
+                return
+            self._folding = parts
+            searcher, sample = self._named(), self._sample
+        try:
+            rows = joined([part.segment.rows() for part in parts])
+            segment = _segment_of(rows, searcher, sample) if len(rows.slot) else None
+            usual = None if segment is None else _usual(segment, searcher, sample)
+            with self._lock:
+                self._install(segment, usual)
+        finally:
+            with self._lock:
+                self._folding = ()
+
+    def _replace_parts(self, parts: tuple[Part, ...]) -> None:
+        """Have the same filters in other parts; the lock is held."""
+        self._state = self._state._replace(parts=parts)
+        if self._published is not None:
+            self._publish()
 
     def _install(self, segment: Segment | None, usual: float | None) -> None:
         """Put the segment that `fold` made in the place of the parts that it was made of."""
         parts, _, _, homes = self._state
-        newer = parts[len(self._folding) :]
+        former, self._folding = self._folding, ()
+        newer = parts[len(former) :]
         if segment is None:
-            self._state = self._state._replace(parts=newer)
+            self._replace_parts(newer)
             return
         # A slot that was freed meanwhile, and perhaps taken again, is elsewhere or nowhere by now.
         slots = segment.slots()
-        is_here = np.isin(homes[slots], [part.serial for part in self._folding])
+        is_here = np.isin(homes[slots], [part.serial for part in former])
         segment.marks[~is_here] |= DEAD
         segment.dead = int(np.count_nonzero(~is_here))
         serial = free_serial(parts)
         homes[slots[is_here]] = serial
-        self._state = self._state._replace(parts=(Part(serial, segment, usual), *newer))
+        self._replace_parts((Part(serial, segment, usual), *newer))
 
 
 def _grown(homes: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
@@ -528,6 +525,12 @@ def _grown(homes: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
     return grown
 
 
-def _accepting(tail: Mapping[int, Filter], record: Record) -> Slots:
-    """The slots of the tail whose filters accept a record, by trying all."""
-    return np.array([slot for slot, wanted in tail.items() if wanted.accepts(record)], np.int32)
+def _segment_of(rows: Rows, searcher: Searcher, sample: tuple[Record, ...]) -> Segment:
+    """The segment of some conjunctions; its access constraints suit the records of the sample."""
+    seen = Sample(sample, searcher.numbers) if sample else None
+    return build(rows, len(searcher.numbers), searcher.kernels, seen)
+
+
+def _usual(segment: Segment, searcher: Searcher, sample: tuple[Record, ...]) -> float | None:
+    """Entries that a record of the sample leads to on average; `None` without a sample."""
+    return searcher.looked_up(segment, sample) / len(sample) if sample else None

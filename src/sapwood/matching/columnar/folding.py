@@ -54,14 +54,11 @@ class Part(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a match reads.
-
-    Folding replaces it as a whole: a match sees one state or the other.
-    """
+    """What changes read and replace; matches read a `Snapshot` that is made of it."""
 
     #: from the oldest to the newest
     parts: tuple[Part, ...]
-    #: conjunctions on their way into a part; nothing is written while it is matched
+    #: conjunctions on their way into a part; before they are there nothing is matched
     written: RowWriter
     #: slot -> filter
     tail: dict[int, Filter]

@@ -27,14 +27,23 @@ _ESCAPE: Final = "\\"
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
+Probe: TypeAlias = tuple[str, Pattern]
+"""An attribute, and a pattern that its text is tried against."""
+
 
 class Probes:
-    """The engine's numbered pairs of attribute and pattern; they only ever become more."""
+    """The engine's numbered probes; they only ever become more.
+
+    Whoever matches is handed those of one moment (`known`), never this.
+
+    #: _known is a beginning of _probes
+    """
 
     def __init__(self) -> None:
-        self._probes: list[tuple[str, Pattern]] = []
+        self._probes: list[Probe] = []
         #: the inverse of `_probes`
-        self._numbers: dict[tuple[str, Pattern], int] = {}
+        self._numbers: dict[Probe, int] = {}
+        self._known: tuple[Probe, ...] = ()
 
     def __len__(self) -> int:
         """How many there are."""
@@ -48,7 +57,13 @@ class Probes:
             self._probes.append((attribute, pattern))
         return number
 
-    def probe(self, number: int) -> tuple[str, Pattern]:
+    def known(self) -> tuple[Probe, ...]:
+        """All probes by number, as they are now; takes a copy if there are new ones."""
+        if len(self._known) < len(self._probes):
+            self._known = tuple(self._probes)
+        return self._known
+
+    def probe(self, number: int) -> Probe:
         """The probe of a number."""
         return self._probes[number]
 
@@ -62,17 +77,13 @@ class Probes:
         for attribute, pattern in texts:
             self.number(attribute, Pattern.parse(pattern, _ESCAPE))
 
-    def outcome(self, probe: int, record: Record) -> int:
-        """Whether the attribute is no text, or fits the pattern, or does not."""
-        attribute, pattern = self._probes[probe]
-        value = record.get(attribute)
-        if not isinstance(value, str):
-            return _NO_TEXT
-        return _FITS if pattern.matches(value) else _FITS_NOT
 
+def settle(found: Found, annex: Annex, probes: Sequence[Probe], records: Sequence[Record]) -> Flags:
+    """Which of the doubtful conjunctions are matches after all.
 
-def settle(found: Found, annex: Annex, probes: Probes, records: Sequence[Record]) -> Flags:
-    """Which of the doubtful conjunctions are matches after all."""
+    Each pair of a record and a probe is tried once. It is numbered `record * len(probes) + probe`:
+    of 3 probes, number 7 is probe 1 tried on record 2.
+    """
     record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))
     first = np.searchsorted(annex.check_owner, found.doubts)
     counts = np.searchsorted(annex.check_owner, found.doubts, side="right") - first
@@ -85,9 +96,20 @@ def settle(found: Found, annex: Annex, probes: Probes, records: Sequence[Record]
     return ~np.logical_or.reduceat(fails, starts)
 
 
-def _outcomes(tries: Ints, probes: Probes, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
+def _outcomes(
+    tries: Ints, probes: Sequence[Probe], records: Sequence[Record]
+) -> npt.NDArray[np.uint8]:
     pairs = (divmod(one, len(probes)) for one in tries.tolist())
-    return np.array([probes.outcome(probe, records[record]) for record, probe in pairs], np.uint8)
+    return np.array([_outcome(probes[probe], records[record]) for record, probe in pairs], np.uint8)
+
+
+def _outcome(probe: Probe, record: Record) -> int:
+    """Whether the attribute is no text, or fits the pattern, or does not."""
+    attribute, pattern = probe
+    value = record.get(attribute)
+    if not isinstance(value, str):
+        return _NO_TEXT
+    return _FITS if pattern.matches(value) else _FITS_NOT
 
 
 def _written(token: str | Wildcard) -> str:

@@ -49,7 +49,7 @@ def check_slots(folder: Folder, nowhere: Array, elsewhere: Sequence[Array]) -> N
         raise FileFormatError(path, "is not a list of slots")
     is_odd = (nowhere < 0) | (nowhere > SLOT_MASK)
     if is_odd.any() or any(np.isin(nowhere, slots).any() for slots in elsewhere):
-        raise FileFormatError(path, "has other slots than were left over; save the index again")
+        raise FileFormatError(path, "has other slots than were left over; build the index again")
 
 
 def _read_layout(folder: Folder) -> float | None:

@@ -74,29 +74,49 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         """See `sapwood.matching.columnar.kernels.plain.touched`."""
 
 
-class Searcher:
-    """Runs the kernels of that name.
+class LazyKernels:
+    """The kernels of a name, imported when they are first needed."""
 
-    `attributes` (name to number) may grow. Any number of threads may search.
-    """
-
-    def __init__(self, attributes: Mapping[str, int], kernels: KernelsName) -> None:
-        self._attributes = attributes
-        self._kernels_name = kernels
-        #: the first so many attributes for kernels; `_named` brings it up to date
-        self._names = (0, names_image(()))
-        #: what kernels write into: one for each search that is under way
-        self._scratch: list[U32] = []
+    def __init__(self, name: KernelsName) -> None:
+        self._name = name
 
     @cached_property
+    def loaded(self) -> Kernels:
+        """The module."""
+        return cast("Kernels", import_module(_KERNELS[self._name]))
+
+
+class Searcher:
+    """Runs kernels with the names of some attributes, those of one moment.
+
+    Attributes that come later need another searcher (`grown`), with memory of its own to write
+    into. Any number of threads may search.
+
+    #: _names holds the attributes of `numbers`
+    #: whatever is in _scratch has the length that _names takes
+    """
+
+    def __init__(self, attributes: Mapping[str, int], kernels: LazyKernels) -> None:
+        self._kernels = kernels
+        #: attribute -> number, from 0 without gaps, in this order
+        self.numbers: Final[Mapping[str, int]] = MappingProxyType(dict(attributes))
+        self._names: Final = names_image(self.numbers)
+        #: what kernels write into: one for each search that was under way at the same time
+        self._scratch: Final[list[U32]] = []
+
+    def grown(self, attributes: Mapping[str, int]) -> Searcher:
+        """The searcher for `attributes`, which begin with those that this one knows."""
+        return self if len(attributes) == len(self.numbers) else Searcher(attributes, self._kernels)
+
+    @property
     def kernels(self) -> Kernels:
-        """The kernels, imported when they are first needed."""
-        return cast("Kernels", import_module(_KERNELS[self._kernels_name]))
+        """The module that does the matching."""
+        return self._kernels.loaded
 
     @property
     def held(self) -> int:
         """Bytes of the names as kernels take them, and of what they write into."""
-        return self._names[1].nbytes + sum(scratch.nbytes for scratch in self._scratch)
+        return self._names.nbytes + sum(scratch.nbytes for scratch in self._scratch)
 
     def prepared(self, records: Sequence[Record]) -> Prepared:
         """What `search` needs of records: they are encoded, or columns get their attributes.
@@ -105,7 +125,7 @@ class Searcher:
         """
         if not isinstance(records, RecordTable):
             return encoded(records)
-        numbers = [self._attributes.get(name, _NO_ATTRIBUTE) for name in records.columns]
+        numbers = [self.numbers.get(name, _NO_ATTRIBUTE) for name in records.columns]
         return np.array(numbers, np.int64)
 
     def search(
@@ -128,15 +148,12 @@ class Searcher:
             rows = (records.places, batch, records.first, len(records))
             return self.kernels.match_table(segment.image, segment.marks, *rows, most, _SHARING)
         assert isinstance(batch, bytes), "records are encoded"
-        names = self._named()
         try:
             scratch = self._scratch.pop()
         except IndexError:
-            scratch = _new_scratch(names)
-        if len(scratch) < 2 * self._names[0]:
-            scratch = _new_scratch(names)
+            scratch = self._new_scratch()
         told = self.kernels.match_batch(
-            segment.image, segment.marks, names, batch, scratch, limit, most, _SHARING
+            segment.image, segment.marks, self._names, batch, scratch, limit, most, _SHARING
         )
         self._scratch.append(scratch)
         if told.item(0) & UNREADABLE:
@@ -145,26 +162,16 @@ class Searcher:
 
     def looked_up(self, segment: Segment, records: Sequence[Record]) -> int:
         """Entries that the lookups of some records lead to."""
-        names = self._named()
-        return self.kernels.looked_up(segment.image, names, encoded(records), _new_scratch(names))
+        look_up = self.kernels.looked_up
+        return look_up(segment.image, self._names, encoded(records), self._new_scratch())
 
     def touched(self, segments: Iterable[Segment], records: Sequence[Record]) -> int:
         """Bytes of lookups, bit rows and conjunctions that matching some records reads."""
-        names, batch, touched = self._named(), encoded(records), self.kernels.touched
+        batch, touched = encoded(records), self.kernels.touched
         return sum(
-            touched(segment.image, names, batch, _new_scratch(names)) for segment in segments
+            touched(segment.image, self._names, batch, self._new_scratch()) for segment in segments
         )
 
-    def _named(self) -> U64:
-        """The names of all attributes."""
-        count, names = self._names
-        if count < len(self._attributes):
-            known = list(self._attributes)  # at once: another thread may add names
-            names = names_image(known)
-            self._names = (len(known), names)
-        return names
-
-
-def _new_scratch(names: U64) -> U32:
-    """What kernels write into; see `sapwood.matching.columnar.kernels.plain.match_batch`."""
-    return np.zeros(2 * max(1, int(names[0])), np.uint32)
+    def _new_scratch(self) -> U32:
+        """What kernels write into; see `sapwood.matching.columnar.kernels.plain.match_batch`."""
+        return np.zeros(2 * max(1, len(self.numbers)), np.uint32)

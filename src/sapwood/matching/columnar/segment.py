@@ -176,14 +176,15 @@ class Segment:
         """
         image = folder.read_arrays(("image",))["image"]
         if not is_whole(image):
-            raise FileFormatError(folder.place("image.npy"), "is no segment; save the index again")
+            raise FileFormatError(folder.place("image.npy"), "is no segment; build the index again")
         columns = columns_of(image)
         entries = _last(columns.cluster_start)
         if not _have_lengths(columns, entries) or any(
             _last(starts) != size for starts, size in _groupings(columns, entries)
         ):
             raise FileFormatError(
-                folder.place("image.npy"), "has columns that do not fit together; save it again"
+                folder.place("image.npy"),
+                "has columns that do not fit together; build the index again",
             )
         size = block_count(columns)
         arrays = folder.read_arrays(Annex._fields)
@@ -201,7 +202,7 @@ def _expect(folder: Folder, name: str, array: Array, kind: type[np.generic], siz
         raise FileFormatError(
             folder.place(f"{name}.npy"),
             f"has {array.dtype} {array.shape} where {np.dtype(kind)} ({size},) belongs; "
-            "save the index again",
+            "build the index again",
         )
 
 

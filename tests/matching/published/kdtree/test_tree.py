@@ -152,13 +152,37 @@ def deepest(tree: DominanceTree[int]) -> int:
     return depth
 
 
+def test_rebuilding_a_lopsided_subtree_takes_its_tombstones_from_the_counts_above() -> None:
+    tree = filled({key: (key,) for key in range(-51, 24)})
+    for key in range(-51, 0):
+        tree.remove(key)  # which builds the whole tree again
+    gone = {13, 16, 19, 22}
+    for key in gone:
+        tree.remove(key)
+    assert tree._root is not None
+    before = tree._root.count
+    for key in range(24, 48):
+        tree.add(key, (key,))
+        tree.validate()
+    assert tree._root.count < before + 24, "nothing with tombstones was rebuilt"
+    assert set(tree.dominating((10,))) == {*range(10, 48)} - gone
+
+
 class TreeMachine(RuleBasedStateMachine):
-    """Any sequence of additions and removals."""
+    """Any sequence of additions and removals.
+
+    Points that are drawn one by one keep a tree of these sizes balanced, and removals of large
+    shares build it again as a whole, so no subtree with tombstones in it was ever rebuilt. Runs of
+    ascending points, all on one side, make subtrees lopsided; removals of every few points leave
+    tombstones everywhere.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.held: dict[int, Point] = {}
         self.tree: DominanceTree[int] = DominanceTree()
+        #: above all finite coordinates so far
+        self.top = 4
 
     @rule(many=st.lists(points(2), min_size=1, max_size=12))
     def add(self, many: list[Point]) -> None:
@@ -166,6 +190,17 @@ class TreeMachine(RuleBasedStateMachine):
             key = next(key for key in range(len(self.held) + 1) if key not in self.held)
             self.tree.add(key, point)
             self.held[key] = point
+
+    @rule(count=st.integers(2 * BUCKET, 5 * BUCKET))
+    def add_ascending(self, count: int) -> None:
+        self.top += count
+        self.add([(number, number // 2) for number in range(self.top - count, self.top)])
+
+    @rule(every=st.integers(3, 7))
+    def remove_every_few(self, every: int) -> None:
+        for key in sorted(self.held)[::every]:
+            self.tree.remove(key)
+            del self.held[key]
 
     @rule(data=st.data(), share=st.sampled_from((0.1, 0.6, 1.0)))
     def remove(self, data: st.DataObject, share: float) -> None:
@@ -186,7 +221,7 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 TestTreeMachine = TreeMachine.TestCase
-TestTreeMachine.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
+TestTreeMachine.settings = settings(max_examples=20, stateful_step_count=15, deadline=None)
 
 
 def test_points_without_coordinates_dominate_each_other() -> None:

@@ -86,17 +86,26 @@ class DominanceTree(Generic[K]):
             self._root = _leaf([entry], 0)
             return
         node, lopsided = self._root, None
+        #: the forks above `lopsided`, or above the leaf as long as there is none
+        above: list[_Node[K]] = []
         while True:
             _stretch(node, point)
             if node.children is None:
                 break
             child = node.children[point[node.axis] > node.split]
-            if lopsided is None and _may_rebuild(node, child):
-                lopsided = node
+            if lopsided is None:
+                if _may_rebuild(node, child):
+                    lopsided = node
+                else:
+                    above.append(node)
             node = child
         node.entries.append(entry)
         if lopsided is not None:
-            _build(lopsided, list(_living(lopsided)))
+            living = list(_living(lopsided))
+            # The tombstones that go with the rebuilding are no longer below these either.
+            for fork in above:
+                fork.count -= lopsided.count - len(living)
+            _build(lopsided, living)
         elif len(node.entries) > node.capacity:
             _divide(node)
 

@@ -13,13 +13,12 @@ from sapwood.errors import (
     InputError,
     UnknownIdError,
 )
+from sapwood.routing.messages import Advertise, Unadvertise
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
     AdvertisementRefused,
     AdvertiseRequest,
-    LinkAdvertise,
-    LinkUnadvertise,
     SubscribedReply,
     SubscribeRequest,
     SubscriptionRefused,
@@ -108,8 +107,8 @@ async def test_an_advertisement_whose_caller_gave_up_is_withdrawn() -> None:
         neighbor = await Raw.neighbor(broker, "n")  # which never confirms
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(client.advertise("a = 1", "a"), 0.001)
-        assert isinstance(await neighbor.next(), LinkAdvertise)
-        assert isinstance(await neighbor.next(), LinkUnadvertise)
+        assert isinstance(await neighbor.next(), Advertise)
+        assert isinstance(await neighbor.next(), Unadvertise)
         await neighbor.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec import Raw
 
 from sapwood import parse_filter
 from sapwood.errors import ConnectionLostError, InvariantError
@@ -35,7 +34,7 @@ from sapwood.wire.messages import (
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
-from sapwood.wire.publications import encode_publication
+from sapwood.wire.publications import decode_publication, encode_publication
 from tests.session.helpers import SETTINGS, Home, welcome
 
 
@@ -43,7 +42,7 @@ def new_session() -> ClientSession:
     return ClientSession("c1", "s1", SETTINGS)
 
 
-def body(number: int) -> Raw:
+def body(number: int) -> bytes:
     return encode_publication(Publication(f"p{number}", {"n": number}))
 
 
@@ -73,7 +72,7 @@ def test_commands_go_out_at_once_when_the_client_is_connected() -> None:
     ]
     peer.subscribed("a")
     peer.ledger.settle("p1")
-    peer.deliver(("a",), body(1))
+    peer.deliver(("a",), decode_publication(body(1)))
     assert answered(peer, session) == [
         SubscribedReply("a"),
         Delivery("p1", {"n": 1}, ("a",)),
@@ -125,7 +124,7 @@ def test_a_client_that_comes_back_asks_and_sends_again_what_is_open() -> None:
 def test_a_refusal_that_was_lost_is_heard_after_coming_back() -> None:
     session, home = new_session(), Home()
     peer, _ = home.connect(session)
-    session.publish(Raw(b"\xc0"))
+    session.publish(b"\xc0")
     session.publish(body(2))
     asked(session, peer)
     peer.ledger.settle("p2")
@@ -184,8 +183,8 @@ def test_a_delivery_in_several_frames_is_one() -> None:
     session, home = new_session(), Home()
     peer, _ = home.connect(session)
     for part in (
-        DeliveryMessage(("a", "b"), Raw(b"\xc0"), more=True),
-        DeliveryMessage(("c",), Raw(b"\xc0"), more=True),
+        DeliveryMessage(("a", "b"), b"\xc0", more=True),
+        DeliveryMessage(("c",), b"\xc0", more=True),
         DeliveryMessage((), body(1)),
         DeliveryMessage(("d",), body(2)),
     ):
@@ -199,11 +198,11 @@ def test_a_delivery_in_several_frames_is_one() -> None:
 def test_half_a_delivery_does_not_survive_its_connection() -> None:
     session, home = new_session(), Home()
     peer, _ = home.connect(session)
-    peer.connection.send(DeliveryMessage(("a",), Raw(b"\xc0"), more=True))
+    peer.connection.send(DeliveryMessage(("a",), b"\xc0", more=True))
     assert answered(peer, session) == []
     home.lose(session, peer)
     peer, _ = home.connect(session)
-    peer.deliver(("b",), body(1))
+    peer.deliver(("b",), decode_publication(body(1)))
     assert answered(peer, session) == [Delivery("p1", {"n": 1}, ("b",))]
 
 
@@ -212,7 +211,7 @@ def test_half_a_delivery_does_not_survive_its_connection() -> None:
     [
         (AcceptedReply(1), "accepted publication 1 of 0"),
         (PublicationRefused(1, "no"), "refused publication 1 of 0"),
-        (DeliveryMessage(("a",), Raw(b"\xc0")), "a delivery holds no publication"),
+        (DeliveryMessage(("a",), b"\xc0"), "a delivery holds no publication"),
     ],
 )
 def test_a_fault_of_the_broker_ends_the_connection(message: Message, reason: str) -> None:

@@ -12,7 +12,6 @@ from typing import Any, Self, TypeVar
 
 import pytest
 import structlog
-from msgspec import Raw as Bytes
 
 from sapwood.broker import broker as broker_module
 from sapwood.broker import peer as peer_module
@@ -54,7 +53,7 @@ def settings(name: str = "r1", *peers: Address, **more: Any) -> BrokerSettings:
     )
 
 
-def body(name: str, **attributes: object) -> Bytes:
+def body(name: str, **attributes: object) -> bytes:
     """A publication as it travels."""
     return encode_publication(Publication(name, attributes))
 

@@ -11,6 +11,7 @@ from typing import Final
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.conditions import Below, descend
+from sapwood.model.patterns.pattern import TreePattern
 
 NAMES_MIN: Final = 2
 """Different elements that a pattern has to name."""
@@ -20,5 +21,6 @@ def is_particular(interest: Interest) -> bool:
     """Whether a tree pattern names enough elements; record filters always do."""
     if isinstance(interest, Filter):
         return True
+    assert isinstance(interest, TreePattern)
     tests = {one.test for one in descend(interest.root) if isinstance(one, Below)}
     return len(tests - {None}) >= NAMES_MIN

@@ -17,7 +17,7 @@ A set of filters becomes a few immutable *segments* of plain arrays and a small 
 7. `batch.py`     records as bytes, in which kernels find the attributes that `naming.py` names;
                   `searching.py` calls them.
 8. `snapshot.py`  what a match reads, as it was at one moment, and matching with
-                  `sapwood.matching.kernels`.
+                  `sapwood.matching.columnar.kernels`.
 9. `folding.py`   when the tail becomes a segment, and which segments are joined; `saving.py` what
                   is written beside one.
 10. `engine.py`   all of it together: changes, and which snapshot a match gets.

@@ -156,7 +156,8 @@ def _is_read(parse: Callable[[str], object], text: str) -> bool:
 def test_a_printed_pattern_reads_as_an_equal_one(names: list[str], prefix: str) -> None:
     a, b, c, d = names
     text = f"//{a}[@{b} and {c} = 'x' and .//@{d}]/{d}[{b}/text() or .//{a}]//{c}"
-    for namespaces in (None, {}):
+    bindings: tuple[dict[str, str] | None, ...] = (None, {})
+    for namespaces in bindings:
         pattern = parse_xpath(text, namespaces)
         assert parse_xpath(str(pattern), pattern.namespaces) == pattern
     bound = parse_xpath(f"/{prefix}:{a}[@{prefix}:{b}]//{c}", {prefix: "urn:x"})

@@ -23,8 +23,8 @@ from sapwood.errors import (
     UnknownIdError,
 )
 from sapwood.language.written import given_interest
-from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
-from sapwood.matching.engines import EngineInfo, engine_info
+from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
+from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sides import Side, document_side, record_side
@@ -84,10 +84,8 @@ class Index:
         records: str | EngineInfo = "columnar",
         documents: str | DocumentEngineInfo = "path-automaton",
     ) -> None:
-        self._info = engine_info(records) if isinstance(records, str) else records
-        self._document_info = (
-            document_engine_info(documents) if isinstance(documents, str) else documents
-        )
+        self._info = ENGINES.chosen(records)
+        self._document_info = DOCUMENT_ENGINES.chosen(documents)
         self._records = record_side(self._info)
         self._documents = document_side(self._document_info)
         #: slot -> id; "" where the slot is free

@@ -21,6 +21,7 @@ LAB: Final = ROOT / "src" / "sapwood_lab"
 ROOMS: Final = (
     ("errors",),
     ("limits",),
+    ("catalogue",),
     ("xml",),
     ("model",),
     ("language",),
@@ -46,7 +47,8 @@ PURE_ROOMS: Final = frozenset(room for floor in ROOMS[: ROOMS.index(("files",))]
 
 IMPURE_MODULES: Final = frozenset(
     {
-        *("asyncio", "concurrent", "fcntl", "glob", "io", "multiprocessing", "os", "pathlib"),
+        *("asyncio", "concurrent", "fcntl", "glob", "importlib.metadata", "io", "multiprocessing"),
+        *("os", "pathlib"),
         *("random", "secrets", "selectors", "shutil", "signal", "socket", "ssl", "subprocess"),
         *("sys", "tempfile", "threading", "time", "uuid"),
     }
@@ -55,6 +57,8 @@ PURE_NAMES: Final = frozenset({"random.Random"})
 """What an impure module offers and a pure room may use: a generator that was seeded outside."""
 
 EXCEPTIONS: Final = (
+    # Which entries other distributions contribute: asked for late, once, and in one order.
+    ("sapwood.catalogue", frozenset({"importlib.metadata.entry_points"})),
     # An index saves and loads itself: engines take the folder, `storage` touches the files.
     ("sapwood.matching", frozenset({"pathlib.Path"})),
     ("sapwood.matching.storage", frozenset({"os.PathLike", "pathlib.Path", "shutil"})),
@@ -179,11 +183,15 @@ def is_pure(source: Source) -> Iterator[str]:
         *(names for module, names in EXCEPTIONS if f"{source.module}.".startswith(f"{module}."))
     )
     for line, name in imports(source):
-        if name.split(".")[0] in IMPURE_MODULES and name not in allowed:
+        if _is_impure(name) and name not in allowed:
             yield f"{source.module}:{line}: imports {name}"
     for line, call in _calls(source):
         if call in IMPURE_CALLS:
             yield f"{source.module}:{line}: calls {call}"
+
+
+def _is_impure(name: str) -> bool:
+    return any(f"{name}.".startswith(f"{module}.") for module in IMPURE_MODULES)
 
 
 def is_safe(source: Source) -> Iterator[str]:

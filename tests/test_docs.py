@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+import sapwood
 from sapwood import limits
 from sapwood.cli.main import main
 
@@ -40,6 +42,23 @@ def test_documented_python_runs(page: str, number: int, code: str) -> None:
     compiled = compile(code, f"{page}[{number}]", "exec")
     if not any(word in code for word in NEEDS_MORE):
         exec(compiled, {"__name__": "documentation"})
+
+
+@pytest.mark.parametrize(("page", "number", "code"), PYTHON)
+def test_documented_python_imports_what_it_names(page: str, number: int, code: str) -> None:
+    """A module that another line happens to import would be missing for whoever copies one."""
+    tree = ast.parse(code, f"{page}[{number}]")
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            name = f"{node.value.id}.{node.attr}"
+            if node.value.id == "sapwood" and name not in imported:
+                assert node.attr in {*sapwood.__all__, "__version__"}, f"{page}: import {name}"
 
 
 def test_documentation_has_examples() -> None:

@@ -17,10 +17,12 @@
     │   └── HandshakeError        another protocol, another version, a name already in use
     ├── ConnectionLostError       the connection ended before the work was done
     ├── EnvironmentMissingError   something the work needs is not on this machine (a Java, a port)
+    ├── ContributionError         what another distribution adds to a catalogue cannot be used
     └── InvariantError            our own fault: a state that must never be
 
 A caller can therefore tell apart its own mistake (`InputError`), the peer's (`PeerError`), the
-machine's (`ConnectionLostError`, `EnvironmentMissingError`) and ours (`InvariantError`).
+machine's (`ConnectionLostError`, `EnvironmentMissingError`), that of somebody else's code
+(`ContributionError`) and ours (`InvariantError`).
 """
 
 from __future__ import annotations
@@ -169,6 +171,23 @@ class ConnectionLostError(SapwoodError):
 
 class EnvironmentMissingError(SapwoodError):
     """The machine lacks what the work needs; the message says what was looked for and found."""
+
+
+class ContributionError(SapwoodError):
+    """An entry of a catalogue comes from another distribution and cannot be used."""
+
+    def __init__(self, kind: str, name: str, distribution: str, reason: str) -> None:
+        self.kind = kind
+        self.name = name
+        self.distribution = distribution
+        self.reason = reason
+        super().__init__(
+            f"the {kind} {name!r} of the distribution {distribution} cannot be used: {reason}; "
+            "correct or uninstall that distribution"
+        )
+
+    def __reduce__(self) -> tuple[type[ContributionError], tuple[str, str, str, str]]:
+        return type(self), (self.kind, self.name, self.distribution, self.reason)
 
 
 class InvariantError(SapwoodError, AssertionError):

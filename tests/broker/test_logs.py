@@ -55,6 +55,13 @@ def test_a_log_on_a_terminal_is_for_reading() -> None:
         json.loads(stream.getvalue())
 
 
+def test_a_log_on_a_terminal_without_colors_holds_no_escape_codes() -> None:
+    for colors in (False, True):
+        stream = Terminal()
+        make_log("info", stream, colors=colors).info("link up")
+        assert ("\x1b" in stream.getvalue()) is colors
+
+
 def test_a_log_goes_to_standard_error_unless_told_otherwise(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -132,6 +132,58 @@ def test_a_reader_that_goes_away_ends_a_command_quietly_with_status_141() -> Non
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["covers", "a = 1", "a = 2"]])
+def test_a_full_device_ends_a_command_with_one_message_and_status_2(
+    arguments: list[str], *, buffered: bool
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sapwood", *arguments],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"},
+        )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("sapwood: ")
+    assert line.endswith("No space left on device")
+    assert ("standard output: " in line) is buffered
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [("0", "standard output: No space"), ("1", "standard output: No space"), ("input", "folder")],
+)
+def test_output_that_cannot_be_flushed_at_the_end_is_no_second_failure(
+    ending: str, said: str
+) -> None:
+    code = (
+        "import sys\n"
+        "from types import MappingProxyType\n"
+        "from sapwood.cli import main\n"
+        "main.COMMANDS = MappingProxyType({'end': main.Entry('tests.cli.endings', '')})\n"
+        "sys.stdout.write('not yet flushed')\n"
+        "main.main(['end', sys.argv[1]])"
+    )
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, ending],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+        )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert said in line
+
+
 def test_python_m_sapwood_is_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "sapwood", "--version"], check=True, capture_output=True, text=True

@@ -57,8 +57,8 @@ def test_color_is_for_terminals_and_not_where_no_color_is_set() -> None:
     runner = CliRunner()
     assert "\x1b[" not in runner.invoke(main, ["protocols"]).stdout
     assert "\x1b[" in runner.invoke(main, ["protocols"], color=True).stdout
-    plain = runner.invoke(main, ["protocols"], color=True, env={"NO_COLOR": "1"})
-    assert "\x1b[" not in plain.stdout
+    for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b[" not in runner.invoke(main, ["protocols"], color=True, env=env).stdout
 
 
 def test_say_speaks_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:

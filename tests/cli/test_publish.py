@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,6 +17,7 @@ from sapwood.cli.publish import REFUSALS_SHOWN, Summary
 from sapwood.client import Published, RefusedPublication
 from sapwood.client.blocking import connect
 from sapwood.files import Counts
+from sapwood.limits import UNACKNOWLEDGED_MAX
 from sapwood.testing.overlay import BrokerProcesses
 from tests.broker.helpers import broker_in_a_thread
 from tests.client.helpers import free_address
@@ -36,6 +38,10 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "publications.jsonl"
+
+
+def rows(file: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
 
 
 def publish(address: str, *arguments: object, stdin: str | None = None) -> Result:
@@ -66,6 +72,54 @@ def test_what_is_advertised_is_in_force_before_publications_are_sent(
     (refused,) = summary["refused"]
     assert refused["id"] == "p2"
     assert "none of the client's advertisements accepts" in refused["reason"]
+    assert rows(summary["rejected_file"]) == [
+        {
+            "file": str(file),
+            "line": 2,
+            "reason": f"refused by the broker: {refused['reason']}",
+            "text": GOOD[1],
+        }
+    ]
+
+
+def test_refused_and_bad_lines_stand_in_one_file(address: str, file: Path) -> None:
+    """More lines are refused than can be unanswered at a time, between some that cannot be read."""
+    count = UNACKNOWLEDGED_MAX + 1000
+    lines = [json.dumps({"id": f"p{n}", "attributes": {"a": n % 3}}) for n in range(count)]
+    lines[7::500] = ["{bad"] * len(lines[7::500])
+    file.write_text("\n".join(lines), encoding="utf-8")
+    result = publish(address, file, "--advertise", "a = 1")
+    assert result.exit_code == 1
+    aside = rows(f"{file}.rejected")
+    kept = {n for n in range(count) if lines[n] != "{bad" and n % 3 == 1}
+    assert sorted(row["line"] for row in aside) == [n + 1 for n in range(count) if n not in kept]
+    assert all(row["text"] == lines[row["line"] - 1] for row in aside)
+    assert f"{len(aside):,} lines rejected: see {file}.rejected" in result.stderr
+
+
+def test_strict_fails_at_the_first_refusal(address: str, file: Path) -> None:
+    file.write_text("\n".join(GOOD), encoding="utf-8")
+    result = publish(address, file, "--advertise", "a = 1", "--strict")
+    assert result.exit_code == 2
+    assert f"{file}, line 2: refused by the broker: none of the client's" in result.stderr
+
+
+@pytest.mark.parametrize("lines", [GOOD, (*GOOD, "{bad")])
+def test_lines_of_standard_input_take_the_place_of_no_file(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("publications.jsonl.rejected", "publications.jsonl.rejected.2")
+    for name in names:
+        Path(name).write_text("precious", encoding="utf-8")
+    result = publish(address, "--json", stdin="\n".join(lines))
+    assert [Path(name).read_text(encoding="utf-8") for name in names] == ["precious"] * 2
+    aside = json.loads(result.stdout)["rejected_file"]
+    if lines == GOOD:
+        assert (aside, len(list(tmp_path.iterdir()))) == (None, 2)
+    else:
+        assert aside == "publications.jsonl.rejected.3"
+        assert [row["text"] for row in rows(aside)] == ["{bad"]
 
 
 def test_documents_are_held_to_the_paths_of_a_dtd(address: str, file: Path, tmp_path: Path) -> None:
@@ -106,9 +160,9 @@ def test_a_bad_line_is_set_aside_and_the_rest_is_published(address: str, file: P
         "refused": [],
         "rejected_file": aside,
     }
-    rows = [json.loads(line) for line in Path(aside).read_text(encoding="utf-8").splitlines()]
-    assert [(row["line"], row["text"]) for row in rows] == [(3, "{bad"), (4, too_long)]
-    assert "ID_CHARS_MAX" in rows[1]["reason"]
+    first, second = rows(aside)
+    assert [(row["line"], row["text"]) for row in (first, second)] == [(3, "{bad"), (4, too_long)]
+    assert "ID_CHARS_MAX" in second["reason"]
 
 
 def test_rejected_lines_go_where_they_are_wanted(address: str, file: Path, tmp_path: Path) -> None:
@@ -150,8 +204,8 @@ def test_the_summary_lists_what_the_broker_refused_but_not_without_end() -> None
     lines = summary.text().splitlines()
     assert lines[0] == "5 publications accepted"
     assert lines[1] == "'p0' refused by the broker: no"
-    assert lines[-1] == "5 more refused by the broker"
-    assert len(lines) == REFUSALS_SHOWN + 2
+    assert lines[-2:] == ["5 more refused by the broker", "15 lines rejected: see aside"]
+    assert len(lines) == REFUSALS_SHOWN + 3
     assert summary.members()["refused"][0] == {"id": "p0", "reason": "no"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sapwood
@@ -112,16 +113,30 @@ async def test_unsubscribing_ends_the_iterator_and_frees_the_id() -> None:
         (("a =",), FilterSyntaxError),
         (("a = 1", ""), InputError),
         (("a = 1", "x" * 1000), LimitError),
+        (("a = 1", 5), InputError),
+        ((None,), InputError),
+        ((5,), InputError),
+        ((b"a = 1",), InputError),
+        ((sapwood.parse_advertisement("/a"),), InputError),
         (("a = 1", "taken"), DuplicateIdError),
     ],
 )
 async def test_what_cannot_be_subscribed_is_told_at_once(
-    given: tuple[str, ...], error: type[Exception]
+    given: tuple[Any, ...], error: type[Exception]
 ) -> None:
     async with running() as broker, connect(str(broker.address)) as client:
         await client.subscribe("a = 1", "taken")
         with pytest.raises(error):
             await client.subscribe(*given)
+
+
+async def test_what_is_no_filter_is_refused_with_what_is_one() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        for ask in (client.subscribe, client.advertise):
+            with pytest.raises(InputError, match="or parse_xpath returns, not int"):
+                await ask(5)  # type: ignore[arg-type]  # what a caller may do all the same
+        with pytest.raises(InputError, match="what subscribe returned, or its id, not int"):
+            await client.unsubscribe(5)  # type: ignore[arg-type]
 
 
 async def test_a_filter_without_a_readable_text_is_refused() -> None:
@@ -149,6 +164,14 @@ async def test_what_cannot_be_published_is_told_at_once(
             await client.publish(attributes)
         await client.publish({"a": 1})
         assert broker.counters.publications == 1
+
+
+async def test_scalars_of_numpy_are_published_as_what_they_are() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        wanted = await client.subscribe("t = 1 and on = true")
+        await client.publish({"t": np.int64(1), "on": np.bool_(True), "in": [np.float32(0.5)]})
+        delivered = await soon(anext(wanted))
+    assert delivered.attributes == {"t": 1, "on": True, "in": [0.5]}
 
 
 async def test_a_client_that_comes_back_is_subscribed_again() -> None:
@@ -201,8 +224,10 @@ async def test_a_name_that_is_in_use_is_refused() -> None:
             await soon(connect(str(broker.address), "c").__aenter__())
 
 
-@pytest.mark.parametrize(("address", "name"), [("host:0", None), ("host:1", "two words")])
-def test_an_address_or_name_that_cannot_be_is_refused(address: str, name: str | None) -> None:
+@pytest.mark.parametrize(
+    ("address", "name"), [("host:0", None), ("host:1", "two words"), (7411, None), ("host:1", 5)]
+)
+def test_an_address_or_name_that_cannot_be_is_refused(address: Any, name: Any) -> None:
     with pytest.raises(InputError):
         connect(address, name)
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -239,6 +240,14 @@ def test_encode_publication_takes_any_mapping() -> None:
         Publication("p1", MappingProxyType({"a": MappingProxyType({"b": 1})}))
     )
     assert line == b'{"id":"p1","attributes":{"a":{"b":1}}}'
+
+
+def test_encode_publication_writes_scalars_of_numpy_as_what_they_are() -> None:
+    attributes = {"a": np.int64(1), "b": np.float64(0.5), "c": [np.bool_(False)], "d": np.str_("x")}
+    line = encode_publication(Publication("p", attributes))
+    assert line == b'{"id":"p","attributes":{"a":1,"b":0.5,"c":[false],"d":"x"}}'
+    with pytest.raises(InvalidValueError, match="inf cannot be written"):
+        encode_publication(Publication("p", {"a": np.float32("inf")}))
 
 
 def test_encode_publication_refuses_what_json_cannot_say() -> None:

@@ -53,6 +53,27 @@ def test_rejected_file_stays_as_it_was_when_the_run_fails(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_new_file_takes_the_place_of_none_and_stays_when_the_run_fails(tmp_path: Path) -> None:
+    path = tmp_path / "out.rejected"
+    path.write_text("old", encoding="utf-8")
+    with RejectedFile(str(path), new=True) as nothing:
+        pass
+    assert (nothing.path, list(tmp_path.iterdir())) == (str(path), [path])
+    rejected = RejectedFile(str(path), new=True)
+    with pytest.raises(ZeroDivisionError), rejected:  # noqa: PT012 - the block is what is tested
+        rejected.reject("-", 1, "no good", "{")
+        raise ZeroDivisionError
+    assert rejected.path == f"{path}.2"
+    assert path.read_text(encoding="utf-8") == "old"
+    assert json.loads(Path(rejected.path).read_text(encoding="utf-8"))["text"] == "{"
+
+
+def test_a_new_file_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+    rejected = RejectedFile(str(tmp_path / "none" / "out"), new=True)
+    with rejected, pytest.raises(FileFormatError, match="cannot be written: No such file"):
+        rejected.reject("-", 1, "no good", "{")
+
+
 def test_strict_rejections_raise_with_the_place() -> None:
     with pytest.raises(FileFormatError) as caught:
         StrictRejections().reject("subs.jsonl", 3, "no good", "{")

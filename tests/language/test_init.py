@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.errors import FilterSyntaxError, LimitError
+from sapwood.errors import FilterSyntaxError, InputError, LimitError
 from sapwood.language import parse_filter
 from sapwood.limits import CONJUNCTIONS_MAX
 
@@ -22,6 +24,14 @@ def test_any_text_is_a_filter_or_a_documented_error(text: str) -> None:
     except (FilterSyntaxError, LimitError):
         return
     assert parse_filter(str(wanted)) == wanted
+
+
+@pytest.mark.parametrize("wrong", [5, None, b"a = 1", ["a = 1"]])
+def test_what_is_no_text_is_refused_with_what_is_accepted(wrong: Any) -> None:
+    with pytest.raises(
+        InputError, match='a text such as "price > 10", not ' + type(wrong).__name__
+    ):
+        parse_filter(wrong)
 
 
 def test_distribution_stops_at_the_limit_instead_of_growing() -> None:

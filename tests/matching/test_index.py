@@ -17,6 +17,7 @@ from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
     FilterSyntaxError,
+    InputError,
     InvalidValueError,
     InvariantError,
     UnknownIdError,
@@ -105,6 +106,14 @@ def test_match_refuses_values_that_no_record_may_hold(info: EngineInfo) -> None:
             ask({"x": float("nan")})
 
 
+def test_match_refuses_what_is_no_publication(info: EngineInfo) -> None:
+    index = filled(info, a="x > 0")
+    for ask in (index.match, index.match_any, lambda given: index.match_many([given])):
+        for given in ("<a/>", 5, None):
+            with pytest.raises(InputError, match="a mapping, or a document as bytes or read, not"):
+                ask(given)  # type: ignore[arg-type]
+
+
 def test_slots_are_dense_and_reused(info: EngineInfo) -> None:
     index = filled(info, a="x = 1", b="x = 1", c="x = 1")
     index.remove("b")
@@ -126,6 +135,9 @@ def test_refused_additions_change_nothing(info: EngineInfo) -> None:
     for name in ("", 5):
         with pytest.raises(InvalidValueError):
             index.add(name, "x = 1")  # type: ignore[arg-type]
+    for wanted in (5, None, b"x = 1", sapwood.parse_advertisement("/a")):
+        with pytest.raises(InputError):
+            index.add("b", wanted)  # type: ignore[arg-type]
     assert list(index) == ["a"]
     assert index.match({"x": 2}) == []
     index.validate()

@@ -6,15 +6,30 @@ import math
 from dataclasses import FrozenInstanceError
 from datetime import date
 from decimal import Decimal
+from enum import Enum, IntEnum, StrEnum
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from sapwood.errors import InvalidValueError, LimitError
+from sapwood.language import parse_filter
 from sapwood.limits import ATTRIBUTES_MAX, INTEGER_MAX, INTEGER_MIN, RECORD_DEPTH_MAX
 from sapwood.model.publication import Publication, check_value, flatten
 from tests.strategies import nested_records
+
+
+class Whole(IntEnum):
+    ONE = 1
+
+
+class Name(StrEnum):
+    ONE = "one"
+
+
+class MixedIn(str, Enum):  # noqa: UP042 - it prints otherwise than `StrEnum` does
+    ONE = "one"
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -76,7 +91,50 @@ def test_check_value_takes_the_extremes_and_kinds_of_the_types() -> None:
         __slots__ = ()
 
     for value in (INTEGER_MAX, INTEGER_MIN, math.inf, -math.inf, "", True, Money(1.5), Text("a")):
-        assert check_value("x", value) == value
+        checked = check_value("x", value)
+        assert checked == value
+        assert type(checked) in (bool, int, float, str)
+
+
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        (np.int64(-1), -1),
+        (np.uint8(200), 200),
+        (np.float64(1.5), 1.5),
+        (np.float32(0.5), 0.5),
+        (np.float16(0.1), 0.0999755859375),
+        (np.bool_(True), True),
+        (np.str_("größe"), "größe"),
+        (Whole.ONE, 1),
+        (Name.ONE, "one"),
+        (MixedIn.ONE, "one"),
+    ],
+)
+def test_a_value_under_another_name_is_taken_as_what_it_is(scalar: Any, value: Any) -> None:
+    record = flatten({"a": {"b": scalar}}).record
+    assert record == {"a.b": value}
+    assert type(record["a.b"]) is type(value)
+    assert parse_filter(f"a.b = {value!r}" if value is not True else "a.b = true").accepts(record)
+
+
+@pytest.mark.parametrize(
+    "scalar",
+    [
+        np.datetime64(1, "ns"),
+        np.timedelta64(1, "ns"),
+        np.complex128(1),
+        np.bytes_(b"a"),
+        np.longdouble(1),
+        np.array([1]),
+        np.float32("nan"),
+        np.uint64(2**64 - 1),
+        np.str_("\ud800"),
+    ],
+)
+def test_other_scalars_of_numpy_are_refused(scalar: Any) -> None:
+    with pytest.raises(InvalidValueError, match="attribute 'a'"):
+        flatten({"a": scalar})
 
 
 def test_publication_keeps_what_was_given_and_cannot_be_changed() -> None:

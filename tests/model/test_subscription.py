@@ -21,3 +21,9 @@ def test_subscriptions_with_equal_filters_are_equal() -> None:
 def test_subscription_needs_an_id(wrong: Any) -> None:
     with pytest.raises(InvalidValueError, match="non-empty text"):
         Subscription(wrong, parse_filter("true"))
+
+
+@pytest.mark.parametrize("wrong", ["a = 1", None, 5])
+def test_subscription_needs_a_filter_that_was_read(wrong: Any) -> None:
+    with pytest.raises(InvalidValueError, match="what parse_filter or parse_xpath returns, not"):
+        Subscription("s1", wrong)

@@ -16,6 +16,8 @@ from sapwood.wire.address import Address, parse_address
         ("broker.example:1", Address("broker.example", 1)),
         ("[::1]:65535", Address("::1", 65535)),
         ("[::1]", Address("::1", 7411)),
+        ("7611", Address("127.0.0.1", 7611)),
+        ("7611.example", Address("7611.example", 7411)),
     ],
 )
 def test_parse_address_reads(text: str, address: Address) -> None:
@@ -38,6 +40,8 @@ def test_parse_address_reads(text: str, address: Address) -> None:
         ("host:-1", "a number from 1 to 65535"),
         ("host:٣", "a number from 1 to 65535"),
         ("host:0", "only a listener"),
+        ("0", "only a listener"),
+        ("65536", "a number from 1 to 65535, not '65536'"),
     ],
 )
 def test_parse_address_refuses_with_the_expected_form(text: str, reason: str) -> None:
@@ -48,6 +52,12 @@ def test_parse_address_refuses_with_the_expected_form(text: str, reason: str) ->
 
 def test_parse_address_lets_a_listener_ask_for_any_free_port() -> None:
     assert parse_address("host:0", listening=True) == Address("host", 0)
+    assert parse_address("0", listening=True) == Address("127.0.0.1", 0)
+
+
+def test_parse_address_refuses_what_is_no_text() -> None:
+    with pytest.raises(InputError, match=r"such as '127.0.0.1:7411', not 7611"):
+        parse_address(7611)  # type: ignore[arg-type]  # what a caller may do all the same
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1:7411", "[::1]:1"])

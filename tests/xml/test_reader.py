@@ -70,7 +70,8 @@ def test_names_carry_their_namespace() -> None:
         b'<?xml version="1.0" encoding="US-ASCII"?><a x="&#233;">&#xdf;</a>',
         '<a x="é">ß</a>'.encode("utf-16"),
         '<?xml version="1.0" encoding="UTF-16"?><a x="é">ß</a>'.encode("utf-16"),
-        '<a x="é">ß</a>'.encode("utf-16-be"),
+        '\ufeff<a x="é">ß</a>'.encode("utf-16-be"),
+        '<?xml version="1.0" encoding="UTF-16BE"?><a x="é">ß</a>'.encode("utf-16-be"),
     ],
 )
 def test_encodings_that_are_read_give_the_same_document(data: bytes) -> None:

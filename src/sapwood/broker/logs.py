@@ -16,16 +16,16 @@ Log: TypeAlias = structlog.typing.FilteringBoundLogger
 LEVELS: Final = ("debug", "info", "warning", "error")
 
 
-def make_log(level: str = "warning", stream: TextIO | None = None) -> Log:
+def make_log(level: str = "warning", stream: TextIO | None = None, *, colors: bool = True) -> Log:
     """A log that writes to `stream` (standard error).
 
-    On a terminal lines are for reading; otherwise each is a JSON object. No control character of a
-    text survives in either. `level` is one of `LEVELS`.
+    On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object. No
+    control character of a text survives in either. `level` is one of `LEVELS`.
     """
     stream = sys.stderr if stream is None else stream
     render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)
     if stream.isatty():
-        render = (_printable, structlog.dev.ConsoleRenderer())
+        render = (_printable, structlog.dev.ConsoleRenderer(colors=colors))
     log: Log = structlog.wrap_logger(
         structlog.PrintLogger(stream),
         processors=[

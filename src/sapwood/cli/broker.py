@@ -9,7 +9,13 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from sapwood.cli.output import ExitStatus, dtd_option, engines_option, give_up_standard_output
+from sapwood.cli.output import (
+    ExitStatus,
+    dtd_option,
+    engines_option,
+    give_up_standard_output,
+    is_plain_terminal,
+)
 from sapwood.cli.protocol_choice import chosen_protocol
 from sapwood.errors import InputError
 from sapwood.limits import (
@@ -116,7 +122,7 @@ def command(
         ),
         **options,
     )
-    run_broker(settings, make_log(log_level), _announce)
+    run_broker(settings, make_log(log_level, colors=not is_plain_terminal()), _announce)
     ctx.exit(ExitStatus.DONE)
 
 

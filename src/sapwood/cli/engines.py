@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.output import json_option, print_json, print_table
+from sapwood.cli.output import json_option, print_json, print_table, say
 
 
 @click.command
@@ -17,8 +17,12 @@ def command(*, as_json: bool) -> None:
     from sapwood.matching.documents.engines import DOCUMENT_ENGINES
     from sapwood.matching.engines import ENGINES
 
-    engines = [(e.kind, e.name, e.exact, e.summary) for e in ENGINES.values()]
-    engines += [("documents", e.name, e.exact, e.summary) for e in DOCUMENT_ENGINES.values()]
+    of_records, unusable = ENGINES.usable()
+    of_documents, unusable_too = DOCUMENT_ENGINES.usable()
+    for error in (*unusable, *unusable_too):
+        say(str(error))
+    engines = [(e.kind, e.name, e.exact, e.summary) for e in of_records]
+    engines += [("documents", e.name, e.exact, e.summary) for e in of_documents]
     if as_json:
         print_json([{"name": n, "kind": kind, "exact": exact} for kind, n, exact, _ in engines])
         return

@@ -6,9 +6,8 @@ but click and the error tree; each command lives in a module of its own.
 
 from __future__ import annotations
 
-import os
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -16,7 +15,14 @@ from typing import Any, Final, NamedTuple
 import click
 
 from sapwood import __version__
-from sapwood.cli.output import ExitStatus, give_up_standard_output, say
+from sapwood.cli.output import (
+    ExitStatus,
+    finish_standard_output,
+    give_up_standard_output,
+    is_plain_terminal,
+    say,
+    standard_output_works,
+)
 from sapwood.errors import InvariantError, SapwoodError
 
 
@@ -83,6 +89,13 @@ class CommandTable(click.Group):
     its traceback.
     """
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the arguments, or print help or version, which can fail as any output can."""
+        try:
+            return super().make_context(*args, **extra)
+        except OSError as error:
+            raise click.exceptions.Exit(_ended_by_system("sapwood", error)) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names of all commands, in the order of the table."""
         return list(COMMANDS)
@@ -109,7 +122,7 @@ class CommandTable(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn whatever it raises into a message and an exit status."""
         try:
-            return super().invoke(ctx)
+            return _invoked(super().invoke, ctx)
         except (click.exceptions.Exit, click.UsageError):
             raise
         except click.ClickException as error:
@@ -117,20 +130,42 @@ class CommandTable(click.Group):
             ctx.exit(ExitStatus.FAILED)
         except (KeyboardInterrupt, click.Abort):
             ctx.exit(ExitStatus.INTERRUPTED)
-        except BrokenPipeError:
-            give_up_standard_output()
-            ctx.exit(ExitStatus.PIPE_CLOSED)
         except InvariantError:
             _report_defect(ctx)
         except SapwoodError as error:
             say(f"{ctx.command_path}: {error}")
             ctx.exit(ExitStatus.FAILED)
         except OSError as error:
-            place = f"{error.filename}: " if error.filename is not None else ""
-            say(f"{ctx.command_path}: {place}{error.strerror or error}")
-            ctx.exit(ExitStatus.FAILED)
+            ctx.exit(_ended_by_system(ctx.command_path, error))
         except Exception:  # noqa: BLE001 - the outermost frame; Python's own status 1 has a meaning here
             _report_defect(ctx)
+        finally:
+            if not standard_output_works():
+                give_up_standard_output()
+
+
+def _invoked(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
+    """What a command gives back when all of its output is written."""
+    try:
+        result = invoke(ctx)
+    except click.exceptions.Exit:
+        finish_standard_output()
+        raise
+    finish_standard_output()
+    return result
+
+
+def _ended_by_system(program: str, error: OSError) -> ExitStatus:
+    """Say at what the system failed, unless the reader of the output went away."""
+    if isinstance(error, BrokenPipeError):
+        give_up_standard_output()
+        return ExitStatus.PIPE_CLOSED
+    place = "" if error.filename is None else f"{error.filename}: "
+    if not standard_output_works():
+        place = place or "standard output: "
+        give_up_standard_output()
+    say(f"{program}: {place}{error.strerror or error}")
+    return ExitStatus.FAILED
 
 
 @click.group(
@@ -145,7 +180,7 @@ def main(ctx: click.Context) -> None:
 
     Exit status: 0 all done, 1 done but something was rejected, 2 could not be done.
     """
-    if os.environ.get("NO_COLOR"):
+    if is_plain_terminal():
         ctx.color = False
 
 

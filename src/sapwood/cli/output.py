@@ -39,6 +39,30 @@ class ExitStatus(IntEnum):
     PIPE_CLOSED = 141
 
 
+def is_plain_terminal() -> bool:
+    """Whether whoever looks wants no escape codes, or has a terminal that knows none."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def finish_standard_output() -> None:
+    """Write what standard output still holds; raises `OSError` if that cannot be done.
+
+    Otherwise the interpreter would try when it ends, and fail with a message and a status of its
+    own.
+    """
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def standard_output_works() -> bool:
+    """Whether all that was written to standard output has arrived."""
+    try:
+        finish_standard_output()
+    except (OSError, ValueError):  # ValueError: it was closed
+        return False
+    return True
+
+
 def give_up_standard_output() -> None:
     """Point standard output nowhere, so that flushing it at exit is no second failure."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -87,7 +111,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headings; on a terminal the last column wraps to its width."""
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     indent = sum(widths[:-1]) + len(COLUMN_GAP) * (len(widths) - 1)
-    last = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    last = shutil.get_terminal_size().columns - indent if is_terminal else 0
     click.echo(click.style(_row(columns, widths), bold=True))
     for row in rows:
         wrapped = [row[-1]]
@@ -106,7 +131,7 @@ def amount(count: int, one: str, many: str | None = None) -> str:
 @contextmanager
 def progress(description: str, unit: str) -> Iterator[Advance]:
     """Show on a terminal how many `unit` are done; show nothing where no one is looking."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or is_plain_terminal():
         yield _show_nothing
         return
     from rich.console import Console

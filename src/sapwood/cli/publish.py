@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +21,15 @@ from sapwood.cli.output import (
     say,
     strict_option,
 )
+from sapwood.limits import UNACKNOWLEDGED_MAX
 
 if TYPE_CHECKING:
-    from sapwood.client import Client, Published
-    from sapwood.files import Counts, PublicationLine, Reading
+    from sapwood.client import Client, PublishBatch, Published
+    from sapwood.files import Counts, Line, PublicationLine, Reading
     from sapwood.model.promise import Promise
-    from sapwood.model.publication import Publication
 
-REJECTED_SUFFIX: Final = ".rejected"
 STANDARD_INPUT_NAME: Final = "publications.jsonl"
-"""What standard input is called where a file is put beside it."""
+"""What standard input is called where a file is put into the working folder for it."""
 
 STANDARD_INPUT_DEVICE: Final = "/dev/stdin"
 
@@ -68,7 +66,8 @@ REFUSALS_SHOWN: Final = 10
 )
 @click.option(
     "--rejected",
-    help="File for lines that cannot be used.  [default: the name of FILE with .rejected added]",
+    help="File for lines that are not accepted.  [default: the name of FILE with .rejected added; "
+    f"for standard input a new file, {STANDARD_INPUT_NAME}.rejected or that with a number]",
 )
 @click.option(
     "--reconnect-s",
@@ -98,8 +97,8 @@ def command(
 
     Lines are published in their order, as they come, and each is acknowledged; when the connection
     is lost, what is unacknowledged is sent again, and nothing is published twice. A bad line does
-    not stop the run: it is counted, and written with its line number and the reason to a file of
-    rejected lines.
+    not stop the run, nor does one that the broker refuses: it is counted, and written with its line
+    number and the reason to a file of rejected lines.
 
     Under a protocol that routes by advertisements, a client has to advertise before it publishes;
     under any other it may. What none of its advertisements accepts, the broker refuses.
@@ -107,7 +106,7 @@ def command(
     import asyncio
 
     from sapwood.client import connect
-    from sapwood.files import RejectedFile, Rejections, StrictRejections
+    from sapwood.files import REJECTED_SUFFIX, RejectedFile, Rejections, StrictRejections
     from sapwood.language import parse_filter
     from sapwood.language.xpath import parse_xpath
     from sapwood.model.patterns.advertisements import advertisement_of
@@ -118,16 +117,18 @@ def command(
         *map(parse_xpath, advertised_xpaths),
         *(advertisement_of(read_dtd(file.read_bytes()).paths) for file in advertised_dtds),
     )
-    aside = rejected or (STANDARD_INPUT_NAME if file == "-" else file) + REJECTED_SUFFIX
+    is_input = file == "-"
+    beside = (STANDARD_INPUT_NAME if is_input else file) + REJECTED_SUFFIX
+    aside = RejectedFile(rejected or beside, new=is_input and not rejected)
     with ExitStack() as stack:
         rejections: Rejections = StrictRejections()
         if not strict:
-            rejections = stack.enter_context(RejectedFile(aside))
+            rejections = stack.enter_context(aside)
         lines = _read(file, rejections)
         advance = stack.enter_context(progress("publishing", "publications"))
         client = connect(broker, name, reconnect_s=reconnect_s)
         published = asyncio.run(_publish(client, promises, lines, advance))
-    summary = Summary(lines.counts, published, aside)
+    summary = Summary(lines.counts, published, aside.path)
     if as_json:
         print_json(summary.members())
     else:
@@ -157,7 +158,7 @@ class Summary:
             "invisible_arrays": self.lines.invisible,
             "accepted": self.published.accepted,
             "refused": [{"id": one.id, "reason": one.reason} for one in self.published.refused],
-            "rejected_file": self.rejected_file if self.lines.rejected else None,
+            "rejected_file": self.rejected_file if self.incomplete else None,
         }
 
     def text(self) -> str:
@@ -172,10 +173,9 @@ class Summary:
         ]
         if len(refused) > REFUSALS_SHOWN:
             lines.append(f"{len(refused) - REFUSALS_SHOWN:,} more refused by the broker")
-        if self.lines.rejected:
-            lines.append(
-                f"{amount(self.lines.rejected, 'line')} rejected: see {self.rejected_file}"
-            )
+        if self.incomplete:
+            aside = amount(self.lines.rejected + len(refused), "line")
+            lines.append(f"{aside} rejected: see {self.rejected_file}")
         return "\n".join(lines)
 
 
@@ -221,13 +221,48 @@ async def _publish(
 ) -> Published:
     from sapwood.client.feeding import from_thread
 
-    async def publications() -> AsyncIterator[Publication]:
-        async for some in from_thread(lines):
-            for line in some:
-                yield line.publication
-            advance(len(some))
-
     async with client:
         for promised in promises:
             await client.advertise(promised)
-        return await client.publish_many(publications())
+        batch = client.batch()
+        refusals = _Refusals(lines, batch)
+        async for some in from_thread(lines.lines()):
+            for line in some:
+                refusals.sending(line)
+                await batch.publish((line.value.publication,))
+            advance(len(some))
+        published = await batch.finish()
+        refusals.set_aside()
+        return published
+
+
+class _Refusals:
+    """Sets lines aside that the broker refuses.
+
+    The client waits while `limits.UNACKNOWLEDGED_MAX` publications are unanswered, so of all that
+    were sent only the last so many can still be refused, and only their lines are held.
+
+    #: _lines holds, by id and in the order they were sent, at most UNACKNOWLEDGED_MAX + 1 lines,
+    #: every one among them whose answer has not come
+    """
+
+    def __init__(self, reading: Reading[PublicationLine], batch: PublishBatch) -> None:
+        self._reading = reading
+        self._batch = batch
+        self._lines: dict[str, Line[PublicationLine]] = {}
+        self._told = 0
+
+    def sending(self, line: Line[PublicationLine]) -> None:
+        """Hold the line that is sent next; set aside those that were refused meanwhile."""
+        self.set_aside()
+        if len(self._lines) > UNACKNOWLEDGED_MAX:
+            del self._lines[next(iter(self._lines))]
+        self._lines[line.value.publication.id] = line
+
+    def set_aside(self) -> None:
+        """Set aside what was refused since the last time."""
+        while self._told < len(self._batch.refused):
+            refused = self._batch.refused[self._told]
+            self._told += 1
+            line = self._lines.pop(refused.id)
+            self._reading.reject(line.number, f"refused by the broker: {refused.reason}", line.text)

@@ -16,7 +16,7 @@ from sapwood.client.receiving import Receiving
 from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
-from sapwood.language import parse_filter
+from sapwood.language.written import given_interest, given_promise
 from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
@@ -162,10 +162,10 @@ class Client:
         `LimitError`. `id` must be new to this client; without one, `s1`, `s2`, ... are used.
 
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
-        `InputError` with the broker's reason where it refuses.
+        `InputError` for what is no filter, and with the broker's reason where it refuses.
         """
         self._check_usable()
-        wanted = parse_filter(filter) if isinstance(filter, str) else filter
+        wanted = given_interest(filter)
         taken = self._subscriptions
         name = self._names.new("s", taken) if id is None else check_id("subscription", id)
         subscription = ClientSubscription(name, wanted, waiting_max)
@@ -178,6 +178,9 @@ class Client:
         Its iterator ends when it has handed out what waits. Raises `UnknownIdError`.
         """
         self._check_usable()
+        if not isinstance(subscription, ClientSubscription | str):
+            kind = type(subscription).__name__
+            raise InputError(f"withdraw what subscribe returned, or its id, not {kind}")
         name = subscription if isinstance(subscription, str) else subscription.id
         await self._subscriptions.remove(name)
 
@@ -208,7 +211,7 @@ class Client:
         Raises as `subscribe`.
         """
         self._check_usable()
-        promised = parse_filter(filter) if isinstance(filter, str) else filter
+        promised = given_promise(filter)
         taken = self._advertisements
         name = self._names.new("a", taken) if id is None else check_id("advertisement", id)
         await taken.add(name, promise_to_text(promised), promised)

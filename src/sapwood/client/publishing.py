@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -57,6 +57,11 @@ class PublishBatch:
         self._put = put
         self._flush = flush
         self._batch = Batch()
+
+    @property
+    def refused(self) -> Sequence[RefusedPublication]:
+        """What the broker did not accept so far, in the order of its answers."""
+        return self._batch.refused
 
     async def publish(self, publications: Iterable[Content]) -> None:
         """Send some more, without waiting for answers beyond what the window asks for."""

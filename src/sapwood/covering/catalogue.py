@@ -10,12 +10,12 @@ for them is written behind a plus: `flat-1,columnar+subscription-tree` (`documen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Final
 
+from sapwood.catalogue import Catalogue
 from sapwood.covering.documents.catalogue import (
     DEFAULT_DOCUMENT_COVERING,
     DOCUMENT_COVERINGS,
@@ -109,87 +109,87 @@ Filters on one attribute keep the share, of others the largest cubes are searche
 DEFAULT_COVERING: Final = "flat-1,columnar"
 """What finds covers unless another combination is asked for."""
 
-COVERING_INDEXES: Final[Mapping[str, IndexInfo]] = MappingProxyType(
-    {
-        info.name: info
-        for info in (
-            IndexInfo(
-                "columnar",
-                exact=True,
-                summary="bitmaps over columns of hulls, compiled; the default",
-                make=_columnar,
-            ),
-            IndexInfo(
-                "counting",
-                exact=True,
-                summary="tallies of covering predicates",
-                make=_counting,
-            ),
-            IndexInfo(
-                "kdtree",
-                exact=True,
-                summary="numeric boxes as points, covers by dominance",
-                make=_kdtree,
-            ),
-            IndexInfo(
-                "sfc-z",
-                exact=True,
-                summary="the Z curve with epsilon 0, walked over point by point",
-                make=_space_filling("z"),
-            ),
-            IndexInfo(
-                "sfc-hilbert",
-                exact=True,
-                summary="Hilbert's curve with epsilon 0, walked over point by point",
-                make=_space_filling("hilbert"),
-            ),
-            IndexInfo(
-                "sfc-z-cubes",
-                exact=False,
-                summary="the Z curve with epsilon 1/20, up to 256 cubes a search: misses covers",
-                make=_space_filling_cubes,
-            ),
-            IndexInfo(
-                "reference",
-                exact=True,
-                summary="every filter is asked; to check the others",
-                make=ReferenceCovering,
-            ),
-        )
-    }
+COVERING_INDEXES: Final = Catalogue(
+    "covering index",
+    IndexInfo,
+    (
+        IndexInfo(
+            "columnar",
+            exact=True,
+            summary="bitmaps over columns of hulls, compiled; the default",
+            make=_columnar,
+        ),
+        IndexInfo(
+            "counting",
+            exact=True,
+            summary="tallies of covering predicates",
+            make=_counting,
+        ),
+        IndexInfo(
+            "kdtree",
+            exact=True,
+            summary="numeric boxes as points, covers by dominance",
+            make=_kdtree,
+        ),
+        IndexInfo(
+            "sfc-z",
+            exact=True,
+            summary="the Z curve with epsilon 0, walked over point by point",
+            make=_space_filling("z"),
+        ),
+        IndexInfo(
+            "sfc-hilbert",
+            exact=True,
+            summary="Hilbert's curve with epsilon 0, walked over point by point",
+            make=_space_filling("hilbert"),
+        ),
+        IndexInfo(
+            "sfc-z-cubes",
+            exact=False,
+            summary="the Z curve with epsilon 1/20, up to 256 cubes a search: misses covers",
+            make=_space_filling_cubes,
+        ),
+        IndexInfo(
+            "reference",
+            exact=True,
+            summary="every filter is asked; to check the others",
+            make=ReferenceCovering,
+        ),
+    ),
+    group="sapwood.covering_indexes",
 )
 
-RELATION_GRAPHS: Final[Mapping[str, GraphInfo]] = MappingProxyType(
-    {
-        info.name: info
-        for info in (
-            GraphInfo("flat-1", searches_itself=False, summary="one cover a node", make=FlatGraph),
-            GraphInfo(
-                "flat-8",
-                searches_itself=False,
-                summary="up to eight covers a node",
-                make=lambda: FlatGraph(8),
-            ),
-            GraphInfo(
-                "dense",
-                searches_itself=False,
-                summary="all covers of every node; to check the others",
-                make=DenseGraph,
-            ),
-            GraphInfo(
-                "poset",
-                searches_itself=True,
-                summary="Siena's poset: immediate covers, searched from the roots",
-                make=SienaPoset,
-            ),
-            GraphInfo(
-                "forest",
-                searches_itself=True,
-                summary="the poset-derived forest: one immediate cover",
-                make=PosetForest,
-            ),
-        )
-    }
+RELATION_GRAPHS: Final = Catalogue(
+    "relation graph",
+    GraphInfo,
+    (
+        GraphInfo("flat-1", searches_itself=False, summary="one cover a node", make=FlatGraph),
+        GraphInfo(
+            "flat-8",
+            searches_itself=False,
+            summary="up to eight covers a node",
+            make=lambda: FlatGraph(8),
+        ),
+        GraphInfo(
+            "dense",
+            searches_itself=False,
+            summary="all covers of every node; to check the others",
+            make=DenseGraph,
+        ),
+        GraphInfo(
+            "poset",
+            searches_itself=True,
+            summary="Siena's poset: immediate covers, searched from the roots",
+            make=SienaPoset,
+        ),
+        GraphInfo(
+            "forest",
+            searches_itself=True,
+            summary="the poset-derived forest: one immediate cover",
+            make=PosetForest,
+        ),
+    ),
+    group="sapwood.relation_graphs",
 )
 
 
@@ -211,17 +211,36 @@ def _alone(graph: GraphInfo) -> CoveringInfo:
     )
 
 
-COVERINGS: Final[Mapping[str, CoveringInfo]] = MappingProxyType(
-    {
-        info.name: info
-        for graph in RELATION_GRAPHS.values()
-        for info in (
-            (_alone(graph),)
-            if graph.searches_itself
-            else tuple(_combined(graph, index) for index in COVERING_INDEXES.values())
-        )
-    }
-)
+class Combinations(Mapping[str, CoveringInfo]):
+    """Every graph with every index that it can use, and alone if it searches itself.
+
+    Made when they are asked for, since the two catalogues take contributions.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> CoveringInfo:
+        """The combination of that name; raises `KeyError` if it is none."""
+        graph_name, comma, index_name = name.partition(",")
+        graph = RELATION_GRAPHS[graph_name]
+        if graph.searches_itself is bool(comma):
+            raise KeyError(name)
+        return _combined(graph, COVERING_INDEXES[index_name]) if comma else _alone(graph)
+
+    def __iter__(self) -> Iterator[str]:
+        """All names, graph by graph."""
+        for graph, info in RELATION_GRAPHS.items():
+            if info.searches_itself:
+                yield graph
+            else:
+                yield from (f"{graph},{index}" for index in COVERING_INDEXES)
+
+    def __len__(self) -> int:
+        """The number of combinations."""
+        return sum(1 for _ in self)
+
+
+COVERINGS: Final[Mapping[str, CoveringInfo]] = Combinations()
 
 
 def interest_index(index: IndexInfo) -> CoveringIndex[Interest]:

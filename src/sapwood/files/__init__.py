@@ -14,6 +14,7 @@ from sapwood.files.lines import (
 from sapwood.files.reading import (
     STANDARD_INPUT,
     Counts,
+    Line,
     Reading,
     read_publications,
     read_subscriptions,
@@ -32,6 +33,7 @@ __all__ = [
     "AdvertisementLine",
     "Counts",
     "DeliveryWriter",
+    "Line",
     "PublicationLine",
     "Reading",
     "RejectedFile",

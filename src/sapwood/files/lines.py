@@ -32,7 +32,7 @@ from sapwood.language.written import Language, Written, as_given, read_interest,
 from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
-from sapwood.model.publication import Publication
+from sapwood.model.publication import Publication, plain_value
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import decode_text, encode_text
 
@@ -324,14 +324,18 @@ def _refuse_repeated_name(pairs: list[tuple[str, Any]]) -> None:
         names.add(name)
 
 
-def _plain(value: object) -> dict[str, Any]:
-    """A mapping of any kind as the one kind that the encoder knows."""
+def _plain(value: object) -> object:
+    """A mapping, or a value, of any kind as one of the kinds that the encoder knows."""
     if isinstance(value, Mapping):
         return dict(value)
+    plain = plain_value(value)
+    if plain is not value:
+        return plain
     raise InvalidValueError("attributes", f"{_kind(value)} cannot be written as JSON")
 
 
 def _check_finite(value: object) -> None:
+    value = plain_value(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidValueError("attributes", f"{value} cannot be written as JSON; leave it out")
     if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError
 from sapwood.files.lines import PublicationLine, decode_publication, decode_subscription
@@ -40,6 +40,14 @@ _FOREIGN: Final = (
 
 _MAGIC_BYTES: Final = max(len(magic) for magic, _ in _FOREIGN)
 _READ_BYTES_MAX: Final = len(_BOM) + LINE_BYTES_MAX + len(b"\r\n")
+
+
+class Line(NamedTuple, Generic[T]):
+    """A good line: its number, its value, and the line itself."""
+
+    number: int
+    value: T
+    text: bytes
 
 
 @dataclass(slots=True)
@@ -77,6 +85,10 @@ class Reading(Generic[T]):
         self._describe = describe
 
     def __iter__(self) -> Iterator[T]:
+        return (line.value for line in self.lines())
+
+    def lines(self) -> Iterator[Line[T]]:
+        """The good lines, for whoever may yet have to reject one; in place of the values."""
         first_lines: dict[str, int] = {}
         for number, line in _numbered_lines(self.path):
             self.counts.read += 1
@@ -88,12 +100,16 @@ class Reading(Generic[T]):
                     raise InputError(f"id {id_!r} was on line {first} already; give it its own id")
             except InputError as error:
                 self.counts.rejected += 1
-                text = line.decode(errors="backslashreplace")
-                self._rejections.reject(self.path, number, _reason(error), text)
+                self.reject(number, _reason(error), line)
             else:
                 self.counts.good += 1
                 self.counts.invisible += invisible
-                yield value
+                yield Line(number, value, line)
+
+    def reject(self, number: int, reason: str, text: bytes) -> None:
+        """Set a line aside, or fail, as the `Rejections` have it."""
+        shown = text.decode(errors="backslashreplace")
+        self._rejections.reject(self.path, number, reason, shown)
 
 
 def read_subscriptions(path: str, rejections: Rejections) -> Reading[Subscription]:

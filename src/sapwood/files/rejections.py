@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import BinaryIO, Final, Protocol, Self
 
 import msgspec
 
 from sapwood.errors import FileFormatError
-from sapwood.files.writing import replacing
+from sapwood.files.writing import creating, replacing
 
 REJECTED_SUFFIX: Final = ".rejected"
 """What is added to the name of the file that the rejected lines are put beside."""
@@ -42,28 +43,43 @@ class StrictRejections:
 
 
 class RejectedFile:
-    """Writes bad lines to the file `path`, used as a context manager.
+    """Writes bad lines to the file `path`, used as a context manager; any thread may reject.
 
     `count` says how many. The file is there after a run if, and only if, something was rejected
     in that run: a leftover from an earlier run is replaced or removed. A run that fails leaves
     the file as it was.
+
+    A `new` file takes the place of none: where `path` is taken, it is `path.2`, `path.3`, ..., and
+    `path` says which once something was rejected. It stays when the run fails. So it is for lines
+    of standard input, which nobody can read again, and whose file has a name nobody has chosen.
+
+    #: _out and count change under _lock
     """
 
-    __slots__ = ("_out", "_stack", "count", "path")
+    __slots__ = ("_lock", "_new", "_out", "_stack", "count", "path")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, new: bool = False) -> None:
         self.path = path
         self.count = 0
+        self._new = new
+        self._lock = Lock()
         self._stack = ExitStack()
         self._out: BinaryIO | None = None
 
     def reject(self, path: str, line: int, reason: str, text: str) -> None:
         """Write one line. Raises `FileFormatError` if the file cannot be made."""
-        if self._out is None:
-            self._out = self._stack.enter_context(replacing(self.path))
         row = {"file": path, "line": line, "reason": reason, "text": text}
-        self._out.write(msgspec.json.encode(row) + b"\n")
-        self.count += 1
+        with self._lock:
+            if self._out is None:
+                self._out = self._opened()
+            self._out.write(msgspec.json.encode(row) + b"\n")
+            self.count += 1
+
+    def _opened(self) -> BinaryIO:
+        if not self._new:
+            return self._stack.enter_context(replacing(self.path))
+        out, self.path = creating(self.path)
+        return self._stack.enter_context(out)
 
     def __enter__(self) -> Self:
         return self
@@ -75,5 +91,5 @@ class RejectedFile:
         traceback: TracebackType | None,
     ) -> None:
         self._stack.__exit__(kind, error, traceback)
-        if kind is None and self.count == 0:
+        if kind is None and self.count == 0 and not self._new:
             Path(self.path).unlink(missing_ok=True)

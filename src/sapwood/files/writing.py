@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,22 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def creating(path: str) -> tuple[BinaryIO, str]:
+    """A file to write that was not there before, and its name: `path`, or `path.2`, `path.3`, ...
+
+    Raises `FileFormatError` if it cannot be made.
+    """
+    for number in count(1):
+        name = path if number == 1 else f"{path}.{number}"
+        try:
+            return Path(name).open("xb"), name
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise FileFormatError(name, f"cannot be written: {error.strerror}") from error
+    raise AssertionError("numbers do not end")
 
 
 class DeliveryWriter:

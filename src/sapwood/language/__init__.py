@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sapwood.errors import InputError
 from sapwood.language.normal import normal_form
 from sapwood.language.parser import parse
 from sapwood.language.plain import plain_filter
@@ -14,7 +15,10 @@ def parse_filter(text: str) -> Filter:
     """Read a record filter, such as `symbol = 'IBM' and price < 100`.
 
     Raises `FilterSyntaxError` with the position of what does not fit, and `LimitError` for a
-    filter that is too long, too deep, or has too many conjunctions.
+    filter that is too long, too deep, or has too many conjunctions, and `InputError` for what is no
+    text.
     """
+    if not isinstance(text, str):
+        raise InputError(f'a filter is a text such as "price > 10", not {type(text).__name__}')
     plain = plain_filter(text)
     return normal_form(parse(text), source=text) if plain is None else plain

@@ -6,8 +6,8 @@
     path          = part { part }
     part          = "/" ( name | "*" ) | "(" advertisement ")" [ "+" ]
 
-As in the XPE dissemination work (section 1.4.1), with `|` for alternatives. White space may stand
-between any two of these.
+As in the XPE dissemination work (section 1.4.1), with `|` for alternatives. A name is a local name
+of XML (`sapwood.xml.names`). White space may stand between any two of these.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from sapwood.errors import FilterSyntaxError, InputError, LimitError
 from sapwood.limits import ADVERTISEMENT_NESTING_MAX, ADVERTISEMENT_TEXT_CHARS_MAX
 from sapwood.model.patterns.advertisements import Advertisement, Expression, Step
 from sapwood.model.patterns.advertisements.expressions import chain, choice, repeat
+from sapwood.xml.names import NCNAME
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
-_NAME: Final = re.compile(r"[^\W\d][\w.\-\u00b7]*")
+_NAME: Final = re.compile(NCNAME)
 
 
 def parse_advertisement(text: str) -> Advertisement:

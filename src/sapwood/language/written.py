@@ -6,7 +6,7 @@ goes without the name of its language.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from sapwood.errors import InputError
 from sapwood.language import parse_filter
@@ -20,6 +20,9 @@ from sapwood.model.promise import Promise
 
 Language: TypeAlias = Literal["filter", "xpath", "paths"]
 """The languages, by the name of the member in files. Only advertisements can be `paths`."""
+
+
+_NO_SUBSCRIPTION: Final = "paths are what publishers advertise; subscribe with a filter or an xpath"
 
 
 class Written(NamedTuple):
@@ -43,7 +46,7 @@ def read_interest(written: Written) -> Interest:
     """
     promise = read_promise(written)
     if not isinstance(promise, Interest):
-        raise InputError("paths are what publishers advertise; subscribe with a filter or an xpath")
+        raise InputError(_NO_SUBSCRIPTION)
     return promise
 
 
@@ -54,6 +57,29 @@ def read_promise(written: Written) -> Promise:
     if written.language == "paths":
         return parse_advertisement(written.text)
     return parse_xpath(written.text, written.namespaces)
+
+
+def given_interest(given: Interest | str) -> Interest:
+    """What somebody subscribes with: an interest, or the text of a record filter.
+
+    Raises `InputError` with what is accepted for anything else, and as `read_interest`.
+    """
+    promise = given_promise(given)
+    if not isinstance(promise, Interest):
+        raise InputError(_NO_SUBSCRIPTION)
+    return promise
+
+
+def given_promise(given: Promise | str) -> Promise:
+    """What somebody advertises with; errors as `given_interest`."""
+    if isinstance(given, Filter | TreePattern | Advertisement):
+        return given
+    if isinstance(given, str):
+        return parse_filter(given)
+    raise InputError(
+        'a filter is a text such as "price > 10", or what parse_filter or parse_xpath returns, '
+        f"not {type(given).__name__}"
+    )
 
 
 def as_given(interest: Promise) -> Written:

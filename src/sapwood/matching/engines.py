@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal
 
-from sapwood.errors import UnknownNameError
+from sapwood.catalogue import Catalogue
 from sapwood.matching.protocol import Engine
 
 
@@ -24,10 +23,7 @@ class EngineInfo:
 
 def engine_info(name: str) -> EngineInfo:
     """The engine of that name; raises `UnknownNameError` with the names there are."""
-    info = ENGINES.get(name)
-    if info is None:
-        raise UnknownNameError("engine", name, ENGINES)
-    return info
+    return ENGINES.named(name)
 
 
 def _columnar() -> Engine:
@@ -68,52 +64,52 @@ def _reference() -> Engine:
     return ReferenceEngine()
 
 
-ENGINES: Final[Mapping[str, EngineInfo]] = MappingProxyType(
-    {
-        info.name: info
-        for info in (
-            EngineInfo(
-                "columnar",
-                "records",
-                exact=True,
-                summary="access predicates over columns, compiled; from thousands to millions",
-                make=_columnar,
-            ),
-            EngineInfo(
-                "counting",
-                "records",
-                exact=True,
-                summary="the counting algorithm, plain Python; small sets that change all the time",
-                make=_counting,
-            ),
-            EngineInfo(
-                "kdtree",
-                "records",
-                exact=True,
-                summary="numeric boxes as points of k-d trees; few, always present attributes",
-                make=_kdtree,
-            ),
-            EngineInfo(
-                "siena-poset",
-                "records",
-                exact=True,
-                summary="Siena's poset: filters below all that cover them; deep nesting",
-                make=_siena_poset,
-            ),
-            EngineInfo(
-                "poset-forest",
-                "records",
-                exact=True,
-                summary="the poset-derived forest: filters below one that covers them",
-                make=_poset_forest,
-            ),
-            EngineInfo(
-                "reference",
-                "records",
-                exact=True,
-                summary="brute force by the letter of the language; to check the others",
-                make=_reference,
-            ),
-        )
-    }
+ENGINES: Final = Catalogue(
+    "engine",
+    EngineInfo,
+    (
+        EngineInfo(
+            "columnar",
+            "records",
+            exact=True,
+            summary="access predicates over columns, compiled; from thousands to millions",
+            make=_columnar,
+        ),
+        EngineInfo(
+            "counting",
+            "records",
+            exact=True,
+            summary="the counting algorithm, plain Python; small sets that change all the time",
+            make=_counting,
+        ),
+        EngineInfo(
+            "kdtree",
+            "records",
+            exact=True,
+            summary="numeric boxes as points of k-d trees; few, always present attributes",
+            make=_kdtree,
+        ),
+        EngineInfo(
+            "siena-poset",
+            "records",
+            exact=True,
+            summary="Siena's poset: filters below all that cover them; deep nesting",
+            make=_siena_poset,
+        ),
+        EngineInfo(
+            "poset-forest",
+            "records",
+            exact=True,
+            summary="the poset-derived forest: filters below one that covers them",
+            make=_poset_forest,
+        ),
+        EngineInfo(
+            "reference",
+            "records",
+            exact=True,
+            summary="brute force by the letter of the language; to check the others",
+            make=_reference,
+        ),
+    ),
+    group="sapwood.engines",
 )

@@ -17,13 +17,14 @@ import numpy as np
 from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
+    InputError,
     InvalidValueError,
     InvariantError,
     UnknownIdError,
 )
-from sapwood.language import parse_filter
-from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
-from sapwood.matching.engines import EngineInfo, engine_info
+from sapwood.language.written import given_interest
+from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
+from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sides import Side, document_side, record_side
@@ -34,11 +35,11 @@ from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication, Record, flatten
+from sapwood.xml.document import Document
 
 if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import DocumentEngine, Readable
     from sapwood.model.patterns.pattern import TreePattern
-    from sapwood.xml import Document
 
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
@@ -83,10 +84,8 @@ class Index:
         records: str | EngineInfo = "columnar",
         documents: str | DocumentEngineInfo = "path-automaton",
     ) -> None:
-        self._info = engine_info(records) if isinstance(records, str) else records
-        self._document_info = (
-            document_engine_info(documents) if isinstance(documents, str) else documents
-        )
+        self._info = ENGINES.chosen(records)
+        self._document_info = DOCUMENT_ENGINES.chosen(documents)
         self._records = record_side(self._info)
         self._documents = document_side(self._document_info)
         #: slot -> id; "" where the slot is free
@@ -129,15 +128,15 @@ class Index:
         """Add a filter of either language, or the text of a record filter.
 
         Raises `DuplicateIdError` for an id that is taken, `FilterSyntaxError` or `LimitError` for a
-        text that is no filter, `InvalidValueError` for an id that is no text or is empty. The index
-        is then as it was.
+        text that is no filter, `InputError` for what is neither filter nor text,
+        `InvalidValueError` for an id that is no text or is empty. The index is then as it was.
         """
         if not isinstance(id, str) or not id:
             raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
         slots = self._by_id()
         if id in slots:
             raise DuplicateIdError("subscription", id)
-        wanted = parse_filter(filter) if isinstance(filter, str) else filter
+        wanted = given_interest(filter)
         slot = self._free[-1] if self._free else len(self._ids)
         if isinstance(wanted, Filter):
             self._records.add(slot, wanted)
@@ -427,7 +426,12 @@ def _parts(publication: Matchable) -> tuple[Record | None, Readable | None]:
         return record, publication.readable_document
     if isinstance(publication, Mapping):
         return flatten(publication).record, None
-    return None, publication
+    if isinstance(publication, bytes | Document):
+        return None, publication
+    raise InputError(
+        "what is matched is a Publication, a mapping, or a document as bytes or read, not "
+        f"{type(publication).__name__}"
+    )
 
 
 def _no_match(given: Sequence[object]) -> SlotBatch:

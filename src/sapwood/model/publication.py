@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import FrozenInstanceError, dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from sapwood.errors import InvalidValueError, LimitError
 from sapwood.limits import ATTRIBUTES_MAX, INTEGER_MAX, INTEGER_MIN, RECORD_DEPTH_MAX
@@ -23,6 +23,10 @@ Value: TypeAlias = bool | int | float | str
 
 Record: TypeAlias = Mapping[str, Value]
 """A flat view: attribute name to value; absent attributes are simply not there."""
+
+_PLAIN_KINDS: Final = frozenset({bool, int, float, str})
+_NUMPY_KINDS: Final = frozenset("biufU")
+"""Boolean, integer with and without sign, floating-point number, text."""
 
 _NO_CHARACTER: Final = "holds half of a surrogate pair, which is no character; correct the text"
 
@@ -186,25 +190,52 @@ def flatten(attributes: Mapping[str, Any]) -> FlatView:
 
 
 def check_value(name: str, value: object) -> Value:
-    """`value`, if a record may hold it; `InvalidValueError` with the remedy otherwise."""
-    if isinstance(value, str):
+    """`value`, if a record may hold it; `InvalidValueError` with the remedy otherwise.
+
+    Scalars of NumPy, and values of classes derived from a plain one, come out as plain values.
+    """
+    if type(value) is str:
         if not (value.isascii() or _is_well_formed(value)):
             raise InvalidValueError(name, f"{value!r} {_NO_CHARACTER}")
         return value
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, float):
+    if type(value) is float:
         if math.isnan(value):
             raise InvalidValueError(name, "NaN has no place in an order; leave the attribute out")
         return value
-    if isinstance(value, int):
+    if type(value) is int:
         if not INTEGER_MIN <= value <= INTEGER_MAX:
             raise InvalidValueError(name, f"{value} needs more than 64 bits; send it as text")
         return value
+    if type(value) is bool:
+        return value
+    plain = plain_value(value)
+    if type(plain) in _PLAIN_KINDS:
+        return check_value(name, plain)
     kind = type(value).__name__
     raise InvalidValueError(
         name, f"a value is a text, a number or a boolean, not {kind}; convert it first"
     )
+
+
+def plain_value(value: object) -> object:
+    """A value as one of the plain kinds, if that is what it is under another name; else itself.
+
+    So are values of derived classes (`enum.IntEnum`, `numpy.float64`) and the other scalars of
+    NumPy: integers, floating-point numbers, booleans and texts, told by the kind of their `dtype`,
+    since NumPy need not be installed where nobody uses it. Its dates are none of them, although
+    `item` would give those in nanoseconds as integers.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, int):
+        return value if isinstance(value, bool) else int.__int__(value)
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind in _NUMPY_KINDS and getattr(value, "shape", None) == ():
+        item = cast("Any", value).item()
+        return item if type(item) in _PLAIN_KINDS else value
+    return value
 
 
 def _is_well_formed(text: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sapwood.errors import InvalidValueError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.patterns.pattern import TreePattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,11 @@ class Subscription:
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
+        if not isinstance(self.filter, Filter | TreePattern):
+            kind = type(self.filter).__name__
+            raise InvalidValueError(
+                "filter", f"it is what parse_filter or parse_xpath returns, not {kind}"
+            )
 
     @property
     def record_filter(self) -> Filter:

@@ -1,4 +1,4 @@
-"""Addresses as people write them: `host:port`."""
+"""Addresses as people write them: `host:port`, or one of the two alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from sapwood.errors import InputError
+
+HOST_DEFAULT: Final = "127.0.0.1"
+"""Where a port alone is: this machine, for nobody else. Who wants another one names it."""
 
 PORT_DEFAULT: Final = 7411
 PORT_MAX: Final = 65_535
@@ -23,10 +26,13 @@ class Address:
 
 
 def parse_address(text: str, *, listening: bool = False) -> Address:
-    """The address of `host:port`, `host` (port 7411) or `[ipv6]:port`.
+    """The address of `host:port`, `[ipv6]:port`, `host` (port 7411) or `port` (127.0.0.1).
 
-    Port 0 is accepted only for `listening`. Raises `InputError` with the form that is expected.
+    A number alone is a port: systems would take it for the address 0.0.29.187 or the like. Port 0
+    is accepted only for `listening`. Raises `InputError` with the form that is expected.
     """
+    if not isinstance(text, str):
+        raise InputError(f"an address is a text such as '127.0.0.1:7411', not {text!r}")
     host, port = _divide(text)
     if not host or any(character.isspace() for character in host):
         raise InputError(f"{text!r} is no address: write host:port, such as 127.0.0.1:7411")
@@ -46,6 +52,7 @@ def _divide(text: str) -> tuple[str, str]:
         return host, rest[1:] if rest else str(PORT_DEFAULT)
     host, colon, port = text.rpartition(":")
     if not colon:
-        return text, str(PORT_DEFAULT)
+        is_port = text.isascii() and text.isdigit()
+        return (HOST_DEFAULT, text) if is_port else (text, str(PORT_DEFAULT))
     # An IPv6 address without brackets would be cut at its last colon.
     return ("", "") if ":" in host else (host, port)

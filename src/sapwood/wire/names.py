@@ -12,7 +12,12 @@ def check_name(kind: str, name: str) -> str:
     Names stand in keys, log lines and lines that programs read, so they are printable and have no
     spaces. Raises `InputError` or `LimitError`.
     """
-    if not name or not name.isprintable() or any(character.isspace() for character in name):
+    if (
+        not isinstance(name, str)
+        or not name
+        or not name.isprintable()
+        or any(character.isspace() for character in name)
+    ):
         raise InputError(
             f"{name!r} is no name for a {kind}: use letters, digits and signs, without spaces"
         )
@@ -28,7 +33,7 @@ def check_id(kind: str, id: str) -> str:
 
     Raises `InputError` or `LimitError`.
     """
-    if not id:
+    if not isinstance(id, str) or not id:
         raise InputError(f"a {kind} needs a non-empty text as its id")
     if len(id) > ID_CHARS_MAX:
         raise LimitError("ID_CHARS_MAX", ID_CHARS_MAX, len(id), f"the length of the {kind} id")

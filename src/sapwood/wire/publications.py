@@ -17,7 +17,7 @@ from sapwood.limits import (
     INTEGER_MIN,
     RECORD_DEPTH_MAX,
 )
-from sapwood.model.publication import Publication
+from sapwood.model.publication import Publication, plain_value
 from sapwood.wire.names import check_id
 
 
@@ -82,10 +82,10 @@ def _plain(value: object) -> object:
     """What the encoder does not know but a record may hold, as what it knows."""
     if isinstance(value, Mapping):
         return dict(value)
-    for kind in (int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
-    raise InvariantError(f"a {type(value).__name__} was not found when the record was checked")
+    plain = plain_value(value)
+    if plain is value:
+        raise InvariantError(f"a {type(value).__name__} was not found when the record was checked")
+    return plain
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_plain)
@@ -122,6 +122,7 @@ def _check_arrays(publication: Publication) -> None:
 
 
 def _check_carried(name: str, value: object) -> None:
+    value = plain_value(value)
     if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
         raise InvalidValueError(name, f"{value} needs more than 64 bits; send it as text")
     if isinstance(value, str) and not value.isascii():

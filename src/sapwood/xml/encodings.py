@@ -12,23 +12,25 @@ from typing import Final, NamedTuple
 
 from sapwood.errors import DocumentError
 
-_DECLARED: Final = re.compile(
-    rb"""(?:\xef\xbb\xbf)?<\?xml\s[^<>]*?\sencoding\s*=\s*["']([^"'<>]*)["']"""
-)
+_DECLARED: Final = re.compile(rb"""<\?xml\s[^<>]*?\sencoding\s*=\s*["']([^"'<>]*)["']""")
+_UTF_8: Final = frozenset({"utf-8", "utf8"})
 _READ_AS: Final = (
-    ("utf-8", "utf-8"),
-    ("utf8", "utf-8"),
+    *((name, "utf-8") for name in sorted(_UTF_8)),
     ("us-ascii", "us-ascii"),
     ("ascii", "us-ascii"),
     ("iso-8859-1", "iso-8859-1"),
     ("latin1", "iso-8859-1"),
 )
-_UTF_16: Final = (
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-    (b"<\0", "utf-16-le"),
-    (b"\0<", "utf-16-be"),
+_UTF_16: Final = frozenset({"utf-16", "utf16"})
+_STARTS: Final = (
+    (b"\xff\xfe", "utf-16le", True),
+    (b"\xfe\xff", "utf-16be", True),
+    (b"<\0", "utf-16le", False),
+    (b"\0<", "utf-16be", False),
 )
+"""How a document in UTF-16 begins, which of the two orders that is, and whether it is a byte order
+mark."""
+_BOM: Final = "\ufeff".encode()
 _ENCODING: Final = re.compile(r"""(<\?xml\s[^<>]*?)\sencoding\s*=\s*(?:"[^"<>]*"|'[^'<>]*')""")
 _SHOWN_CHARS: Final = 40
 
@@ -43,32 +45,76 @@ class Encoded(NamedTuple):
 def ascii_compatible(data: bytes) -> Encoded:
     """The document in UTF-8, US-ASCII or ISO-8859-1; UTF-16 is turned into UTF-8.
 
-    Raises `DocumentError` for any other encoding, and for bytes that are not UTF-16 though they
-    begin so.
+    A byte order mark decides, and a declaration beside it says the same or is refused: expat does
+    so, and libxml2 believes the mark whatever is declared. UTF-16 without a mark must be declared,
+    as libxml2 has it; expat takes it in silence (XML 1.0, section 4.3.3 and appendix F).
+
+    Raises `DocumentError` for any other encoding, for one that is not the declared one, and for
+    bytes that are not UTF-16 though they begin so.
     """
-    for start, codec in _UTF_16:
+    for start, order, is_mark in _STARTS:
         if data.startswith(start):
-            return Encoded(_from_utf_16(data, codec), "utf-8")
-    declared = _DECLARED.match(data)
+            encoded = _from_utf_16(data, order).removeprefix(_BOM)
+            _check_utf_16(encoded, order, is_mark=is_mark)
+            return Encoded(encoded, "utf-8")
+    is_marked = data.startswith(_BOM)
+    declared = _DECLARED.match(data, len(_BOM) if is_marked else 0)
     if declared is None:
         return Encoded(data, "utf-8")
-    name = declared[1].decode("ascii", "replace")
+    name = _name(declared)
+    if is_marked and name.lower() not in _UTF_8:
+        raise _refusal(
+            declared,
+            f"the byte order mark says UTF-8 and the declaration {_shown(name)}; correct one of "
+            "them, or leave it out",
+        )
     for known, encoding in _READ_AS:
         if name.lower() == known:
             return Encoded(data, encoding)
-    raise DocumentError(
-        1,
-        declared.start(1) + 1,
-        f"the encoding {name[:_SHOWN_CHARS]!r} is not read; use UTF-8, UTF-16, ISO-8859-1 or "
-        "US-ASCII",
+    raise _refusal(
+        declared,
+        f"the encoding {_shown(name)} is not read; use UTF-8, UTF-16, ISO-8859-1 or US-ASCII",
     )
 
 
+def _check_utf_16(data: bytes, order: str, *, is_mark: bool) -> None:
+    """Raise `DocumentError` unless a document that was in UTF-16 said so, and nothing else."""
+    declared = _DECLARED.match(data)
+    if declared is None:
+        if not is_mark:
+            raise DocumentError(
+                1,
+                1,
+                "UTF-16 needs a byte order mark, or a declaration with its encoding, and here is "
+                "neither; write it with a mark, or in UTF-8",
+            )
+    elif _name(declared).lower() not in (*_UTF_16, order):
+        raise _refusal(
+            declared,
+            f"the bytes are {order.upper()} and the declaration says {_shown(_name(declared))}; "
+            "correct the declaration",
+        )
+
+
+def _name(declared: re.Match[bytes]) -> str:
+    return declared[1].decode("ascii", "replace")
+
+
+def _shown(name: str) -> str:
+    return repr(name[:_SHOWN_CHARS])
+
+
+def _refusal(declared: re.Match[bytes], reason: str) -> DocumentError:
+    """An error at the name of the declared encoding; a byte order mark takes no column."""
+    return DocumentError(1, declared.start(1) - declared.start() + 1, reason)
+
+
 def encode_text(text: str) -> bytes:
-    """A document that came as text, in UTF-8. What its declaration says of bytes is left out.
+    """A document that came as text, in UTF-8. What it says of its bytes is left out.
 
     Raises `DocumentError` for half of a surrogate pair, which is no character.
     """
+    text = text.removeprefix("\ufeff")  # a mark in the order of bytes that are no more
     try:
         return (
             _ENCODING.sub(r"\1", text, count=1).encode() if text[:5] == "<?xml" else text.encode()

@@ -78,7 +78,10 @@ def command(
     from sapwood_lab.experiments.design import Choices, run
 
     if as_list or name is None:
-        _list([(e.name, e.source, e.summary) for e in EXPERIMENTS.values()], as_json=as_json)
+        experiments, unusable = EXPERIMENTS.usable()
+        for error in unusable:
+            say(str(error))
+        _list([(e.name, e.source, e.summary) for e in experiments], as_json=as_json)
         return
     design, choices = experiment(name).load(), Choices(sizes, seed, source)
     if on_spark:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from types import MappingProxyType
 from typing import Final
 
-from sapwood.errors import UnknownNameError
+from sapwood.catalogue import Catalogue
 from sapwood_lab.experiments.design import Design
 
 
@@ -32,60 +31,57 @@ def _design(module: str) -> Callable[[], Design]:
     return load
 
 
-EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
-    {
-        experiment.name: experiment
-        for experiment in (
-            Experiment(
-                "xroute-tables",
-                "XNet, table 6.5, figures 6.9, 6.10 and 6.16",
-                "routing tables, registrations and matching, with and without aggregation",
-                _design("sapwood_lab.experiments.xroute"),
-            ),
-            Experiment(
-                "xroute-delays",
-                "XNet, figure 6.11",
-                "delays from the producer to consumer nodes, with and without aggregation",
-                _design("sapwood_lab.experiments.xroute_delays"),
-            ),
-            Experiment(
-                "xroute-registrations",
-                "XNet, figure 6.17",
-                "how the delays of registrations are distributed",
-                _design("sapwood_lab.experiments.xroute_registrations"),
-            ),
-            Experiment(
-                "strategies",
-                "XPE dissemination, tables 1.2 and 1.3",
-                "messages and delays of six strategies on trees of 7 and 127 routers",
-                _design("sapwood_lab.experiments.six_strategies"),
-            ),
-            Experiment(
-                "xpe-tables",
-                "XPE dissemination, figures 1.16, 1.17 and 1.19, table 1.1",
-                "routing tables by covering and merging, their cost and their false positives",
-                _design("sapwood_lab.experiments.xpe_tables"),
-            ),
-            Experiment(
-                "xpe-processing",
-                "XPE dissemination, figure 1.18",
-                "processing of an XPE with and without covering, beside many advertisements",
-                _design("sapwood_lab.experiments.xpe_processing"),
-            ),
-            Experiment(
-                "covering-time",
-                "Shen, figure 4.4",
-                "time of covering detection while subscriptions come and go",
-                _design("sapwood_lab.experiments.covering_time"),
-            ),
-        )
-    }
+EXPERIMENTS: Final = Catalogue(
+    "experiment",
+    Experiment,
+    (
+        Experiment(
+            "xroute-tables",
+            "XNet, table 6.5, figures 6.9, 6.10 and 6.16",
+            "routing tables, registrations and matching, with and without aggregation",
+            _design("sapwood_lab.experiments.xroute"),
+        ),
+        Experiment(
+            "xroute-delays",
+            "XNet, figure 6.11",
+            "delays from the producer to consumer nodes, with and without aggregation",
+            _design("sapwood_lab.experiments.xroute_delays"),
+        ),
+        Experiment(
+            "xroute-registrations",
+            "XNet, figure 6.17",
+            "how the delays of registrations are distributed",
+            _design("sapwood_lab.experiments.xroute_registrations"),
+        ),
+        Experiment(
+            "strategies",
+            "XPE dissemination, tables 1.2 and 1.3",
+            "messages and delays of six strategies on trees of 7 and 127 routers",
+            _design("sapwood_lab.experiments.six_strategies"),
+        ),
+        Experiment(
+            "xpe-tables",
+            "XPE dissemination, figures 1.16, 1.17 and 1.19, table 1.1",
+            "routing tables by covering and merging, their cost and their false positives",
+            _design("sapwood_lab.experiments.xpe_tables"),
+        ),
+        Experiment(
+            "xpe-processing",
+            "XPE dissemination, figure 1.18",
+            "processing of an XPE with and without covering, beside many advertisements",
+            _design("sapwood_lab.experiments.xpe_processing"),
+        ),
+        Experiment(
+            "covering-time",
+            "Shen, figure 4.4",
+            "time of covering detection while subscriptions come and go",
+            _design("sapwood_lab.experiments.covering_time"),
+        ),
+    ),
+    group="sapwood_lab.experiments",
 )
 
 
 def experiment(name: str) -> Experiment:
     """The experiment of that name; raises `UnknownNameError` with the names there are."""
-    found = EXPERIMENTS.get(name)
-    if found is None:
-        raise UnknownNameError("experiment", name, EXPERIMENTS)
-    return found
+    return EXPERIMENTS.named(name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import FilterSyntaxError, InputError, LimitError
+from sapwood.language.xpath import parse_xpath
 from sapwood.language.xpath.bounds import XPathBounds
 from sapwood.language.xpath.parser import parse
 from sapwood.language.xpath.syntax import (
@@ -179,9 +182,27 @@ def test_prefix_that_is_not_among_the_bound_ones_is_refused() -> None:
         parse("/p:a/q:b", {"p": "u"})
 
 
-def test_expression_that_is_no_text_is_refused() -> None:
-    with pytest.raises(InputError, match="an expression is a text"):
-        parse(b"/a")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("namespaces", "reason"),
+    [
+        ({"": "u"}, "the empty prefix is bound, .* give 'u' a prefix and write it before each"),
+        ({"p": "u", "²": "v"}, "the prefix '²' in namespaces is no name"),
+        ({"p:q": "u"}, "the prefix 'p:q' in namespaces is no name"),
+        ({1: "u"}, "texts by prefixes that are texts, not 1: 'u'"),
+        ({"p": None}, "texts by prefixes that are texts, not 'p': None"),
+        ("p=u", "a mapping of prefixes to namespaces, not str"),
+    ],
+)
+def test_prefixes_that_no_expression_could_use_are_refused(namespaces: Any, reason: str) -> None:
+    for text in ("//a", "//p:a"):
+        with pytest.raises(InputError, match=reason):
+            parse_xpath(text, namespaces)
+
+
+@pytest.mark.parametrize("given", [b"/a", None, 5])
+def test_expression_that_is_no_text_is_refused(given: Any) -> None:
+    with pytest.raises(InputError, match=f"an XPath is a text .*, not {type(given).__name__}"):
+        parse(given)
 
 
 @pytest.mark.parametrize("deep", ["a" + "[a" * 9 + "]" * 9, "a[" + "(" * 8 + "a" + ")" * 8 + "]"])

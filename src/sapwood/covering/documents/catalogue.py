@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
+from sapwood.catalogue import Catalogue
 from sapwood.covering.graphs.flat import FlatGraph
 from sapwood.covering.graphs.kinds import PatternGraph
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.covering.xsearch import XSearchIndex
-from sapwood.errors import UnknownNameError
 from sapwood.model.patterns.pattern import TreePattern
 
 
@@ -33,36 +32,33 @@ class DocumentCoveringInfo:
 DEFAULT_DOCUMENT_COVERING: Final = "xsearch"
 """What finds covers among tree patterns unless another name is given."""
 
-DOCUMENT_COVERINGS: Final[Mapping[str, DocumentCoveringInfo]] = MappingProxyType(
-    {
-        info.name: info
-        for info in (
-            DocumentCoveringInfo(
-                "xsearch",
-                summary="one cover a pattern, searched in a factorization tree; the default",
-                make_graph=FlatGraph,
-                make_index=XSearchIndex,
-            ),
-            DocumentCoveringInfo(
-                "subscription-tree",
-                summary="all covers, in a tree with super pointers",
-                make_graph=SubscriptionTree,
-                make_index=ReferenceCovering,
-            ),
-            DocumentCoveringInfo(
-                "reference",
-                summary="one cover a pattern, every one is asked; to check the others",
-                make_graph=FlatGraph,
-                make_index=ReferenceCovering,
-            ),
-        )
-    }
+DOCUMENT_COVERINGS: Final = Catalogue(
+    "covering of documents",
+    DocumentCoveringInfo,
+    (
+        DocumentCoveringInfo(
+            "xsearch",
+            summary="one cover a pattern, searched in a factorization tree; the default",
+            make_graph=FlatGraph,
+            make_index=XSearchIndex,
+        ),
+        DocumentCoveringInfo(
+            "subscription-tree",
+            summary="all covers, in a tree with super pointers",
+            make_graph=SubscriptionTree,
+            make_index=ReferenceCovering,
+        ),
+        DocumentCoveringInfo(
+            "reference",
+            summary="one cover a pattern, every one is asked; to check the others",
+            make_graph=FlatGraph,
+            make_index=ReferenceCovering,
+        ),
+    ),
+    group="sapwood.document_coverings",
 )
 
 
 def document_covering_named(name: str) -> DocumentCoveringInfo:
     """What has that name; raises `UnknownNameError` with the names there are."""
-    info = DOCUMENT_COVERINGS.get(name)
-    if info is None:
-        raise UnknownNameError("covering of documents", name, DOCUMENT_COVERINGS)
-    return info
+    return DOCUMENT_COVERINGS.named(name)

@@ -25,10 +25,13 @@ def parse_xpath(
     """Read a document filter, such as `//body[headline]//p[@lang = 'en']`.
 
     Without `namespaces` (prefix to namespace), names compare by their local part. With it, even an
-    empty one, they compare expanded: a name without prefix is in no namespace.
+    empty one, they compare expanded: a name without prefix is in no namespace, so that the empty
+    prefix cannot be bound.
 
     Raises `FilterSyntaxError` with the position of what does not fit and the name of what is not
-    supported, and `LimitError` for an expression beyond `bounds`.
+    supported, `LimitError` for an expression beyond `bounds`, and `InputError` for what is no text
+    or no mapping of prefixes.
     """
+    path = parse(text, namespaces, bounds)
     bindings = None if namespaces is None else tuple(sorted(namespaces.items()))
-    return normal_form(parse(text, namespaces, bounds), bounds, source=text, bindings=bindings)
+    return normal_form(path, bounds, source=text, bindings=bindings)

@@ -1,4 +1,10 @@
-"""Text to tokens, each with its position (XPath 1.0, section 3.7)."""
+"""Text to tokens, each with its position (XPath 1.0, section 3.7).
+
+Names are those of XML 1.0, fifth edition (`sapwood.xml.names`), as documents have them. libxml2
+reads documents by these rules, too, but in XPath still names of the fourth edition: an element
+`ŉ` (U+0149) is in documents that it reads, and `//ŉ` is a syntax error there. All that it
+accepts as a name is one here.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,7 @@ from enum import Enum, auto
 from typing import Final
 
 from sapwood.errors import FilterSyntaxError
+from sapwood.xml.names import NCNAME, may_go_on
 
 
 class Kind(Enum):
@@ -31,10 +38,10 @@ class Token:
 
 
 _TOKEN: Final = re.compile(
-    r"""
+    rf"""
       (?P<space>   [ \t\r\n]+ )
     | (?P<number>  [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ )
-    | (?P<name>    [^\W\d][\w.\-\u00b7]* )
+    | (?P<name>    {NCNAME} )
     | (?P<text>    "[^"]*" | '[^']*' )
     | (?P<symbol>  // | :: | \.\. | != | <= | >= | [/.@\[\]()|,:*=<>+$-] )
     """,
@@ -87,4 +94,6 @@ def _explain(text: str, position: int) -> str:
     for start, hint in _HINTS:
         if text.startswith(start, position):
             return hint
+    if may_go_on(text[position]):
+        return f"a name cannot begin with {text[position]!a}; a letter or _ goes before it"
     return f"the character {text[position]!r} has no meaning here"

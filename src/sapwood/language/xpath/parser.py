@@ -30,6 +30,7 @@ from sapwood.language.xpath.syntax import (
 )
 from sapwood.model.patterns.comparison import Comparison, Literal, Relation, number
 from sapwood.model.patterns.conditions import Axis, NameTest
+from sapwood.xml.names import is_ncname
 
 _RELATIONS: Final = frozenset(relation.value for relation in Relation)
 _FLIPPED: Final = (
@@ -51,12 +52,33 @@ def parse(
     """The syntax tree of an expression; see `sapwood.language.xpath.parse_xpath`.
 
     Raises `FilterSyntaxError` with the position of the first token that does not fit, `LimitError`
-    for a text that is too long or too deep.
+    for a text that is too long or too deep, `InputError` for what is no text and no mapping.
     """
     if not isinstance(text, str):
-        raise InputError(f"an expression is a text, not {type(text).__name__}")
+        raise InputError(f"an XPath is a text such as '//a[b]', not {type(text).__name__}")
     bounds.check_text(len(text))
+    if namespaces is not None:
+        _check_prefixes(namespaces)
     return _Parser(text, namespaces, bounds).whole()
+
+
+def _check_prefixes(namespaces: Mapping[str, str]) -> None:
+    """Raise `InputError` for what is no mapping of prefixes to namespaces, as texts."""
+    if not isinstance(namespaces, Mapping):
+        kind = type(namespaces).__name__
+        raise InputError(f"namespaces are a mapping of prefixes to namespaces, not {kind}")
+    for prefix, namespace in namespaces.items():
+        if not isinstance(prefix, str) or not isinstance(namespace, str):
+            raise InputError(
+                f"namespaces are texts by prefixes that are texts, not {prefix!r}: {namespace!r}"
+            )
+        if not prefix:
+            raise InputError(
+                "the empty prefix is bound, and XPath 1.0 has no default namespace: give "
+                f"{namespace!r} a prefix and write it before each name"
+            )
+        if not is_ncname(prefix):
+            raise InputError(f"the prefix {prefix!r} in namespaces is no name; give it another one")
 
 
 class _Parser:

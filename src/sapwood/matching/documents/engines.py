@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
-from sapwood.errors import UnknownNameError
+from sapwood.catalogue import Catalogue
 from sapwood.matching.documents.protocol import DocumentEngine
 
 
@@ -23,10 +22,7 @@ class DocumentEngineInfo:
 
 def document_engine_info(name: str) -> DocumentEngineInfo:
     """The engine of that name; raises `UnknownNameError` with the names there are."""
-    info = DOCUMENT_ENGINES.get(name)
-    if info is None:
-        raise UnknownNameError("document engine", name, DOCUMENT_ENGINES)
-    return info
+    return DOCUMENT_ENGINES.named(name)
 
 
 def _path_automaton() -> DocumentEngine:
@@ -53,34 +49,34 @@ def _reference() -> DocumentEngine:
     return ReferenceXPathEngine()
 
 
-DOCUMENT_ENGINES: Final[Mapping[str, DocumentEngineInfo]] = MappingProxyType(
-    {
-        info.name: info
-        for info in (
-            DocumentEngineInfo(
-                "path-automaton",
-                exact=True,
-                summary="label paths determinized as they come, compiled; up to millions",
-                make=_path_automaton,
-            ),
-            DocumentEngineInfo(
-                "xtrie",
-                exact=True,
-                summary="runs of labels in a trie, plain Python; sets of some thousands",
-                make=_xtrie,
-            ),
-            DocumentEngineInfo(
-                "xtrie-ordered",
-                exact=False,
-                summary="xtrie, branches in the order they are written: fewer matches than XPath",
-                make=_xtrie_ordered,
-            ),
-            DocumentEngineInfo(
-                "reference-xpath",
-                exact=True,
-                summary="brute force by the letter of XPath 1.0; to check the others",
-                make=_reference,
-            ),
-        )
-    }
+DOCUMENT_ENGINES: Final = Catalogue(
+    "document engine",
+    DocumentEngineInfo,
+    (
+        DocumentEngineInfo(
+            "path-automaton",
+            exact=True,
+            summary="label paths determinized as they come, compiled; up to millions",
+            make=_path_automaton,
+        ),
+        DocumentEngineInfo(
+            "xtrie",
+            exact=True,
+            summary="runs of labels in a trie, plain Python; sets of some thousands",
+            make=_xtrie,
+        ),
+        DocumentEngineInfo(
+            "xtrie-ordered",
+            exact=False,
+            summary="xtrie, branches in the order they are written: fewer matches than XPath",
+            make=_xtrie_ordered,
+        ),
+        DocumentEngineInfo(
+            "reference-xpath",
+            exact=True,
+            summary="brute force by the letter of XPath 1.0; to check the others",
+            make=_reference,
+        ),
+    ),
+    group="sapwood.document_engines",
 )

@@ -30,6 +30,7 @@ from sapwood.xml.dtd.content import (
 )
 from sapwood.xml.dtd.definition import Dtd
 from sapwood.xml.encodings import ascii_compatible
+from sapwood.xml.names import is_ncname
 
 _ADDRESS: Final = "urn:sapwood:dtd"
 _DOCUMENT: Final = f'<!DOCTYPE r SYSTEM "{_ADDRESS}"><r/>'.encode()
@@ -127,13 +128,41 @@ def _elements(dtd: Any) -> Iterator[ElementType]:
             "DTD_ELEMENTS_MAX", DTD_ELEMENTS_MAX, len(declared), "the number of element types"
         )
     for one in declared:
-        if one.prefix:
-            raise InputError(
-                f"the element type {one.prefix}:{one.name} has a prefix; DTDs know no namespaces, "
-                "and here names compare without prefixes: leave them out"
-            )
         kind = dict(_KINDS)[one.type]
-        yield ElementType(one.name, kind, _model(one.content, kind), tuple(_attributes(one)))
+        name, model = _element_name(one), _model(one.content, kind)
+        yield ElementType(name, kind, model, tuple(_attributes(one)))
+
+
+def _element_name(one: Any) -> str:
+    """The name of a declaration; XML itself allows colons anywhere in it."""
+    if one.prefix or not is_ncname(one.name):
+        raise _qualified(f"{one.prefix}:{one.name}" if one.prefix else one.name)
+    return str(one.name)
+
+
+def _part_name(content: Any) -> str:
+    """The name of a part of a content model; a prefix of it is nothing that lxml gives away."""
+    if not is_ncname(content.name):
+        raise _qualified(content.name)
+    return str(content.name)
+
+
+def _qualified(name: str) -> InputError:
+    return InputError(
+        f"the element type {name} has a prefix; DTDs know no namespaces, and here names "
+        "compare without prefixes: leave them out"
+    )
+
+
+def _attribute_name(one: Any) -> str:
+    """The name of an attribute, with its prefix if it has one."""
+    if not (is_ncname(one.name) and (not one.prefix or is_ncname(one.prefix))):
+        name = f"{one.prefix}:{one.name}" if one.prefix else one.name
+        raise InputError(
+            f"the attribute {name} is no name with namespaces; write one colon at most, between "
+            "prefix and name"
+        )
+    return f"{one.prefix}:{one.name}" if one.prefix else str(one.name)
 
 
 def _model(content: Any, kind: ContentKind) -> Particle | None:
@@ -149,7 +178,7 @@ def _particle(content: Any) -> Particle:
     """libxml2 bounds how deep parentheses nest, and so this recursion."""
     occurs = dict(_OCCURS)[content.occur]
     if content.type == "element":
-        return NameParticle(content.name, occurs)
+        return NameParticle(_part_name(content), occurs)
     parts = tuple(_particle(one) for one in _operands(content, content.type))
     return (SequenceParticle if content.type == "seq" else ChoiceParticle)(parts, occurs)
 
@@ -173,7 +202,7 @@ def _attributes(element: Any) -> Iterator[AttributeType]:
     """The attributes by name: the parser has them in an order of its own."""
     found = (
         AttributeType(
-            f"{one.prefix}:{one.name}" if one.prefix else one.name,
+            _attribute_name(one),
             one.type,
             dict(_PRESENCES)[one.default],
             one.default_value,

@@ -19,11 +19,15 @@ from sapwood.routing.protocols import Protocol, meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.simulation.scenario import (
     Action,
+    AddLink,
+    AddRouter,
     AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
     PublishAction,
+    RemoveLink,
+    RemoveRouter,
     ReturnLink,
     ReturnRouter,
     Scenario,
@@ -64,12 +68,14 @@ def simulate(
     *,
     validate: bool = True,
     inputs_max: int = SIMULATION_INPUTS_MAX,
+    calm_s: float = 0.0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
     """Carry out a scenario, end all faults, and drain the overlay.
 
     With `validate` every router checks itself after every input, else only when the overlay is at
-    rest. `progress` is told the number of steps done after each one.
+    rest. `progress` is told the number of steps done after each one. Where routers have timers of
+    very different periods, `calm_s` is the longest of these: see `World.quiet`.
 
     Raises `LimitError` after `inputs_max` inputs, and `InvariantError` for a wrong router.
     """
@@ -80,6 +86,7 @@ def simulate(
         timing=scenario.timing,
         validate=validate,
         inputs_max=inputs_max,
+        calm_s=calm_s,
     )
     for number, step in enumerate(scenario.steps, 1):
         if step.after_s:
@@ -115,6 +122,14 @@ def carry_out(world: World, action: Action) -> None:
             world.crash_router(router)
         case ReturnRouter(router):
             world.return_router(router)
+        case AddRouter(router):
+            world.add_router(router)
+        case RemoveRouter(router):
+            world.remove_router(router)
+        case AddLink(a, b, latency_s):
+            world.add_link(a, b, latency_s)
+        case RemoveLink(a, b):
+            world.remove_link(a, b)
         case WaitAction(until):
             _wait(world, until)
         case _:
@@ -127,7 +142,7 @@ def _wait(world: World, until: Until) -> None:
         case Until.QUIET:
             world.drain()
         case Until.CONFIRMED:
-            while world.history.owed and world.step():
+            while world.history.owed and world.step():  # until all are answered, or it is quiet
                 pass
         case _:
             assert_never(until)

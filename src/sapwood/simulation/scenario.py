@@ -141,6 +141,10 @@ class RemoveLink:
     b: str
 
 
+Change: TypeAlias = AddRouter | RemoveRouter | AddLink | RemoveLink
+"""A router or a link that comes or goes, for good."""
+
+
 class Until(Enum):
     """What a driver can wait for."""
 
@@ -170,10 +174,7 @@ Action: TypeAlias = (
     | ReturnLink
     | CrashRouter
     | ReturnRouter
-    | AddRouter
-    | RemoveRouter
-    | AddLink
-    | RemoveLink
+    | Change
     | WaitAction
 )
 
@@ -195,7 +196,8 @@ class Scenario:
     """What happens on an overlay.
 
     `topology` is the overlay at the beginning. Clients may go on to ask things of a router that has
-    left; nobody hears them. `seed` and `timing` decide the delays; drivers with a real network ignore them.
+    left; nobody hears them. `seed` and `timing` decide the delays; drivers with a real network
+    ignore them.
     """
 
     name: str

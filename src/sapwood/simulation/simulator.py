@@ -22,6 +22,7 @@ from sapwood.simulation.scenario import (
     AddLink,
     AddRouter,
     AdvertiseAction,
+    Change,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -122,6 +123,17 @@ def carry_out(world: World, action: Action) -> None:
             world.crash_router(router)
         case ReturnRouter(router):
             world.return_router(router)
+        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
+            _rewire(world, action)
+        case WaitAction(until):
+            _wait(world, until)
+        case _:
+            assert_never(action)
+
+
+def _rewire(world: World, change: Change) -> None:
+    """Let a router or a link come or go."""
+    match change:
         case AddRouter(router):
             world.add_router(router)
         case RemoveRouter(router):
@@ -130,10 +142,8 @@ def carry_out(world: World, action: Action) -> None:
             world.add_link(a, b, latency_s)
         case RemoveLink(a, b):
             world.remove_link(a, b)
-        case WaitAction(until):
-            _wait(world, until)
         case _:
-            assert_never(action)
+            assert_never(change)
 
 
 def _wait(world: World, until: Until) -> None:

@@ -6,9 +6,10 @@ these only those that a tree of the publication's source may have on the way; th
 be relied on until the overlay has settled, with whatever links it has then. Links that come up
 disturb nothing.
 
-Routers and links may come and go (`History.overlays`). A link that is added was down before, and one
-that is removed goes down for good; on one tree the way is that of the overlay in which a publication
-was accepted, and where there is none it may arrive all the same, should a link come in time.
+Routers and links may come and go (`History.overlays`). A link that is added was down before, and
+one that is removed goes down for good; on one tree the way is that of the overlay in which a
+publication was accepted, and where there is none it may arrive all the same, should a link come in
+time.
 """
 
 from __future__ import annotations

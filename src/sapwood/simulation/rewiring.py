@@ -87,9 +87,11 @@ class Rewiring:
 
     def _join(self) -> list[Action]:
         """A router joins, at one other or, where there may be circles, at two."""
+        others = self._untouched(lambda _: True)
+        if not others:
+            return []
         self._joined += 1
         router = f"n{self._joined}"
-        others = self._untouched(lambda _: True)
         count = self._generator.randint(1, 2) if self._circles else 1
         actions: list[Action] = [self._follow(AddRouter(router))]
         if self._generator.random() < 0.5:

@@ -166,8 +166,6 @@ class World:
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))
-        for name in topology.routers:
-            self._await_deadline(name)
         self._settle()
 
     @property
@@ -290,7 +288,6 @@ class World:
         self.network.add_router(router)
         self._rewire(overlay)
         self._start(router)
-        self._await_deadline(router)
 
     def remove_router(self, router: str) -> None:
         """Let a router leave for good: state, links and clients go with it.
@@ -441,6 +438,7 @@ class World:
     def _start(self, router: str) -> None:
         """Let a router run, with whatever it has kept; all lives of a router begin here."""
         self.routers[router] = self._make_router(router, self._incarnations[router])
+        self._await_deadline(router)
 
     def _stop(self, router: str, reason: str) -> None:
         """Let a router run no more; all lives of a router end here."""

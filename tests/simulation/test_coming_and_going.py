@@ -10,7 +10,7 @@ from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.divergence import divergences, leaks
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.metrics import link_use
-from sapwood.simulation.network import Timing
+from sapwood.simulation.network import NOMINAL, Timing
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import World
 from tests.simulation.helpers import (
@@ -28,9 +28,9 @@ RING = Graph(LINE.routers, (*LINE.links, Link("c", "a", 1.0)))
 PROBES = ({"x": 1},)
 
 
-def make_world(protocol: str = "covering", **options: Timing) -> World:
+def make_world(protocol: str = "covering", timing: Timing = NOMINAL) -> World:
     overlay = RING if protocol.startswith("mesh+") else LINE
-    return World(overlay, router_maker(protocol), **options)
+    return World(overlay, router_maker(protocol), timing=timing)
 
 
 def assert_at_rest(world: World, protocol: str, *, must: int) -> None:

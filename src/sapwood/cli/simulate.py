@@ -28,7 +28,6 @@ from sapwood.files import (
     Counts,
     DeliveryWriter,
     RejectedFile,
-    Rejections,
     StrictRejections,
     rejected_path,
     replacing,
@@ -58,7 +57,11 @@ if TYPE_CHECKING:
     "router advertises. [default: nothing; everything, where the protocol routes by "
     "advertisements]",
 )
-@click.option("--faults", type=input_file, help="TOML file: what fails and returns when.")
+@click.option(
+    "--faults",
+    type=input_file,
+    help="TOML file: what fails and returns, or comes and goes, and when.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="For all that is drawn.")
 @click.option("--out", help="File for the deliveries, or -.  [default: -]")
 @click.option("--metrics", help="File for the figures, as JSON.")
@@ -117,13 +120,10 @@ def command(
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
     if [subscriptions, publications, advertisements].count(STANDARD_INPUT) > 1:
         raise click.UsageError("only one of the files can be standard input")
-    by_default = advertisements is None and chosen.advertised
-    if out == STANDARD_OUTPUT:
-        out = None
+    out = None if out == STANDARD_OUTPUT else out
     aside = rejected or rejected_path(subscriptions, publications, out)
     with ExitStack() as stack:
         rejected_file = stack.enter_context(RejectedFile(aside))
-        rejections: Rejections = StrictRejections() if strict else rejected_file
         files = open_scenario(
             topology,
             subscriptions,
@@ -131,31 +131,32 @@ def command(
             advertisements=advertisements,
             faults=faults,
             seed=seed,
-            rejections=rejections,
+            rejections=StrictRejections() if strict else rejected_file,
         )
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
+        by_default = advertisements is None and chosen.advertised
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
         result = evaluate(scenario, chosen, with_probes=faults is not None, watch=progress)
         count = write_deliveries(stream, scenario, result.pairs)
-        stream.flush()
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
     summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
     promised = None if files.advertisements is None else files.advertisements.counts
     if as_json:
-        members = {**summary.members(), "metrics": result.metrics.to_builtins()}
-        print_json(members, err=out is None)
+        figures = {**summary.members(), "metrics": result.metrics.to_builtins()}
+        print_json(figures, err=out is None)
     else:
-        lines = [summary.text(), *advertisement_lines(promised, aside), *result_lines(result)]
-        if by_default:
-            lines.insert(1, "every publisher advertised everything (see --advertisements)")
-        say("\n".join(lines))
+        about = advertisement_lines(promised, aside, by_default=by_default)
+        say("\n".join((summary.text(), *about, *result_lines(result))))
+    ctx.exit(_status(summary, promised, result))
+
+
+def _status(summary: Summary, promised: Counts | None, result: Evaluation) -> ExitStatus:
     if not result.is_right:
-        ctx.exit(ExitStatus.FAILED)
+        return ExitStatus.FAILED
     unusable = summary.rejected + (promised.rejected if promised else 0)
-    incomplete = unusable or result.metrics.refused
-    ctx.exit(ExitStatus.REJECTED if incomplete else ExitStatus.DONE)
+    return ExitStatus.REJECTED if unusable or result.metrics.refused else ExitStatus.DONE
 
 
 def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus:
@@ -172,8 +173,12 @@ def _missing(ctx: click.Context, **given: str | None) -> click.MissingParameter:
     return click.MissingParameter(ctx=ctx, param=option)
 
 
-def advertisement_lines(counts: Counts | None, rejected_file: str) -> list[str]:
-    """What a person is to know about the advertisements."""
+def advertisement_lines(
+    counts: Counts | None, rejected_file: str, *, by_default: bool
+) -> list[str]:
+    """What a person is to know about the advertisements, from a file or `by_default`."""
+    if by_default:
+        return ["every publisher advertised everything (see --advertisements)"]
     if counts is None:
         return []
     lines = [f"{amount(counts.good, 'advertisement')} in force"]
@@ -234,6 +239,7 @@ def write_deliveries(stream: BinaryIO, scenario: Scenario, pairs: Mapping[str, l
         if isinstance(step.action, PublishAction):
             id_ = step.action.publication.id
             deliveries.write(id_, sorted(pairs.get(id_, ())))
+    stream.flush()
     return deliveries.count
 
 

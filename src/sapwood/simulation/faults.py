@@ -145,7 +145,7 @@ class RouterChange:
         return timed
 
 
-Fault: TypeAlias = LinkFault | RouterFault | LinkChange | RouterChange
+Fault: TypeAlias = LinkFault | RouterFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     `InputError` (or one of its kinds) naming the entry that is wrong.
     """
     fields = Fields("the faults", document, ("link", "router", "recipe"))
-    written: list[tuple[str, Fault]] = []
+    written: list[tuple[str, Fault | LinkChange | RouterChange]] = []
     drawn: list[Fault] = []
     for number, entry in enumerate(fields.tables("link"), 1):
         place = f"link fault {number}"
@@ -234,7 +234,9 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
 
 
 def _in_order(
-    written: list[tuple[str, Fault]], drawn: list[Fault], topology: Overlay
+    written: list[tuple[str, Fault | LinkChange | RouterChange]],
+    drawn: list[Fault],
+    topology: Overlay,
 ) -> list[tuple[float, Action]]:
     """What happens when; each action where there is the router or link that it is about."""
     timed = [(*timed, place) for place, fault in written for timed in fault.actions()]

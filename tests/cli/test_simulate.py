@@ -292,6 +292,29 @@ def test_simulate_names_the_place_in_a_file_of_faults_that_is_wrong(
     assert message in result.stderr
 
 
+def test_simulate_lets_routers_and_links_come_and_go(folder: Folder) -> None:
+    changes = """
+    [[router]]
+    name = "new"
+    joins = 0.0
+    links = ["r5"]
+
+    [[router]]
+    name = "r1"
+    leaves = 0.005
+    """
+    result = folder.simulate(
+        *("--faults", folder.write("faults.toml", changes), "--out", folder.file("out.jsonl")),
+        *("--metrics", folder.file("metrics.json")),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "1 publication not sent" in result.stderr
+    metrics = json.loads((folder.path / "metrics.json").read_text())
+    assert list(metrics["tables"]) == ["r2", "r3", "r4", "r5", "new"]
+    assert metrics["routers"] == 5
+    assert metrics["verdicts"]["diverged"] == 0
+
+
 def test_simulate_fails_when_the_oracle_finds_something_wrong(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 `make simulate SEED=7` runs the scenario of one seed, `make simulate SEED=1 COUNT=1000` a swarm. The
 same seed always gives the same run; a run that goes wrong prints its story and ends with status 1.
+With `--rewiring`, routers and links come and go as well, which are other scenarios.
 """
 
 # ruff: noqa: T201 - it talks to the person who called it
@@ -14,6 +15,7 @@ import time
 
 from sapwood.routing.protocols import PROTOCOLS
 from sapwood.simulation.examination import draw_for, examine
+from sapwood.simulation.scenario import Scenario
 
 
 def main() -> int:
@@ -21,11 +23,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
+    parser.add_argument("--rewiring", action="store_true", help="let routers and links come and go")
     options = parser.parse_args()
     started = time.monotonic()
     for seed in range(options.seed, options.seed + options.count):
         for protocol in PROTOCOLS:
-            if not run_seed(seed, protocol, verbose=options.count == 1):
+            scenario = draw_for(protocol, seed, rewiring=options.rewiring)
+            if not run_scenario(scenario, seed, protocol, verbose=options.count == 1):
                 return 1
     seconds = time.monotonic() - started
     seeds = f"{options.count} seeds" if options.count != 1 else f"seed {options.seed}"
@@ -33,15 +37,14 @@ def main() -> int:
     return 0
 
 
-def run_seed(seed: int, protocol: str, *, verbose: bool) -> bool:
+def run_scenario(scenario: Scenario, seed: int, protocol: str, *, verbose: bool) -> bool:
     """Run the scenario of one seed under one protocol; whether all was right."""
-    examined = examine(draw_for(protocol, seed), protocol)
+    examined = examine(scenario, protocol)
     world, judgment = examined.outcome.world, examined.judgment
     if examined.found:
         print("\n".join(examined.outcome.world.trace.story))
         print(f"\nsimulate: seed {seed} under {protocol} went wrong: {dict(examined.found)}")
     elif verbose:
-        scenario = examined.scenario
         print(
             f"{protocol:<23} {len(scenario.topology.routers)} routers, "
             f"{len(scenario.steps)} steps, {len(world.history.deliveries)} deliveries "

@@ -292,6 +292,29 @@ def test_simulate_names_the_place_in_a_file_of_faults_that_is_wrong(
     assert message in result.stderr
 
 
+def test_simulate_lets_routers_and_links_come_and_go(folder: Folder) -> None:
+    changes = """
+    [[router]]
+    name = "new"
+    joins = 0.0
+    links = ["r5"]
+
+    [[router]]
+    name = "r1"
+    leaves = 0.005
+    """
+    result = folder.simulate(
+        *("--faults", folder.write("faults.toml", changes), "--out", folder.file("out.jsonl")),
+        *("--metrics", folder.file("metrics.json")),
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "1 publication not sent" in result.stderr
+    metrics = json.loads((folder.path / "metrics.json").read_text())
+    assert list(metrics["tables"]) == ["r2", "r3", "r4", "r5", "new"]
+    assert metrics["routers"] == 5
+    assert metrics["verdicts"]["diverged"] == 0
+
+
 def test_simulate_fails_when_the_oracle_finds_something_wrong(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,7 +364,7 @@ def test_simulate_names_a_few_pairs_and_counts_the_rest(
 
 def test_simulate_reports_what_diverged(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "sapwood.simulation.divergence.divergences", lambda *_, **__: ("probe 0 at r1: elsewhere",)
+        "sapwood.simulation.evaluation.divergences", lambda *_, **__: ("probe 0 at r1: elsewhere",)
     )
     result = folder.simulate("--faults", folder.write("faults.toml", ""), "--out", "-")
     assert result.exit_code == 2
@@ -351,7 +374,7 @@ def test_simulate_reports_what_diverged(folder: Folder, monkeypatch: pytest.Monk
 def test_simulate_says_how_many_publications_were_checked(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sapwood.simulation.oracle.judge", partial(judge, pairs_max=3))
+    monkeypatch.setattr("sapwood.simulation.evaluation.judge", partial(judge, pairs_max=3))
     result = folder.simulate("--out", folder.file("o"))
     assert "checked for losses: 1 publication, drawn with the seed" in result.stderr
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.errors import FileFormatError
-from sapwood.files.rejections import RejectedFile, StrictRejections
+from sapwood.files.rejections import RejectedFile, StrictRejections, rejected_path
 
 
 def test_rejected_file_holds_one_object_a_line(tmp_path: Path) -> None:
@@ -78,3 +78,16 @@ def test_strict_rejections_raise_with_the_place() -> None:
     with pytest.raises(FileFormatError) as caught:
         StrictRejections().reject("subs.jsonl", 3, "no good", "{")
     assert str(caught.value) == "subs.jsonl, line 3: no good"
+
+
+def test_rejected_path_is_beside_the_deliveries_if_those_go_to_a_file(tmp_path: Path) -> None:
+    new, old = str(tmp_path / "new"), tmp_path / "old"
+    old.touch()
+    assert rejected_path("s", "p", new) == f"{new}.rejected"
+    assert rejected_path("s", "p", str(old)) == f"{old}.rejected"
+
+
+@pytest.mark.parametrize("out", [None, "/dev/null"])
+def test_rejected_path_is_beside_an_input_otherwise(out: str | None) -> None:
+    assert rejected_path("s", "p", out) == "p.rejected"
+    assert rejected_path("s", "-", out) == "s.rejected"

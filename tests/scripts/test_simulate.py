@@ -40,3 +40,15 @@ def test_simulate_stops_at_a_seed_that_goes_wrong_and_tells_its_story(
     first = next(iter(PROTOCOLS))
     assert said.endswith(f"simulate: seed 3 under {first} went wrong: {{'lost': 2}}\n")
     assert len(said.splitlines()) > 5
+
+
+def test_simulate_lets_routers_and_links_come_and_go_when_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = load("simulate")
+    monkeypatch.setattr(script, "PROTOCOLS", ("covering",))
+    said = []
+    for options in ((), ("--rewiring",)):
+        assert run(monkeypatch, script, "--seed", "3", *options) == 0
+        said.append(capsys.readouterr().out.splitlines()[0])
+    assert said[0] != said[1]

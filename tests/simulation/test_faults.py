@@ -19,7 +19,16 @@ from sapwood.simulation.faults import (
     flapping,
     swizzle,
 )
-from sapwood.simulation.scenario import CrashRouter, FailLink, ReturnLink, ReturnRouter
+from sapwood.simulation.scenario import (
+    AddLink,
+    AddRouter,
+    CrashRouter,
+    FailLink,
+    RemoveLink,
+    RemoveRouter,
+    ReturnLink,
+    ReturnRouter,
+)
 
 LINE = parse_topology("line:9", Random(0).randrange)
 LONE = parse_topology("line:1", Random(0).randrange)
@@ -78,6 +87,15 @@ def test_decode_faults_of_an_empty_file_are_none() -> None:
         ({"link": [{"between": ["r1", "r2"], "down": 2, "up": 2}]}, "cannot be up before"),
         ({"router": [{"name": "r99", "down": 1}]}, "no router is called 'r99'"),
         ({"router": [{"name": "r1", "down": 3, "up": 1}]}, "router r1 is down at 3 s"),
+        ({"router": [{"name": "r1", "joins": 1}]}, "router fault 1: two routers are called 'r1'"),
+        ({"router": [{"name": "x", "leaves": 1}]}, "router fault 1: no router is called 'x'"),
+        ({"router": [{"name": "x", "joins": 1, "up": 2}]}, "`up` says nothing in the entry of a"),
+        ({"router": [{"name": "r1", "leaves": 1, "links": ["r2"]}]}, "`links` says nothing where"),
+        ({"router": [{"name": "x", "joins": 2, "leaves": 2}]}, "`leaves`, 2 s, comes after"),
+        ({"link": [{"between": ["r1", "r2"], "added": 1}]}, "link fault 1: 'r1' and 'r2' are link"),
+        ({"link": [{"between": ["r1", "r3"], "removed": 1}]}, "link fault 1: there is no link"),
+        ({"link": [{"between": ["r1", "r2"], "removed": 1, "down": 2}]}, "`down` says nothing in"),
+        ({"link": [{"between": ["r1", "r3"], "added": 2, "removed": 1}]}, "`removed`, 1 s, comes"),
         ({"router": [{"name": "r1", "down": 3, "back": 4}]}, "has no field 'back'"),
         ({"recipe": [{"name": "swizzle"}]}, "recipe 1: `start` must be"),
         ({"recipe": [{"name": "swizzle", "start": 0, "seconds": 1, "share": 1.5}]}, "from 0 to 1"),
@@ -147,3 +165,43 @@ def test_recipes_find_nothing_to_break_when_no_share_is_asked(name: str) -> None
 @pytest.mark.parametrize("name", ["swizzle", "flapping"])
 def test_recipes_for_links_find_none_to_break_at_a_lone_router(name: str) -> None:
     assert RECIPES[name](LONE, Window(0.0, 1.0, 1.0), Random(1)) == []
+
+
+def test_decode_faults_lets_routers_and_links_come_and_go() -> None:
+    text = """
+    [[router]]
+    name = "new"
+    joins = 1.0
+    links = ["r1", "r3"]
+    latency = 0.5
+    leaves = 4.0
+
+    [[router]]
+    name = "r5"
+    leaves = 3.0
+
+    [[link]]
+    between = ["new", "r2"]
+    added = 2.0
+
+    [[link]]
+    between = ["r2", "r1"]
+    removed = 2.5
+    """
+    assert decode_faults(tomllib.loads(text), LINE, seed=1) == [
+        (1.0, AddRouter("new")),
+        (1.0, AddLink("new", "r1", 0.5)),
+        (1.0, AddLink("new", "r3", 0.5)),
+        (2.0, AddLink("new", "r2")),
+        (2.5, RemoveLink("r2", "r1")),
+        (3.0, RemoveRouter("r5")),
+        (4.0, RemoveRouter("new")),
+    ]
+
+
+def test_decode_faults_draws_none_where_nothing_is_left_to_strike() -> None:
+    crash = {"name": "crashes", "start": 5.0, "seconds": 1.0, "share": 1.0}
+    gone = [{"name": name, "leaves": 1.0} for name in LINE.routers[1:]]
+    timed = decode_faults({"router": gone, "recipe": [crash]}, LINE, seed=1)
+    struck = {getattr(action, "router", None) for time, action in timed if time >= 5.0}
+    assert struck == {LINE.routers[0]}

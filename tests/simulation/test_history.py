@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
+from sapwood.overlay.rewiring import with_link, with_router, without_link
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.history import (
     AdvertisementName,
@@ -180,3 +181,32 @@ def test_gone_ends_advertisements_as_well() -> None:
     assert history.owed == {}
     history.advertised(2.0, AdvertisementName("c", "eve", "a1"))
     assert list(history.advertisements) == [promise]
+
+
+def test_the_overlay_of_a_moment_is_that_of_the_last_change_before_it() -> None:
+    history = History(LINE)
+    wider = with_link(with_router(LINE, "d"), Link("d", "a", 2.0))
+    history.rewired(5.0, wider)
+    other = with_link(without_link(wider, "a", "d"), Link("a", "d", 3.0))
+    history.rewired(6.0, other)
+    assert history.topology is other
+    assert [history.overlay_at(Moment(at, 99)) for at in (0.0, 5.5, 7.0)] == [LINE, wider, other]
+    assert history.routers() == ("a", "b", "c", "d")
+    assert [str(link) for link in history.links()] == ["a-b", "b-c", "a-d"]
+    assert history.links()[2].latency_s == 3.0
+
+
+def test_a_link_that_is_removed_is_waited_for_only_if_it_comes_again() -> None:
+    history = History(LINE)
+    history.link_down(1.0, "a", "b")
+    assert history.settling
+    history.link_removed("b", "a")
+    assert not history.settling
+    history.link_added("b", "a")
+    assert len(history.outages["a", "b"]) == 1
+    history.settle(2.0)
+    assert history.settling
+    history.link_joined(3.0, "a", "b")
+    history.settle(4.0)
+    assert not history.settling
+    assert [outage.settled for outage in history.outages["b", "a"]] == [Moment(4.0, 3)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,16 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.routing.messages import Confirm, Message, Publish
 from sapwood.simulation.clock import Agenda
-from sapwood.simulation.network import NOMINAL, Arrival, Network, Notice, Occurrence, Timing
+from sapwood.simulation.network import (
+    NOMINAL,
+    REMOVED,
+    Arrival,
+    Network,
+    Notice,
+    Occurrence,
+    Timing,
+    is_periodic,
+)
 
 PAIR = Topology(("a", "b"), (Link("a", "b", 1.0),))
 LINE = Topology(("a", "b", "c"), (Link("a", "b", 1.0), Link("b", "c", 2.0)))
@@ -213,3 +223,46 @@ def test_control_pending_counts_what_can_still_change_tables() -> None:
 def test_send_refuses_a_link_that_is_not_there() -> None:
     with pytest.raises(InputError, match="no link between 'a' and 'c'"):
         Wire(LINE).network.send("a", "c", Confirm("1", 1))
+
+
+class Beat(Confirm, frozen=True):
+    """A message that never ends."""
+
+    periodic: ClassVar[bool] = True
+
+
+def test_what_is_periodic_is_counted_apart_from_what_can_change_tables() -> None:
+    wire = Wire(PAIR)
+    for message in (Beat("", 0), Confirm("k", 1), Publish("a", 1, Publication("p", {}))):
+        assert is_periodic(message) == isinstance(message, Beat)
+        wire.network.send("a", "b", message)
+    assert (wire.network.periodic_pending, wire.network.control_pending) == (1, 1)
+    wire.run()
+    assert (wire.network.periodic_pending, wire.network.control_pending) == (0, 0)
+
+
+def test_a_link_that_is_added_is_down_until_it_is_brought_up() -> None:
+    wire = Wire(PAIR)
+    wire.network.add_router("c")
+    wire.network.add_link(Link("b", "c", 3.0))
+    assert not wire.network.is_up("c", "b")
+    assert wire.network.bring_up("b", "c", REMOVED)
+    assert not wire.network.is_joined("b", "c")
+    wire.run()
+    assert wire.network.is_joined("b", "c")
+    wire.network.send("c", "b", Confirm("k", 1))
+    wire.run()
+    assert [(at, target) for at, target, _ in wire.received] == [(3.0, "b")]
+
+
+def test_a_link_that_is_added_again_forgets_what_was_against_it() -> None:
+    wire = Wire(PAIR)
+    wire.network.take_down("a", "b", "failed")
+    wire.network.take_down("a", "b", REMOVED)
+    wire.run()
+    wire.network.add_link(Link("b", "a", 7.0))
+    assert wire.network.bring_up("a", "b", REMOVED)
+    wire.run()
+    wire.network.send("a", "b", Confirm("k", 1))
+    wire.run()
+    assert [at for at, *_ in wire.received] == [7.0]

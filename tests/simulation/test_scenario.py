@@ -11,11 +11,14 @@ from sapwood.simulation.scenario import (
     PUBLISHER,
     SUBSCRIBER,
     Action,
+    AddLink,
+    AddRouter,
     AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
     PublishAction,
+    RemoveRouter,
     ReturnLink,
     ReturnRouter,
     Scenario,
@@ -194,3 +197,23 @@ def test_a_scenario_refuses_a_publication_id_that_is_there_already() -> None:
     step = Step(PublishAction(ClientName("a", "ann"), NEWS))
     with pytest.raises(InputError, match="scenario 'twice', step 2: publication 'p' is there"):
         Scenario("twice", PAIR, (step, step))
+
+
+def test_scenario_follows_routers_and_links_that_come_and_go() -> None:
+    first = PAIR.routers[0]
+    steps = (
+        Step(AddRouter("new")),
+        Step(AddLink("new", first)),
+        Step(FailLink(first, "new")),
+        Step(RemoveRouter("new")),
+        Step(PublishAction(ClientName("new", "ann"), Publication("nobody takes it", {}))),
+        Step(AddRouter("new")),
+    )
+    Scenario("moving", PAIR, steps)
+    for number, message in ((1, "no router is called 'new'"), (2, "no link between")):
+        with pytest.raises(InputError, match=f"'moving', step {number}: .*{message}"):
+            Scenario("moving", PAIR, (*steps[: number - 1], *steps[number:]))
+    with pytest.raises(InputError, match="'moving', step 5: no router is called 'new'"):
+        Scenario("moving", PAIR, (*steps[:4], Step(CrashRouter("new"))))
+    with pytest.raises(InputError, match="'moving', step 1: no router is called 'new'"):
+        Scenario("moving", PAIR, steps[4:])

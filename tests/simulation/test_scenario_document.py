@@ -13,11 +13,15 @@ from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
+    AddLink,
+    AddRouter,
     AdvertiseAction,
     CrashRouter,
     DetachAction,
     FailLink,
     PublishAction,
+    RemoveLink,
+    RemoveRouter,
     ReturnLink,
     ReturnRouter,
     Scenario,
@@ -45,6 +49,10 @@ EVERYTHING = Scenario(
         Step(ReturnLink("a", "b"), 1.0),
         Step(CrashRouter("b")),
         Step(ReturnRouter("b")),
+        Step(AddRouter("c")),
+        Step(AddLink("c", "a", 0.75)),
+        Step(RemoveLink("a", "b")),
+        Step(RemoveRouter("c")),
         Step(UnsubscribeAction(SubscriptionName("a", "ann", "s"))),
         Step(AdvertiseAction(AdvertisementName("a", "ann", "a"), parse_filter("x  >  0"))),
         Step(UnadvertiseAction(AdvertisementName("a", "ann", "a"))),
@@ -68,7 +76,7 @@ def test_encode_scenario_is_read_back_as_an_equal_scenario() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_drawn_scenarios_of_both_languages_survive_writing_and_reading(seed: int) -> None:
-    scenario = draw_scenario(seed, Mixture(documents=True, advertisements=True))
+    scenario = draw_scenario(seed, Mixture(documents=True, advertisements=True, rewiring=True))
     assert decode_scenario(encode_scenario(scenario)) == scenario
 
 
@@ -157,3 +165,9 @@ def test_decode_scenario_lists_the_steps_it_knows() -> None:
 def test_decode_scenario_lists_the_states_one_can_wait_for() -> None:
     with pytest.raises(UnknownNameError, match="known: confirmed, quiet"):
         decode_scenario(document({"do": "wait", "until": "noon"}))
+
+
+def test_a_link_that_is_added_has_the_default_latency_unless_told_otherwise() -> None:
+    router = {"do": "add-router", "router": "c"}
+    scenario = decode_scenario(document(router, {"do": "add-link", "between": ["c", "a"]}))
+    assert scenario.steps[1].action == AddLink("c", "a", 0.01)

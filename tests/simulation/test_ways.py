@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sapwood.overlay.graph import Graph
+from sapwood.overlay.rewiring import with_link, with_router, without_link
 from sapwood.overlay.topology import Link, Overlay, Topology
 from sapwood.simulation import ways as module
-from sapwood.simulation.history import History, Moment
+from sapwood.simulation.history import History, Moment, Outage
 from sapwood.simulation.ways import Way, Ways, ways_of
 
 LINE = Topology(("a", "b", "c"), (Link("a", "b", 1.0), Link("b", "c", 2.0)))
@@ -153,3 +154,78 @@ def test_the_way_home_is_no_way(overlay: Overlay) -> None:
     history = history_of(overlay)
     history.settle(0.0)
     assert ways(history).way("b", "b", Moment(1.0, LATE)).delay_s == 0.0
+
+
+def moved() -> History:
+    """A line in which c is linked to a, in the place of b, at the time 20."""
+    history = history_of(LINE)
+    history.link_down(10.0, "b", "c")
+    history.link_removed("b", "c")
+    history.rewired(10.0, without_link(LINE, "b", "c"))
+    history.settle(11.0)
+    history.rewired(20.0, with_link(history.topology, Link("c", "a", 4.0)))
+    history.link_added("c", "a")
+    return history
+
+
+def test_on_a_tree_the_way_is_that_of_the_overlay_in_which_a_publication_was_accepted() -> None:
+    history = moved()
+    history.link_joined(21.0, "c", "a")
+    history.settle(22.0)
+    found = ways(history)
+    assert found.way("b", "c", Moment(0.0, LATE)) == Way(4.0, (Outage(Moment(10.0, 1)),))
+    assert is_calm(found.way("b", "c", Moment(5.0, LATE)), 5.0)
+    assert not is_calm(found.way("b", "c", Moment(7.0, LATE)), 7.0)
+    assert found.way("b", "c", Moment(30.0, LATE)).delay_s == 10.0
+
+
+def test_on_a_tree_a_way_that_is_not_there_is_owed_to_nobody() -> None:
+    way = ways(moved()).way("a", "c", Moment(15.0, LATE))
+    assert way.delay_s == 2.0 + 4.0 + 8.0  # of all links that there ever were
+    assert not is_calm(way, 15.0)
+    assert is_calm(ways(moved()).way("a", "b", Moment(15.0, LATE)), 15.0)
+
+
+def test_on_a_tree_a_new_link_is_sure_when_the_overlay_has_settled_after_it() -> None:
+    history = moved()
+    assert not is_calm(ways(history).way("a", "c", Moment(20.5, LATE)), 20.5)
+    history.link_joined(21.0, "c", "a")
+    assert not is_calm(ways(history).way("a", "c", Moment(21.5, LATE)), 21.5)
+    assert history.settling
+    history.settle(22.0)
+    assert not history.settling
+    assert not is_calm(ways(history).way("a", "c", Moment(21.5, LATE)), 21.5)
+    assert is_calm(ways(history).way("a", "c", Moment(22.5, LATE)), 22.5)
+
+
+def test_with_circles_a_new_link_is_taken_when_the_overlay_has_settled_after_it() -> None:
+    history = history_of(RING)
+    history.settle(0.0)
+    history.rewired(10.0, with_link(RING, Link("a", "c", 0.5)))
+    history.link_added("a", "c")
+    assert ways(history).way("a", "c", Moment(11.0, LATE)).delay_s == 6.0
+    history.link_joined(12.0, "a", "c")
+    assert is_calm(ways(history).way("a", "c", Moment(12.5, LATE)), 12.5)
+    history.settle(13.0)
+    assert ways(history).way("a", "c", Moment(14.0, LATE)).delay_s == 1.0
+    history.link_down(20.0, "a", "c")
+    history.link_removed("a", "c")
+    history.rewired(20.0, RING)
+    history.settle(21.0)
+    assert not is_calm(ways(history).way("a", "c", Moment(19.5, LATE)), 19.5)
+    assert is_calm(ways(history).way("a", "b", Moment(19.5, LATE)), 19.5)
+    assert ways(history).way("a", "c", Moment(22.0, LATE)).delay_s == 6.0
+
+
+def test_with_circles_a_router_that_joins_is_reached_when_the_overlay_has_settled() -> None:
+    history = history_of(RING)
+    history.settle(0.0)
+    history.rewired(10.0, with_router(RING, "e"))
+    assert not is_calm(ways(history).way("a", "e", Moment(10.5, LATE)), 10.5)
+    history.rewired(11.0, with_link(history.topology, Link("a", "e", 1.0)))
+    history.link_added("a", "e")
+    history.link_joined(12.0, "a", "e")
+    assert not is_calm(ways(history).way("b", "e", Moment(12.5, LATE)), 12.5)
+    history.settle(13.0)
+    assert ways(history).way("b", "e", Moment(14.0, LATE)).delay_s == 4.0
+    assert is_calm(ways(history).way("b", "e", Moment(14.0, LATE)), 14.0)

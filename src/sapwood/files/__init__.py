@@ -12,10 +12,10 @@ from sapwood.files.lines import (
     encode_subscription,
 )
 from sapwood.files.reading import (
-    STANDARD_INPUT,
     Counts,
     Line,
     Reading,
+    read_advertisements,
     read_publications,
     read_subscriptions,
 )
@@ -24,12 +24,14 @@ from sapwood.files.rejections import (
     RejectedFile,
     Rejections,
     StrictRejections,
+    rejected_path,
 )
-from sapwood.files.writing import DeliveryWriter, replacing
+from sapwood.files.writing import STANDARD_INPUT, STANDARD_OUTPUT, DeliveryWriter, replacing
 
 __all__ = [
     "REJECTED_SUFFIX",
     "STANDARD_INPUT",
+    "STANDARD_OUTPUT",
     "AdvertisementLine",
     "Counts",
     "DeliveryWriter",
@@ -44,7 +46,9 @@ __all__ = [
     "decode_subscription",
     "encode_publication",
     "encode_subscription",
+    "read_advertisements",
     "read_publications",
     "read_subscriptions",
+    "rejected_path",
     "replacing",
 ]

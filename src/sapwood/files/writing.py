@@ -7,11 +7,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import msgspec
 
 from sapwood.errors import FileFormatError
+
+STANDARD_INPUT: Final = "-"
+STANDARD_OUTPUT: Final = "-"
+"""What stands for them where a file can be named."""
 
 
 @contextmanager

@@ -116,4 +116,9 @@ class Receive:
     message: Message
 
 
-Input: TypeAlias = ClientInput | LinkUp | LinkDown | Receive
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The time that next_deadline asked for has come."""
+
+
+Input: TypeAlias = ClientInput | LinkUp | LinkDown | Receive | Tick

@@ -52,6 +52,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    Tick,
 )
 from sapwood.routing.messages import (
     Advertise,
@@ -147,6 +148,8 @@ class Router:
                 return self._link_up(neighbor, now, inbound=inbound)
             case LinkDown(neighbor):
                 return self._link_down(neighbor, now)
+            case Tick():
+                return []
 
     def next_deadline(self) -> float | None:
         """When `handle` wants to be called even without an input; `None` for never."""

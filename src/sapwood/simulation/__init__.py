@@ -6,11 +6,14 @@
     outcome = simulate(scenario, router_maker("covering"))
     judgment = judge(outcome.world.history, outcome.world.network.delay_max_s, stuck=outcome.stuck)
     assert judgment.is_clean
+
+`evaluate` does all of that, and measures; `sapwood.files.scenarios` reads scenarios from files.
 """
 
 from __future__ import annotations
 
 from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation.evaluation import Evaluation, evaluate
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario, Step, subscribe_then_publish
@@ -20,6 +23,7 @@ from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import World
 
 __all__ = [
+    "Evaluation",
     "Judgment",
     "Metrics",
     "Mixture",
@@ -31,6 +35,7 @@ __all__ = [
     "divergences",
     "draw_scenario",
     "encode_scenario",
+    "evaluate",
     "judge",
     "leaks",
     "measure",

@@ -33,6 +33,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    Tick,
 )
 from sapwood.routing.messages import (
     Advertise,
@@ -112,6 +113,8 @@ class Trace:
                 return f"link to {neighbor} up"
             case LinkDown(neighbor):
                 return f"link to {neighbor} down"
+            case Tick():
+                return "tick"
             case _:
                 assert_never(event)
 

@@ -77,6 +77,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    Tick,
 )
 from sapwood.routing.mesh.changeover import advance
 from sapwood.routing.mesh.clients import Clients
@@ -133,6 +134,8 @@ class MeshRouter:
                 effects = self._link_up(neighbor, now)
             case LinkDown(neighbor):
                 effects = self._link_down(neighbor, now)
+            case Tick():
+                effects = []
             case _:
                 effects = self._client(input, now)
         effects = self._close_all(effects, now)

@@ -269,6 +269,21 @@ async def test_brokers_on_a_circle_deliver_once_and_do_without_one_of_them(proto
     assert not any(story.reasons("link closed for good") for story in stories)
 
 
+@pytest.mark.parametrize("protocol", ["covering", "mesh+covering"])
+async def test_a_publication_reaches_clients_as_the_bytes_that_came(protocol: str) -> None:
+    # 1 as an integer of 64 bits: no encoder of ours writes it so.
+    made = b"\x93\xa1p\x81\xa1a\xcf\x00\x00\x00\x00\x00\x00\x00\x01\xc0"
+    async with line("r1", "r2", "r3", protocol=protocol) as brokers:
+        near = await Raw.client(brokers["r1"].address, "near")
+        far = await Raw.client(brokers["r3"].address, "far")
+        far.say(SubscribeRequest("s", "a = 1"))
+        await far.until(SubscribedReply)
+        near.say(PublishRequest(1, made))
+        assert (await far.until(Delivery))[-1] == Delivery(("s",), made)
+        await near.close()
+        await far.close()
+
+
 async def test_a_neighbor_that_sends_what_it_should_have_refused_loses_its_link() -> None:
     async with running() as broker:
         raw = await Raw.neighbor(broker)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from typing import Final
+
 import pytest
 
 from sapwood.language import parse_filter
@@ -37,3 +43,44 @@ def test_paths_meet_patterns_that_a_document_of_theirs_can_match() -> None:
     assert paths.intersects(parse_xpath("/a[b]/c"))
     assert not paths.intersects(parse_xpath("//b/d"))
     assert not paths.intersects(parse_filter("true"))
+
+
+KINDS: Final[tuple[Callable[[str], Promise], ...]] = (
+    parse_filter,
+    parse_xpath,
+    parse_advertisement,
+)
+SAME: Final = (("not x > 1", "x <= 1"), ("/a[b]", "/a/b"), ("/a|/b", "/b|/a"))
+OTHER: Final = ("x < 1", "/a[c]", "/a|/c")
+
+
+@pytest.mark.parametrize(("read", "same", "other"), list(zip(KINDS, SAME, OTHER, strict=True)))
+def test_promises_are_equal_iff_their_normal_forms_are(
+    read: Callable[[str], Promise], same: tuple[str, str], other: str
+) -> None:
+    one, again = map(read, same)
+    assert one == again
+    assert one is not again
+    assert hash(one) == hash(again)
+    assert (one.source, again.source) == same
+    assert one != read(other)
+    assert repr(one) == repr(again) != repr(read(other))
+
+
+def test_promises_of_two_kinds_are_never_equal() -> None:
+    promises = [parse_xpath("/a"), parse_advertisement("/a"), parse_filter("a")]
+    assert len(set(promises)) == len(promises)
+    assert parse_xpath("/a") != "/a"
+
+
+@pytest.mark.parametrize(("read", "text"), list(zip(KINDS, OTHER, strict=True)))
+def test_a_promise_does_not_change_and_is_copied_without_its_hash(
+    read: Callable[[str], Promise], text: str
+) -> None:
+    one = read(text)
+    hash(one)
+    with pytest.raises(FrozenInstanceError, match="cannot assign to 'source'"):
+        one.source = None
+    for again in (copy.copy(one), pickle.loads(pickle.dumps(one))):
+        assert (again, again.source) == (one, text)
+        assert again._hash is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from dataclasses import FrozenInstanceError
 from datetime import date
 from decimal import Decimal
@@ -144,6 +145,33 @@ def test_publication_keeps_what_was_given_and_cannot_be_changed() -> None:
     assert publication.invisible == 1
     with pytest.raises(FrozenInstanceError):
         publication.id = "q"
+
+
+def test_publications_are_equal_iff_id_record_and_document_are() -> None:
+    one = Publication("p", {"a": 1}, b"<a/>")
+    again = Publication("p", {"a": 1}, b"<a/>")
+    again.keep_encoded(b"bytes")
+    again.read_document()
+    assert (one, hash(one), repr(one)) == (again, hash(again), repr(again))
+    others = [
+        Publication("q", {"a": 1}, b"<a/>"),
+        Publication("p", {"a": 2}, b"<a/>"),
+        Publication("p", {"a": 1}, b"<b/>"),
+        Publication("p", {"a": 1}),
+        "p",
+    ]
+    assert one not in others
+
+
+def test_a_publication_keeps_what_it_travels_as_and_copies_do_not() -> None:
+    publication = Publication("p", {"a": 1}, b"<a/>")
+    publication.keep_encoded(b"bytes")
+    assert publication.encoded == b"bytes"
+    copied = pickle.loads(pickle.dumps(publication))
+    renamed = publication.renamed("q")
+    assert (copied.encoded, renamed.encoded) == (None, None)
+    assert copied == publication == renamed.renamed("p")
+    assert copied.record == publication.record
 
 
 @pytest.mark.parametrize("wrong", ["", None, 7])

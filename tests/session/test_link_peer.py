@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import FrameError
+from sapwood.limits import FRAME_BYTES_CEILING, FRAME_OVERHEAD_BYTES
 from sapwood.model.publication import Publication
 from sapwood.routing import messages as routing
 from sapwood.routing.inputs import Receive
@@ -20,6 +21,7 @@ from sapwood.wire.messages import (
     LinkEstablished,
     UnsubscribeRequest,
 )
+from sapwood.wire.publications import encode_publication
 from tests.session.helpers import SETTINGS, accepting, framed, hello, welcome
 from tests.wire.strategies import hostile_frames, link_messages
 
@@ -78,6 +80,29 @@ def test_a_link_carries_updates_that_are_longer_than_a_frame() -> None:
         Receive("r2", message),
         Receive("r2", confirmation),
     ]
+
+
+@pytest.mark.parametrize("on_tree", [False, True])
+@pytest.mark.parametrize("beyond", [1, FRAME_OVERHEAD_BYTES, SETTINGS.frame_bytes_max])
+def test_a_publication_that_is_too_long_for_clients_is_a_fault(beyond: int, on_tree: bool) -> None:
+    dialed, accepted = ends()
+    dialed.establish()
+    longest = SETTINGS.frame_bytes_max - FRAME_OVERHEAD_BYTES
+    spare = len(encode_publication(Publication("p", {"a": "x" * 100_000}))) - 100_000
+    for length in (longest, longest + beyond):
+        publication = Publication("p", {"a": "x" * (length - spare)})
+        encode_publication(publication, FRAME_BYTES_CEILING)
+        said = routing.Publish("r2", 1, publication)
+        dialed.send(routing.OnTree("r2", 1, said) if on_tree else said)
+    established, *said_first = accepted.connection.receive(dialed.connection.take_outgoing(), 0.0)
+    accepted.interpret(established)
+    accepted.connection.established()
+    fits, is_too_long = said_first
+    arrived = accepted.interpret(fits)
+    assert isinstance(arrived, Receive)
+    assert arrived.message == fits
+    with pytest.raises(FrameError, match="should have refused: the encoded size of publication"):
+        accepted.interpret(is_too_long)
 
 
 def test_a_link_must_not_be_used_before_it_is_established() -> None:

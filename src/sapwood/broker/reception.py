@@ -93,7 +93,6 @@ class Reception:
             peer.connection,
             ledger,
             acknowledged=hello.acknowledged,
-            frame_bytes_max=self.me.frame_bytes_max,
         )
         roster.clients[hello.name] = peer
         self._log.info("client connected", client=hello.name, address=peer.address)

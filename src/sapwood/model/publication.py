@@ -63,9 +63,9 @@ class Publication:
 
     __slots__ = (
         "_contents",
-        "_encoded",
         "attributes",
         "document",
+        "encoded",
         "id",
         "invisible",
         "record",
@@ -76,11 +76,11 @@ class Publication:
     document: bytes | None
     record: Record
     invisible: int
+    #: what it travels as; `None` as long as nobody has read it from that, or written it so.
+    #: Depends on the three that are compared, which never change
+    encoded: bytes | None
     #: the document once it was read; depends on its bytes, which never change
     _contents: Document | None
-    #: what it travels as, once it was read from that or written so; depends on the three that are
-    #: compared, which never change
-    _encoded: bytes | None
 
     def __init__(
         self,
@@ -101,8 +101,8 @@ class Publication:
         _set(self, "document", document)
         _set(self, "record", view.record)
         _set(self, "invisible", view.invisible)
+        _set(self, "encoded", None)
         _set(self, "_contents", None)
-        _set(self, "_encoded", None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Publication):
@@ -137,14 +137,9 @@ class Publication:
             _set(self, "_contents", read_document(self.document))
         return self._contents
 
-    @property
-    def encoded(self) -> bytes | None:
-        """What the publication travels as; `None` as long as nobody has read or written that."""
-        return self._encoded
-
     def keep_encoded(self, body: bytes) -> None:
         """Keep what the publication travels as: the bytes it was read from, or was written as."""
-        _set(self, "_encoded", body)
+        _set(self, "encoded", body)
 
     def renamed(self, id: str) -> Publication:
         """The same content under another id."""

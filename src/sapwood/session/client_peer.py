@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
-from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
+from sapwood.limits import FRAME_OVERHEAD_BYTES
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     ClientAdvertise,
@@ -51,7 +51,7 @@ class ClientPeer:
     #: _acknowledged <= ledger.through
     """
 
-    __slots__ = ("_acknowledged", "_frame_bytes_max", "connection", "ledger", "name")
+    __slots__ = ("_acknowledged", "connection", "ledger", "name")
 
     def __init__(
         self,
@@ -60,12 +60,10 @@ class ClientPeer:
         ledger: PublisherLedger,
         *,
         acknowledged: int,
-        frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self.name = name
         self.connection = connection
         self.ledger = ledger
-        self._frame_bytes_max = frame_bytes_max
         #: the client has been told that everything up to this publication is answered
         self._acknowledged = acknowledged
         for sequence, reason in ledger.resume(acknowledged):
@@ -99,7 +97,7 @@ class ClientPeer:
             return None
         body = request.publication
         try:
-            bound = self._frame_bytes_max - FRAME_OVERHEAD_BYTES
+            bound = self.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES
             if len(body) > bound:
                 raise LimitError("FRAME_BYTES_MAX", bound, len(body), "the size of a publication")
             publication = decode_publication(body)
@@ -126,7 +124,7 @@ class ClientPeer:
 
     def deliver(self, subscriptions: tuple[str, ...], publication: Publication) -> None:
         """A publication matches these subscriptions of the client."""
-        body = encode_publication(publication, self._frame_bytes_max)
+        body = publication.encoded or encode_publication(publication)
         self.connection.send_delivery(subscriptions, body)
 
     def subscribed(self, subscription: str) -> None:

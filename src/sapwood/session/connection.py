@@ -70,12 +70,12 @@ class Connection:
 
     __slots__ = (
         "_decoder",
-        "_frame_bytes_max",
         "_greeting_deadline",
         "_name",
         "_outgoing",
         "_role",
         "ending",
+        "frame_bytes_max",
         "keepalive",
         "phase",
     )
@@ -88,7 +88,7 @@ class Connection:
         self.keepalive = KeepAlive(now, settings.keepalive_idle_s, settings.keepalive_missed_max)
         self._role = role
         self._name = name
-        self._frame_bytes_max = settings.frame_bytes_max
+        self.frame_bytes_max = settings.frame_bytes_max
         self._decoder = Decoder(role, settings.frame_bytes_max)
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = bytearray()
@@ -136,13 +136,13 @@ class Connection:
         """Put a router's message among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_routing(self._outgoing, message, self._frame_bytes_max)
+        append_routing(self._outgoing, message, self.frame_bytes_max)
 
     def send_delivery(self, subscriptions: tuple[str, ...], publication: bytes) -> None:
         """Put a delivery among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_delivery(self._outgoing, subscriptions, publication, self._frame_bytes_max)
+        append_delivery(self._outgoing, subscriptions, publication, self.frame_bytes_max)
 
     @property
     def outgoing_bytes(self) -> int:

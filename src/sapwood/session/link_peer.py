@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sapwood.errors import FrameError
+from sapwood.errors import FrameError, LimitError
 from sapwood.routing import messages as routing
 from sapwood.routing.inputs import Receive
 from sapwood.session.connection import Connection
 from sapwood.session.phases import Phase
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.messages import LinkCongestion, LinkEstablished, Message
+from sapwood.wire.publications import encode_publication
 
 
 class LinkPeer:
@@ -42,10 +43,25 @@ class LinkPeer:
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, routing.RoutingMessage):
+            self._check_size(message)
             return Receive(self.name, message)
         if isinstance(message, LinkCongestion):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
+
+    def _check_size(self, message: routing.Message) -> None:
+        """Raise `FrameError` for a publication that does not fit into the frames of clients.
+
+        It came in parts, or in a frame with less beside it than hops may add.
+        """
+        said = routing.carried(message)
+        if isinstance(said, routing.Publish):
+            try:
+                encode_publication(said.publication, self.connection.frame_bytes_max)
+            except LimitError as error:
+                raise FrameError(
+                    f"the neighbor passed on what it should have refused: {error}"
+                ) from error
 
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""

@@ -42,6 +42,7 @@ from sapwood.files import (
     decode_subscription,
     replacing,
 )
+from sapwood.matching.readiness import InPlace, loading
 from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
     from sapwood.simulation.oracle import Judgment, Pair
     from sapwood.simulation.scenario import Action, Scenario
 
-ENGINE: Final = "counting"
-"""The routers' matching engine: the one that is cheapest to change."""
+ENGINE: Final = "auto"
+"""The routers' matching engine."""
 
 PROBES: Final = 5
 """Publications that are sent once more after faults, from everywhere, to compare with an overlay
@@ -130,6 +131,7 @@ def command(
     Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
     unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
     """
+    ctx.with_resource(loading(InPlace(say)))
     chosen = chosen_protocol(protocol, dtd)
     if swarm is not None:
         ctx.exit(_swarm(protocol, seed, swarm, as_json=as_json))

@@ -20,6 +20,8 @@ class EngineInfo:
     exact: bool
     summary: str
     make: Callable[[], Engine]
+    #: the engine whose files `save` writes, if that is another one
+    saved_as: str = ""
 
 
 def engine_info(name: str) -> EngineInfo:
@@ -28,6 +30,12 @@ def engine_info(name: str) -> EngineInfo:
     if info is None:
         raise UnknownNameError("engine", name, ENGINES)
     return info
+
+
+def _auto() -> Engine:
+    from sapwood.matching.auto import AutoEngine
+
+    return AutoEngine()
 
 
 def _columnar() -> Engine:
@@ -72,6 +80,14 @@ ENGINES: Final[Mapping[str, EngineInfo]] = MappingProxyType(
     {
         info.name: info
         for info in (
+            EngineInfo(
+                "auto",
+                "records",
+                exact=True,
+                summary="the default: counting while that is faster, columnar from then on",
+                make=_auto,
+                saved_as="columnar",
+            ),
             EngineInfo(
                 "columnar",
                 "records",

@@ -6,7 +6,7 @@ engines (`sapwood.matching.sides`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -22,8 +22,12 @@ from sapwood.errors import (
     UnknownIdError,
 )
 from sapwood.language import parse_filter
-from sapwood.matching.documents.engines import DocumentEngineInfo, document_engine_info
-from sapwood.matching.engines import EngineInfo, engine_info
+from sapwood.matching.documents.engines import (
+    DOCUMENT_ENGINES,
+    DocumentEngineInfo,
+    document_engine_info,
+)
+from sapwood.matching.engines import ENGINES, EngineInfo, engine_info
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sides import Side, document_side, record_side
@@ -80,8 +84,8 @@ class Index:
 
     def __init__(
         self,
-        records: str | EngineInfo = "columnar",
-        documents: str | DocumentEngineInfo = "path-automaton",
+        records: str | EngineInfo = "auto",
+        documents: str | DocumentEngineInfo = "auto",
     ) -> None:
         self._info = engine_info(records) if isinstance(records, str) else records
         self._document_info = (
@@ -162,7 +166,7 @@ class Index:
         """The filter with this id, equal to the one that was added; raises `UnknownIdError`.
 
         It has the text that it was read from unless the engine gives filters back from arrays, as
-        the default one does.
+        the default one does from some number of filters on.
         """
         slot = self._slot(id)
         return self._side_of(slot).filter(slot)
@@ -344,6 +348,7 @@ class Index:
     def save(self, path: PathName) -> None:
         """Write the index into a folder of `.npy` and JSON files that takes the place of `path`.
 
+        What the default engines write is what `columnar` and `path-automaton` write.
         Raises `FileFormatError` if `path` holds something that is no index.
         """
         with replaced(path, _HEADER) as folder:
@@ -352,11 +357,13 @@ class Index:
             self._order.learn(self._ids)
             self._ids.save(folder, "ids")
             self._order.save(folder, "ids_ranks")
+            records, documents = self._info, self._document_info
             header = {
                 "format": _FORMAT,
                 "version": _VERSION,
-                "records": self._info.name,
-                "documents": self._document_info.name,
+                "records": records.saved_as or records.name,
+                "documents": documents.saved_as or documents.name,
+                "chosen": {"records": records.name, "documents": documents.name},
             }
             folder.write_json(_HEADER, {**header, "subscriptions": len(self)})
 
@@ -369,13 +376,17 @@ class Index:
     ) -> Index:
         """The index that `save` wrote, its arrays mapped into memory and shared with other readers.
 
-        `records` and `documents` are needed for engines that are not in the catalogues. Raises
+        It has the engines that the saved one had; `records` and `documents` are needed for others
+        that read the same files, and for those that are not in the catalogues. Raises
         `FileFormatError` if `path` is no index, was written by another version, or is damaged;
         `UnknownNameError` if one of its engines does not exist here.
         """
         folder = opened(path)
         header = _read_header(folder)
-        index = cls(records or header["records"], documents or header["documents"])
+        index = cls(
+            records or _chosen(header, "records", ENGINES),
+            documents or _chosen(header, "documents", DOCUMENT_ENGINES),
+        )
         index._ids = TextColumn.load(folder, "ids")
         index._order = IdOrder.load(folder, "ids_ranks", len(index._ids))
         index._slots = None
@@ -452,6 +463,13 @@ def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
     slots = np.concatenate((first.slots, second.slots))
     order = np.lexsort((slots, owners))
     return SlotBatch(first.offsets + second.offsets, slots[order])
+
+
+def _chosen(header: Mapping[str, Any], kind: str, known: Container[str]) -> str:
+    """The engine that the saved index had, or else the one whose files it wrote."""
+    chosen = header.get("chosen")
+    name = chosen.get(kind) if isinstance(chosen, dict) else None
+    return name if isinstance(name, str) and name in known else str(header[kind])
 
 
 def _read_header(folder: Folder) -> dict[str, Any]:

@@ -12,14 +12,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from sapwood.language import parse_filter
 from sapwood.limits import CANDIDATES_HELD_MAX
+from sapwood.matching.readiness import KernelSet
 from sapwood.model.filter import Filter
 from sapwood.pipeline.blocking import Grid, Way, access, asked_blocks
 from sapwood.pipeline.boxes import Boxes, Hull, boxes_of
 from sapwood.pipeline.buckets import NOBODY, buckets
-from sapwood.pipeline.groups import ASKS, COVERS, Member, asking_in, last_covers
+from sapwood.pipeline.groups import ASKS, COVERS, EVERYTHING, Member, asking_in, last_covers
 from sapwood.pipeline.kernels import plain
-from sapwood.pipeline.normalforms import decode_form
+from sapwood.pipeline.normalforms import decode_form, encode_form
 
 _LARGE_FROM: Final = 300
 """Filters from which on the compiled kernels are the faster ones, measured; below, a worker need
@@ -115,3 +117,16 @@ def _kernels(size: int) -> Any:
     from sapwood.pipeline.kernels import compiled
 
     return compiled
+
+
+def _exercise() -> None:
+    """Look for covers among as many filters as are enough, one of them no box."""
+    texts = ["a < 0 or b > 1", *(f"a > {number}" for number in range(_LARGE_FROM))]
+    forms = [encode_form(parse_filter(text)) for text in texts]
+    covered([Member(str(number), EVERYTHING, form) for number, form in enumerate(forms)])
+
+
+PIPELINE: Final = KernelSet(
+    "pipeline", "sapwood.pipeline.kernels", ("candidates", "sweep"), _exercise
+)
+"""The compiled kernels of the pipeline."""

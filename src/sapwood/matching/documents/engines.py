@@ -19,6 +19,8 @@ class DocumentEngineInfo:
     exact: bool
     summary: str
     make: Callable[[], DocumentEngine]
+    #: the engine whose files `save` writes, if that is another one
+    saved_as: str = ""
 
 
 def document_engine_info(name: str) -> DocumentEngineInfo:
@@ -27,6 +29,13 @@ def document_engine_info(name: str) -> DocumentEngineInfo:
     if info is None:
         raise UnknownNameError("document engine", name, DOCUMENT_ENGINES)
     return info
+
+
+def _auto() -> DocumentEngine:
+    from sapwood.matching.documents.automaton import PathAutomatonEngine
+    from sapwood.matching.readiness import DOCUMENTS, Awaiting
+
+    return PathAutomatonEngine(awaiting=Awaiting(DOCUMENTS))
 
 
 def _path_automaton() -> DocumentEngine:
@@ -57,6 +66,13 @@ DOCUMENT_ENGINES: Final[Mapping[str, DocumentEngineInfo]] = MappingProxyType(
     {
         info.name: info
         for info in (
+            DocumentEngineInfo(
+                "auto",
+                exact=True,
+                summary="the default: path-automaton, in plain Python until compiling pays",
+                make=_auto,
+                saved_as="path-automaton",
+            ),
             DocumentEngineInfo(
                 "path-automaton",
                 exact=True,

@@ -6,7 +6,7 @@ engines (`sapwood.matching.sides`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -465,11 +465,16 @@ def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
     return SlotBatch(first.offsets + second.offsets, slots[order])
 
 
-def _chosen(header: Mapping[str, Any], kind: str, known: Container[str]) -> str:
-    """The engine that the saved index had, or else the one whose files it wrote."""
+def _chosen(
+    header: Mapping[str, Any],
+    kind: str,
+    known: Mapping[str, EngineInfo] | Mapping[str, DocumentEngineInfo],
+) -> str:
+    """The engine that the saved index had if it reads those files, else the one that wrote them."""
+    wrote = str(header[kind])
     chosen = header.get("chosen")
-    name = chosen.get(kind) if isinstance(chosen, dict) else None
-    return name if isinstance(name, str) and name in known else str(header[kind])
+    info = known.get(str(chosen.get(kind))) if isinstance(chosen, dict) else None
+    return info.name if info is not None and info.saved_as == wrote else wrote
 
 
 def _read_header(folder: Folder) -> dict[str, Any]:

@@ -126,7 +126,9 @@ def test_loaded_kernels_are_at_hand_and_in_the_cache(kernels: KernelSet) -> None
     assert {kernel.__name__ for kernel in kernels.kernels()} == set(kernels.entries)
 
 
-def test_set_is_at_hand_only_when_all_of_it_has_been_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_set_is_at_hand_only_when_all_of_it_has_been_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     DOCUMENTS.load()
     [kernel] = [kernel for kernel in DOCUMENTS.kernels() if kernel.__name__ == "count"]
     monkeypatch.setattr(kernel, "overloads", {})

@@ -36,6 +36,7 @@ def test_named_sets_are_told_as_json() -> None:
     assert CliRunner().invoke(main, ["warm-up", "everything"]).exit_code == 2
 
 
+@pytest.mark.long
 def test_what_must_be_compiled_is_said_and_goes_where_the_variable_says(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "sapwood", "warm-up", "covering"]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

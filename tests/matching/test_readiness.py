@@ -68,7 +68,7 @@ def test_each_set_has_an_account_of_its_own() -> None:
     loader = InPlace(lambda _: None, 100, 1000)
     loader.worked(one, 99)
     loader.worked(other, 99)
-    assert not (one.is_on or other.is_on)
+    assert (one.is_on, other.is_on) == (False, False)
     loader.worked(other, 1)
     assert (one.is_on, other.is_on) == (False, True)
 

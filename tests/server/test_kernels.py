@@ -151,7 +151,7 @@ async def test_broker_goes_over_to_compiled_kernels_between_two_publications(
         subscriber.say(*(SubscribeRequest(f"s{n:02d}", f"a > {n}") for n in range(40)))
         for _ in range(40):
             await subscriber.next()
-        engines = set()
+        serving: list[str] = []
         for number in range(1, 60):
             publisher.say(PublishRequest(number, body(f"p{number}", a=3)))
             assert await publisher.next() == AcceptedReply(number)
@@ -159,18 +159,27 @@ async def test_broker_goes_over_to_compiled_kernels_between_two_publications(
             assert await subscriber.next() == Delivery(expected, body(f"p{number}", a=3))
             engine = broker.router.tables.local._records.engine
             assert isinstance(engine, AutoEngine)
-            engines.add(engine.serving)
-        assert engine.serving == "columnar"
+            serving.append(engine.serving)
+        assert serving[-1] == "columnar"
         for raw in (subscriber, publisher):
             await raw.close()
 
 
 COLD = """
 import asyncio, sys
-from sapwood.matching.readiness import REPORTED
+from sapwood import parse_xpath
+from sapwood.matching import readiness
+from sapwood.model.publication import Publication
 from sapwood.server.kernels import KernelLoader
+from sapwood.wire.interests import to_text
+from sapwood.wire.publications import encode_publication
 from tests.server.helpers import Raw, body, running
 from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, SubscribeRequest
+
+readiness.REPORTED = 500
+
+def document(name, content):
+    return encode_publication(Publication(name, document=content))
 
 async def main():
     wanted = {}
@@ -179,15 +188,20 @@ async def main():
         subscriber = await Raw.client(broker.address, "sub")
         neighbor = await Raw.neighbor(broker)
         publisher = await Raw.client(broker.address, "pub")
-        subscriber.say(*(SubscribeRequest(f"s{n}", f"a > {n} and b < {-n}") for n in range(1000)))
-        subscriber.say(*(SubscribeRequest(f"x{n}", xpath=f"//a[b = '{n}']") for n in range(20)))
+        subscriber.say(*(SubscribeRequest(f"s{n}", f"a > {n} and b < {n}") for n in range(1000)))
+        paths = [to_text(parse_xpath(f"//a[b = '{n}']")) for n in range(20)]
+        subscriber.say(*(SubscribeRequest(f"x{n}", path) for n, path in enumerate(paths)))
         publisher.say(*(PublishRequest(n, body(f"p{n}", a=5, b=-1000)) for n in range(1, 1001)))
-        while not isinstance(await publisher.next(), AcceptedReply):
+        publisher.say(PublishRequest(1001, document("d", b"<a><b>3</b></a>")))
+        while await publisher.next() != AcceptedReply(1001):
             pass
-        delivered = 0
-        while delivered < 5:
+        found = set()
+        while "x3" not in found:
             message = await subscriber.next()
-            delivered += isinstance(message, Delivery)
+            found |= set(message.subscriptions if isinstance(message, Delivery) else ())
+        for raw in (subscriber, neighbor, publisher):
+            await raw.close()
+    assert found == {"s0", "s1", "s2", "s3", "s4", "x3"}, found
     print(sorted(wanted), "numba" in sys.modules)
 
 asyncio.run(main())

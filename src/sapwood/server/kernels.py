@@ -26,7 +26,7 @@ WANTED_AFTER: Final = 100_000
 """Work for plain Python, in about microseconds, after which a broker wants compiled kernels: they
 cost the loop next to nothing, but a hundred megabytes."""
 
-NICE: Final = 10
+NICE: Final = 5
 """How much the process that compiles gives way."""
 
 _REASON_CHARS: Final = 500

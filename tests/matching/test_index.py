@@ -26,7 +26,7 @@ from sapwood.errors import (
 from sapwood.language import parser
 from sapwood.matching import index as index_module
 from sapwood.matching.counting import CountingEngine
-from sapwood.matching.engines import EngineInfo
+from sapwood.matching.engines import EngineInfo, engine_info
 from sapwood.matching.index import Matchable
 from sapwood.matching.samples import Sampler
 from sapwood.matching.storage import Folder
@@ -48,8 +48,9 @@ def filled(info: EngineInfo, **filters: str) -> Index:
     return index
 
 
-def test_default_engine_is_columnar() -> None:
-    assert sapwood.Index().engine.name == "columnar"
+def test_default_engines_pick_themselves() -> None:
+    index = sapwood.Index()
+    assert (index.engine.name, index.document_engine.name) == ("auto", "auto")
 
 
 def test_engine_is_chosen_by_name() -> None:
@@ -368,12 +369,13 @@ def test_default_index_keeps_no_text_of_filters(tmp_path: Path) -> None:
 
 
 def test_touched_bytes_are_told_by_engines_that_know_them() -> None:
-    for info in (VARIANTS[0], EngineInfo("counting", "records", True, "", CountingEngine)):
+    columnar = engine_info("columnar")
+    for info in (columnar, EngineInfo("counting", "records", True, "", CountingEngine)):
         index = filled(info, a="x = 1")
         index.fold()
         index.add("d", sapwood.parse_xpath("//a"))
         told = index.touched_bytes([{"x": 1}, b"<a/>"])
-        assert told == (8 + 4 * 4 if info is VARIANTS[0] else None)
+        assert told == (8 + 4 * 4 if info is columnar else None)
 
 
 @pytest.mark.parametrize("records", ["columnar", "counting"])

@@ -21,6 +21,7 @@ from sapwood.broker.counters import Counters
 from sapwood.broker.dialing import Dialer
 from sapwood.broker.gauging import Gauge, GaugeReading
 from sapwood.broker.keeping import Keeping
+from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.peer import Peer
 from sapwood.broker.pressure import Pressure
@@ -33,6 +34,7 @@ from sapwood.limits import (
     GOODBYE_S,
     TABLE_SIZES_S,
 )
+from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
 from sapwood.routing.making import AnyRouter, make_router
 from sapwood.routing.mesh.router import MeshRouter
@@ -81,6 +83,7 @@ class Broker:
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._keeping = Keeping(None, time.time)
         self._gauge: GaugeReading | None = None
+        self._kernels = KernelLoader(self._log)
         self._dialers: list[asyncio.Task[None]] = []
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -94,6 +97,7 @@ class Broker:
         """
         loop = asyncio.get_running_loop()
         self._failure: asyncio.Future[None] = loop.create_future()
+        await self._kernels.prepare(kernels_of(self.settings.engines))
         listen = self.settings.listen
         try:
             self._server = await loop.create_server(
@@ -155,6 +159,7 @@ class Broker:
                 peer.abort()
             await asyncio.wait([peer.finished for peer in leaving])
         await self._server.wait_closed()
+        await asyncio.to_thread(self._kernels.close)
         self._keeping.close()
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.reception.refusals)
@@ -291,7 +296,9 @@ class Broker:
         if self._failure.done():
             return
         try:
-            self._carrying.carry_out(self.router.handle(request, now), request)
+            with loading(self._kernels):
+                effects = self.router.handle(request, now)
+            self._carrying.carry_out(effects, request)
             if isinstance(self.router, MeshRouter):
                 self._pressure.tell_over(self.router.map.shared)
             if self._gauge is not None:

@@ -44,7 +44,7 @@ class BrokerSettings:
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
     peers: tuple[Address, ...] = ()
     protocol: str | Protocol = "covering"
-    engines: Engines = Engines("counting")  # noqa: RUF009 - a value
+    engines: Engines = Engines()  # noqa: RUF009 - a value
     name: str | None = None
     connection: ConnectionSettings = field(default_factory=ConnectionSettings)
     outgoing_bytes_max: int = OUTGOING_BYTES_MAX

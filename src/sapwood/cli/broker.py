@@ -111,7 +111,7 @@ def command(
 
     settings = BrokerSettings(
         protocol=chosen_protocol(protocol, dtd),
-        engines=chosen_engines(engines, Engines("counting")),
+        engines=chosen_engines(engines, Engines()),
         listen=address("--listen", listen, listening=True),
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),
         connection=ConnectionSettings(

@@ -73,6 +73,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.engines", "List the matching engines, for records and for documents."
         ),
         "protocols": Entry("sapwood.cli.protocols", "List the routing protocols."),
+        "warm-up": Entry(
+            "sapwood.cli.warm_up", "Compile the kernels ahead of time, so that nobody waits."
+        ),
         "experiment": Entry(
             None, "Make a published figure or table again, and print it beside what was published."
         ),

@@ -36,12 +36,11 @@ from sapwood.files import (
     replacing,
 )
 from sapwood.matching.choice import Engines, chosen_engines
+from sapwood.matching.readiness import InPlace, loading
 from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
     from sapwood.matching.index import Index
-
-DEFAULT_ENGINES: Final = Engines("columnar")
 
 BATCH: Final = 1024
 """Publications matched in one call: enough to pay for the call, few enough to stay in cache."""
@@ -84,9 +83,10 @@ def command(
         raise click.UsageError("only one of the two files can be standard input")
     if out == STANDARD_OUTPUT:
         out = None
-    chosen = chosen_engines(engines, DEFAULT_ENGINES)
+    chosen = chosen_engines(engines, Engines())
     aside = rejected or rejected_path(subscriptions, publications, out)
     with ExitStack() as stack:
+        stack.enter_context(loading(InPlace(say)))
         rejected_file = stack.enter_context(RejectedFile(aside))
         rejections: Rejections = StrictRejections() if strict else rejected_file
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer

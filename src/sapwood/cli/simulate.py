@@ -32,6 +32,7 @@ from sapwood.files import (
     rejected_path,
     replacing,
 )
+from sapwood.matching.readiness import InPlace, loading
 
 if TYPE_CHECKING:
     from sapwood.simulation.evaluation import Evaluation
@@ -110,6 +111,7 @@ def command(
     Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
     unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
     """
+    ctx.with_resource(loading(InPlace(say)))
     from sapwood.files.scenarios import open_scenario
     from sapwood.simulation.evaluation import evaluate
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES
 from sapwood.matching.engines import ENGINES
 
+_CATALOGUES: Final = (("records", ENGINES), ("documents", DOCUMENT_ENGINES))
+
 
 class Engines(NamedTuple):
     """The engine for each kind of filters, by name."""
 
-    records: str
-    documents: str = "path-automaton"
+    records: str = "auto"
+    documents: str = "auto"
 
 
 def chosen_engines(names: Iterable[str], default: Engines) -> Engines:
     """The engines that were named, and those of `default` where none was.
+
+    A name that both catalogues have chooses both.
 
     Raises `UnknownNameError` for a name that is in neither catalogue, `InputError` for two engines
     of one kind.
@@ -27,7 +31,7 @@ def chosen_engines(names: Iterable[str], default: Engines) -> Engines:
     for name in names:
         if name not in ENGINES and name not in DOCUMENT_ENGINES:
             raise UnknownNameError("engine", name, (*ENGINES, *DOCUMENT_ENGINES))
-        kind = "records" if name in ENGINES else "documents"
-        if found.setdefault(kind, name) != name:
-            raise InputError(f"two engines for {kind}, {found[kind]} and {name}; leave one out")
+        for kind, catalogue in _CATALOGUES:
+            if name in catalogue and found.setdefault(kind, name) != name:
+                raise InputError(f"two engines for {kind}, {found[kind]} and {name}; leave one out")
     return default._replace(**found)

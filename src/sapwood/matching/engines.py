@@ -19,11 +19,19 @@ class EngineInfo:
     exact: bool
     summary: str
     make: Callable[[], Engine]
+    #: the engine whose files `save` writes, if that is another one
+    saved_as: str = ""
 
 
 def engine_info(name: str) -> EngineInfo:
     """The engine of that name; raises `UnknownNameError` with the names there are."""
     return ENGINES.named(name)
+
+
+def _auto() -> Engine:
+    from sapwood.matching.auto import AutoEngine
+
+    return AutoEngine()
 
 
 def _columnar() -> Engine:
@@ -68,6 +76,14 @@ ENGINES: Final = Catalogue(
     "engine",
     EngineInfo,
     (
+        EngineInfo(
+            "auto",
+            "records",
+            exact=True,
+            summary="the default: counting while that is faster, columnar from then on",
+            make=_auto,
+            saved_as="columnar",
+        ),
         EngineInfo(
             "columnar",
             "records",

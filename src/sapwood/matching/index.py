@@ -81,8 +81,8 @@ class Index:
 
     def __init__(
         self,
-        records: str | EngineInfo = "columnar",
-        documents: str | DocumentEngineInfo = "path-automaton",
+        records: str | EngineInfo = "auto",
+        documents: str | DocumentEngineInfo = "auto",
     ) -> None:
         self._info = ENGINES.chosen(records)
         self._document_info = DOCUMENT_ENGINES.chosen(documents)
@@ -161,7 +161,7 @@ class Index:
         """The filter with this id, equal to the one that was added; raises `UnknownIdError`.
 
         It has the text that it was read from unless the engine gives filters back from arrays, as
-        the default one does.
+        the default one does from some number of filters on.
         """
         slot = self._slot(id)
         return self._side_of(slot).filter(slot)
@@ -343,6 +343,7 @@ class Index:
     def save(self, path: PathName) -> None:
         """Write the index into a folder of `.npy` and JSON files that takes the place of `path`.
 
+        What the default engines write is what `columnar` and `path-automaton` write.
         Raises `FileFormatError` if `path` holds something that is no index.
         """
         with replaced(path, _HEADER) as folder:
@@ -351,11 +352,13 @@ class Index:
             self._order.learn(self._ids)
             self._ids.save(folder, "ids")
             self._order.save(folder, "ids_ranks")
+            records, documents = self._info, self._document_info
             header = {
                 "format": _FORMAT,
                 "version": _VERSION,
-                "records": self._info.name,
-                "documents": self._document_info.name,
+                "records": records.saved_as or records.name,
+                "documents": documents.saved_as or documents.name,
+                "chosen": {"records": records.name, "documents": documents.name},
             }
             folder.seal(_HEADER, {**header, "subscriptions": len(self)})
 
@@ -370,13 +373,17 @@ class Index:
 
         Every file is read once and compared with the checksum that it was saved with. That finds
         damage, not malice: load only what you trust, and change no file of a folder in use.
-        `records` and `documents` are needed for engines that are not in the catalogues. Raises
+        It has the engines that the saved one had; `records` and `documents` are needed for others
+        that read the same files, and for those that are not in the catalogues. Raises
         `FileFormatError` if `path` is no index, was written by another version, or is damaged;
         `UnknownNameError` if one of its engines does not exist here.
         """
         folder = opened(path)
         header = _read_header(folder)
-        index = cls(records or header["records"], documents or header["documents"])
+        index = cls(
+            records or _chosen(header, "records", ENGINES),
+            documents or _chosen(header, "documents", DOCUMENT_ENGINES),
+        )
         index._ids = TextColumn.load(folder, "ids")
         index._order = IdOrder.load(folder, "ids_ranks", len(index._ids))
         index._slots = None
@@ -460,6 +467,18 @@ def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
     slots = np.concatenate((first.slots, second.slots))
     order = np.lexsort((slots, owners))
     return SlotBatch(first.offsets + second.offsets, slots[order])
+
+
+def _chosen(
+    header: Mapping[str, Any],
+    kind: str,
+    known: Mapping[str, EngineInfo] | Mapping[str, DocumentEngineInfo],
+) -> str:
+    """The engine that the saved index had if it reads those files, else the one that wrote them."""
+    wrote = str(header[kind])
+    chosen = header.get("chosen")
+    info = known.get(str(chosen.get(kind))) if isinstance(chosen, dict) else None
+    return info.name if info is not None and info.saved_as == wrote else wrote
 
 
 def _read_header(folder: Folder) -> dict[str, Any]:

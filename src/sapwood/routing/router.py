@@ -78,8 +78,8 @@ from sapwood.routing.statements import ADVERTISEMENTS, cycle, stranger
 from sapwood.routing.tables import ReceivedSubscription, Tables
 from sapwood.routing.upkeep.protocol import Action
 
-DEFAULT_ENGINES: Final = Engines("counting")
-"""Engines that are cheap to change."""
+DEFAULT_ENGINES: Final = Engines()
+"""Engines that are cheap to change while tables are small."""
 
 
 class Router:

@@ -26,8 +26,8 @@ from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import protocol_on, router_maker, simulate
 
-ENGINE: Final = "counting"
-"""The routers' matching engine, unless another is asked for: the one that is cheapest to change."""
+ENGINE: Final = "auto"
+"""The routers' matching engine, unless another is asked for."""
 
 PROBES: Final = 5
 """Publications that are sent once more after faults, from everywhere, to compare with an overlay

@@ -50,7 +50,7 @@ class Outcome:
 
 
 def router_maker(
-    protocol: str | Protocol, engine: str = "counting", documents: str = "path-automaton"
+    protocol: str | Protocol, engine: str = "auto", documents: str = "auto"
 ) -> MakeRouter:
     """Makes real routers of a protocol, or the name of one, and of matching engines by name."""
     engines = Engines(engine, documents)

@@ -135,7 +135,7 @@ class BrokerProcesses:
     names: Sequence[str]
     edges: Sequence[tuple[str, str]]
     protocol: str = "covering"
-    engine: str = "counting"
+    engine: str = "auto"
     options: Sequence[str] = ()
     #: the processes by name, in the order they were started
     processes: dict[str, BrokerProcess] = field(default_factory=dict, init=False)

@@ -9,14 +9,14 @@ from hypothesis import settings
 
 from sapwood import parse_filter
 from sapwood.covering.columnar import ColumnarCovering
-from sapwood.covering.columnar import kernels as kernels_package
-from sapwood.covering.columnar.index import COMPILE_FROM
+from sapwood.covering.columnar.index import COVERING
 from sapwood.covering.columnar.kernels import compiled, plain
-from sapwood.covering.columnar.table import Kernels
+from sapwood.covering.columnar.table import FIT_FROM, Kernels
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.published.kdtree import KdTreeCovering
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
+from sapwood.matching.readiness import Awaiting
 from sapwood.model.filter import Filter
 from sapwood_lab.experiments.covering_time import boxes
 from tests.covering.laws import (
@@ -26,6 +26,7 @@ from tests.covering.laws import (
     covers_of,
 )
 from tests.examples import examples
+from tests.matching.switched import Nobody, Switched
 
 both = pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
 
@@ -35,19 +36,32 @@ def test_index_answers_for_every_shape(kernels: Kernels) -> None:
     check_all_pairs(ColumnarCovering(kernels))
 
 
-def test_index_takes_compiled_kernels_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(kernels_package, "compiled")
-    index = ColumnarCovering()
-    for key in range(COMPILE_FROM):
-        assert index._kernels is index._table.kernels is plain
+def test_index_takes_compiled_kernels_when_they_are_at_hand() -> None:
+    switched = Switched(COVERING)
+    index = ColumnarCovering(awaiting=Awaiting(switched, Nobody(), every=1))
+    for key in range(2 * FIT_FROM):
+        switched.is_on = key > FIT_FROM
         index.add(key, parse_filter(f"a between {-key} and {key}"))
+        assert index._kernels is index._table.kernels is (compiled if switched.is_on else plain)
+        index.validate()
+    assert index.cov(parse_filter("a = 0"), 3 * FIT_FROM) == list(range(1, 2 * FIT_FROM))
+
+
+@pytest.mark.parametrize("ask", ["cov", "covered"])
+def test_question_notices_that_kernels_are_at_hand(ask: str) -> None:
+    switched = Switched(COVERING)
+    index = ColumnarCovering(awaiting=Awaiting(switched, Nobody(), every=1))
+    index.add(0, parse_filter("a < 5"))
+    switched.is_on = True
+    if ask == "cov":
+        assert index.cov(parse_filter("a < 4"), 1) == [0]
+    else:
+        assert index.covered(parse_filter("a < 9")) == [0]
     assert index._kernels is index._table.kernels is compiled
-    index.validate()
-    assert index.cov(parse_filter("a = 0"), 2 * COMPILE_FROM) == list(range(1, COMPILE_FROM))
 
 
-def test_index_begins_with_compiled_kernels_that_were_loaded_before() -> None:
-    assert kernels_package.compiled is compiled
+def test_index_begins_with_compiled_kernels_that_are_at_hand() -> None:
+    COVERING.load()
     index = ColumnarCovering()
     index.add(0, parse_filter("a < 5"))
     assert index._kernels is index._table.kernels is compiled

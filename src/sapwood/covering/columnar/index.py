@@ -14,30 +14,37 @@ beginnings of texts, patterns, disjunctions).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, cast
 
-from sapwood.covering.columnar import kernels as kernels_package
 from sapwood.covering.columnar.hulls import Hull, hull_of
 from sapwood.covering.columnar.kernels import plain
-from sapwood.covering.columnar.table import BLOCK, FOUND_MAX, HullTable, Kernels
+from sapwood.covering.columnar.table import (
+    BLOCK,
+    FIT_FROM,
+    FOUND_MAX,
+    HullTable,
+    Kernels,
+)
 from sapwood.errors import InvariantError
+from sapwood.matching.readiness import Awaiting, KernelSet
 from sapwood.model.filter import NOTHING, Filter
 
-COMPILE_FROM: Final = 256
-"""Filters from which on compiled kernels pay: the plain ones take some 30 microseconds a question,
-loading the compiled ones takes some hundred milliseconds, once in a process."""
+_WORK: Final = 16
+_FILTERS_A_WORK: Final = 200
+"""What plain kernels take longer for a question or an addition, in about microseconds: this much,
+and for a question one for so many filters. Measured: 20 with 100, 25 with 1,000, 90 with 16,000."""
 
 
 class ColumnarCovering:
     """Hulls in columns (see the module).
 
-    Unless `kernels` are given, and unless this process has loaded the compiled ones already, it
-    begins with the plain ones and takes the compiled ones when it has grown to `COMPILE_FROM`
-    filters: loading them takes longer than all that a small set asks. Both find the same.
+    Unless `kernels` are given, it takes the compiled ones once they are at hand in this process,
+    and the plain ones until then; whoever loads them (`awaiting`) hears how much these work. Both
+    find the same.
     """
 
     __slots__ = (
-        "_compile_at",
+        "_awaiting",
         "_filters",
         "_kernels",
         "_last",
@@ -46,10 +53,14 @@ class ColumnarCovering:
         "_unsure",
     )
 
-    def __init__(self, kernels: Kernels | None = None) -> None:
-        self._kernels = _loaded() if kernels is None else kernels
-        #: the number of filters at which compiled kernels are taken; 0 if they are not
-        self._compile_at = COMPILE_FROM if kernels is None and self._kernels is plain else 0
+    def __init__(self, kernels: Kernels | None = None, *, awaiting: Awaiting | None = None) -> None:
+        #: how long compiled kernels have been done without; `None` once it is clear which are used
+        self._awaiting = None
+        if kernels is None:
+            wait = awaiting or Awaiting(COVERING)
+            kernels = cast("Kernels | None", wait.at_hand())
+            self._awaiting = wait if kernels is None else None
+        self._kernels: Kernels = kernels or plain
         #: key -> its filter; exactly the taken keys and the rows of the table
         self._filters: dict[int, Filter] = {}
         self._table = HullTable(self._kernels)
@@ -68,10 +79,10 @@ class ColumnarCovering:
     def add(self, key: int, filter: Filter) -> None:
         """Hold a filter."""
         assert key not in self._filters, f"key {key} is taken"
+        if self._awaiting is not None:
+            self._await(self._awaiting)
         hull = self._hull(filter)
         self._filters[key] = filter
-        if len(self._filters) == self._compile_at:
-            self._compile()
         is_complete = self._table.add(key, hull)
         if not (hull.is_filter and is_complete):
             self._unsure.add(key)
@@ -88,6 +99,8 @@ class ColumnarCovering:
     def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
         assert limit > 0, "nothing was asked for"
+        if self._awaiting is not None:
+            self._await(self._awaiting)
         hull = self._hull(filter)
         table, filters = self._table, self._filters
         layout, blocks = table.ask(hull), table.blocks
@@ -109,6 +122,8 @@ class ColumnarCovering:
 
     def covered(self, filter: Filter) -> list[int]:
         """All filters that it covers."""
+        if self._awaiting is not None:
+            self._await(self._awaiting)
         hull = self._hull(filter)
         table, filters = self._table, self._filters
         layout, blocks = table.ask(hull), table.blocks
@@ -139,12 +154,13 @@ class ColumnarCovering:
             if key not in self._unsure and not hull.is_filter:
                 raise InvariantError(f"{held} is not its hull, but is said to be")
 
-    def _compile(self) -> None:
-        from sapwood.covering.columnar.kernels import compiled
-
-        self._compile_at = 0
-        self._kernels = compiled
-        self._table.use(compiled)
+    def _await(self, awaiting: Awaiting) -> None:
+        """Take compiled kernels, if they are at hand now."""
+        work = _WORK + len(self._filters) // _FILTERS_A_WORK
+        compiled = cast("Kernels | None", awaiting.compiled(work))
+        if compiled is not None:
+            self._kernels, self._awaiting = compiled, None
+            self._table.use(compiled)
 
     def _hull(self, filter: Filter) -> Hull:
         """The hull of a filter; asking and then adding the same one finds it once."""
@@ -153,6 +169,24 @@ class ColumnarCovering:
         return self._last[1]
 
 
-def _loaded() -> Any:
-    """The kernels that need not be loaded: the compiled ones where another index has done it."""
-    return getattr(kernels_package, "compiled", plain)
+def _exercise() -> None:
+    """Ask an index with compiled kernels, which has grown and been given other cuts."""
+    from sapwood.covering.columnar.kernels import compiled
+    from sapwood.language import parse_filter
+
+    index = ColumnarCovering(compiled)
+    filters = [parse_filter(f"a between {-key} and {key}") for key in range(FIT_FROM + 1)]
+    for key, wanted in enumerate(filters):
+        index.add(key, wanted)
+    index.cov(filters[1], 1)
+    index.covered(filters[1])
+    index.remove(0)
+
+
+COVERING: Final = KernelSet(
+    "covering",
+    "sapwood.covering.columnar.kernels",
+    ("clear_row", "find_above", "find_below", "level_rows", "write_row"),
+    _exercise,
+)
+"""Its compiled kernels."""

@@ -32,6 +32,7 @@ from sapwood.matching.automaton.tables import Tables
 from sapwood.matching.automaton.targets import NO_EQUALITY, Target
 from sapwood.matching.documents.protocol import Readable
 from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.readiness import Awaiting
 from sapwood.matching.storage import Folder
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml import Document, DocumentBounds, read_document
@@ -46,6 +47,10 @@ _KERNELS: Final = MappingProxyType(
     }
 )
 Slots: TypeAlias = npt.NDArray[np.int32]
+
+_DOCUMENT_WORK: Final = 16
+"""What plain kernels take longer for a document, in about microseconds, beside one for each
+pattern. Measured: 30 with 10 patterns, 180 with 100, 600 with 1,000 (workload NEWS)."""
 
 
 class PathAutomatonEngine:
@@ -66,14 +71,26 @@ class PathAutomatonEngine:
     Threads: any number may match at the same time, beside one that folds. Documents are parsed side
     by side; learning and searching, which share tables, take turns under a lock.
 
-    `kernels` names the compiled loops or their plain twins, which need no compiler and are slow.
+    `kernels` names the compiled loops or their plain twins, which need no compiler and are slow
+    from some hundred patterns on. Who brings `awaiting` gets the plain ones until the compiled ones
+    are at hand: they work on the same arrays, so they are exchanged between two documents.
     """
 
     def __init__(
-        self, bounds: DocumentBounds = DEFAULT_BOUNDS, *, kernels: KernelsName = "compiled"
+        self,
+        bounds: DocumentBounds = DEFAULT_BOUNDS,
+        *,
+        kernels: KernelsName = "compiled",
+        awaiting: Awaiting | None = None,
     ) -> None:
         self._bounds = bounds
-        self._kernels: Any = import_module(_KERNELS[kernels])
+        #: how long compiled kernels have been done without; `None` once they are there
+        self._awaiting = awaiting
+        compiled = None if awaiting is None else awaiting.at_hand()
+        if compiled is not None:
+            self._awaiting = None
+        chosen = kernels if awaiting is None else "plain"
+        self._kernels: Any = compiled or import_module(_KERNELS[chosen])
         self._lock = Lock()
         self._begin(Tables.empty())
 
@@ -247,6 +264,8 @@ class PathAutomatonEngine:
         """
         if self._targets.readers:
             _ = document.whole
+        if self._awaiting is not None:
+            self._await(self._awaiting)
         symbols, states = self._walk(document)
         distinct = sorted(set(states))
         reached_states = np.array(distinct, np.int32)
@@ -278,6 +297,13 @@ class PathAutomatonEngine:
                 asked = Asked(self._table.conditions(), encoded)
                 self._kernels.check_candidates(candidates, groups, patterns, asked, marks)
         return slots, marks
+
+    def _await(self, awaiting: Awaiting) -> None:
+        """Take compiled kernels, if they are at hand now."""
+        compiled = awaiting.compiled(_DOCUMENT_WORK + len(self._slots))
+        if compiled is not None:
+            self._kernels, self._awaiting = compiled, None
+            self._states.use(compiled)
 
     def _walk(self, document: Document) -> tuple[list[int], list[int]]:
         """The symbol and the state of each element."""

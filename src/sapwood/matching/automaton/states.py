@@ -81,6 +81,10 @@ class PathStates:
         """The number of states, the document's included."""
         return len(self._parents)
 
+    def use(self, kernels: Any) -> None:
+        """Exchange the kernels; all work on the same arrays."""
+        self._kernels = kernels
+
     def begin(self) -> None:
         """Make room before a document if there is none left."""
         if len(self) > self._states_max or len(self._nodes) > self._nodes_max:

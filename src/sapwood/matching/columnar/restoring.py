@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from sapwood.matching.columnar.columns import SEVERAL, Columns
-from sapwood.matching.columnar.line import Constant, High, Low, Run, constraint_of
-from sapwood.matching.columnar.ranking import Lines, Ranked, unrank
+from sapwood.matching.columnar.line import (
+    FIRST_TEXT_CELL,
+    NUMBERS_CELL,
+    TRUE_CELL,
+    Constant,
+    High,
+    Low,
+    Run,
+    constraint_of,
+)
 from sapwood.matching.columnar.residual import Probes
-from sapwood.matching.columnar.segment import Segment, block, line_starts
+from sapwood.matching.columnar.segment import Segment, block
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.like import Pattern
@@ -54,35 +63,64 @@ def _checks(segment: Segment, conjunction: int, probes: Probes) -> list[tuple[st
 
 
 def _runs(columns: Columns, own: tuple[int, int], attribute: int) -> Iterator[Run]:
+    """The runs of a constraint: `ranking.unrank` for a few cells, without making arrays of them."""
     low, span = own
-    cells = np.array([[low, span]], np.uint32)
-    if span == SEVERAL:
-        first, last = columns.several_start[low : low + 2].tolist()
-        cells = columns.several[2 * first : 2 * last].reshape(-1, 2)
-    # Only starts are read of the lines.
-    lines = Lines(
-        line_starts(columns),
-        columns.numbers[:0],
-        columns.remainders[:0],
-        columns.text_start.astype(np.int64),
-        columns.text_refs,
-        (),
+    line = _line(columns, attribute)
+    if span != SEVERAL:
+        yield Run(*_low_end(columns, line, low), *_high_end(columns, line, low + span))
+        return
+    first, last = columns.several_start[low : low + 2].tolist()
+    pairs = columns.several[2 * first : 2 * last].tolist()
+    for cell, width in zip(pairs[::2], pairs[1::2], strict=True):
+        yield Run(*_low_end(columns, line, cell), *_high_end(columns, line, cell + width))
+
+
+class _Line(NamedTuple):
+    """A line: its attribute, where its texts begin, its first cell of a text and its last cell."""
+
+    attribute: int
+    text_start: int
+    text_cell: int
+    last_cell: int
+
+
+def _line(columns: Columns, attribute: int) -> _Line:
+    numbers = sum(
+        int(start[attribute + 1]) - int(start[attribute])
+        for start in (columns.number_start, columns.single_start)
     )
-    ranked = Ranked(lines, cells[:, 0], cells[:, 0] + cells[:, 1])
-    ends = unrank(ranked, np.full(len(cells), attribute))
-    origin = int(lines.number_start[attribute])
-    for low_code, low_at, high_code, high_at in zip(*(end.tolist() for end in ends), strict=True):
-        low_constant: Constant = None
-        if low_code == Low.AT_TEXT:
-            low_constant = _text(columns, low_at)
-        elif low_code in (Low.AT_NUMBER, Low.AFTER_NUMBER):
-            low_constant = _number(columns, attribute, low_at - origin)
-        high_constant: Constant = None
-        if high_code >= High.AT_TEXT:
-            high_constant = _text(columns, high_at)
-        elif high_code in (High.AT_NUMBER, High.BEFORE_NUMBER):
-            high_constant = _number(columns, attribute, high_at - origin)
-        yield Run(Low(low_code), low_constant, High(high_code), high_constant)
+    first, last = columns.text_start[attribute : attribute + 2].tolist()
+    text_cell = FIRST_TEXT_CELL + 2 * numbers
+    return _Line(attribute, first, text_cell, text_cell + 2 * (last - first))
+
+
+def _low_end(columns: Columns, line: _Line, cell: int) -> tuple[Low, Constant]:
+    if cell < NUMBERS_CELL:
+        # Absence and false have the code that is their cell.
+        return (Low.TRUE if cell == TRUE_CELL else Low(cell)), None
+    if cell == NUMBERS_CELL:
+        return Low.FIRST_NUMBER, None
+    if cell == line.text_cell:
+        return Low.FIRST_TEXT, None
+    # An end in a gap lies after its constant: hence the step of one.
+    if cell > line.text_cell:
+        return Low.AT_TEXT, _text(columns, line, (cell - 1 - line.text_cell) // 2)
+    code = Low.AT_NUMBER if cell % 2 == 1 else Low.AFTER_NUMBER
+    return code, _number(columns, line.attribute, (cell - 1 - NUMBERS_CELL) // 2)
+
+
+def _high_end(columns: Columns, line: _Line, cell: int) -> tuple[High, Constant]:
+    if cell < NUMBERS_CELL:
+        return (High.TRUE if cell == TRUE_CELL else High(cell)), None
+    if cell == line.text_cell - 2:
+        return High.LAST_NUMBER, None
+    if cell == line.last_cell:
+        return High.LAST_TEXT, None
+    if cell >= line.text_cell:
+        code = High.AT_TEXT if cell % 2 == 1 else High.BEFORE_TEXT
+        return code, _text(columns, line, (cell - line.text_cell) // 2)
+    code = High.AT_NUMBER if cell % 2 == 1 else High.BEFORE_NUMBER
+    return code, _number(columns, line.attribute, (cell - NUMBERS_CELL) // 2)
 
 
 def _number(columns: Columns, attribute: int, rank: int) -> Constant:
@@ -95,6 +133,7 @@ def _number(columns: Columns, attribute: int, rank: int) -> Constant:
     return int(nearest) + remainder if remainder else nearest
 
 
-def _text(columns: Columns, ref: int) -> str:
+def _text(columns: Columns, line: _Line, rank: int) -> str:
+    ref = int(columns.text_refs[line.text_start + rank])
     encoded = columns.text_bytes[columns.text_offsets[ref] : columns.text_offsets[ref + 1]]
     return encoded.tobytes().decode("utf-8", "surrogatepass")

@@ -18,11 +18,20 @@ class DocumentEngineInfo:
     exact: bool
     summary: str
     make: Callable[[], DocumentEngine]
+    #: the engine whose files `save` writes, if that is another one
+    saved_as: str = ""
 
 
 def document_engine_info(name: str) -> DocumentEngineInfo:
     """The engine of that name; raises `UnknownNameError` with the names there are."""
     return DOCUMENT_ENGINES.named(name)
+
+
+def _auto() -> DocumentEngine:
+    from sapwood.matching.automaton import PathAutomatonEngine
+    from sapwood.matching.readiness import DOCUMENTS, Awaiting
+
+    return PathAutomatonEngine(awaiting=Awaiting(DOCUMENTS))
 
 
 def _path_automaton() -> DocumentEngine:
@@ -53,6 +62,13 @@ DOCUMENT_ENGINES: Final = Catalogue(
     "document engine",
     DocumentEngineInfo,
     (
+        DocumentEngineInfo(
+            "auto",
+            exact=True,
+            summary="the default: path-automaton, in plain Python until compiling pays",
+            make=_auto,
+            saved_as="path-automaton",
+        ),
         DocumentEngineInfo(
             "path-automaton",
             exact=True,

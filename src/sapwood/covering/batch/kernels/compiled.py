@@ -5,23 +5,17 @@ The plain twins look at all boxes; these look into the buckets in which a box as
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-F = TypeVar("F", bound=Callable[..., Any])
+from sapwood.matching.columnar.kernels.views import compiled
+
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _NOBODY: Final = -1
-
-
-def compiled(function: F) -> F:
-    """`numba.njit` with a type: the compiled function is called like the plain one."""
-    return cast("F", njit(cache=True, nogil=True)(function))
 
 
 @compiled

@@ -6,11 +6,9 @@ the plain twins are in `kernels.plain`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Final
 
 import numpy as np
-from numba import njit
 
 from sapwood.covering.published.sfc.kernels import (
     FIRST,
@@ -25,19 +23,13 @@ from sapwood.covering.published.sfc.kernels import (
     Sorted,
     Stack,
 )
-
-F = TypeVar("F", bound=Callable[..., Any])
+from sapwood.matching.columnar.kernels.views import compiled
 
 _FEW: Final = 8
 """Stretches of so many slots are tried one by one: cheaper than to go on halving."""
 
 _WORD_SHIFT: Final = 6
 _WORD_MASK: Final = 63
-
-
-def compiled(function: F) -> F:
-    """`numba.njit` with a type: the compiled function is called like the plain one."""
-    return cast("F", njit(cache=True, nogil=True)(function))
 
 
 @compiled

@@ -1,0 +1,134 @@
+"""Compiled kernels for a broker: loaded beside its event loop, which goes on with plain Python.
+
+Loading what was compiled before takes some tenths of a second in a thread, and holds the
+interpreter lock for less than 50 ms at a time (measured). Compiling takes half a minute and holds
+it for up to a third of a second again and again, so a process of its own does that, and leaves what
+it compiled in the cache. Where no cache can be written the broker stays with plain Python and says
+so: every start would compile anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from threading import Lock, Thread
+from typing import Final
+
+from sapwood.broker.logs import Log
+from sapwood.matching.choice import Engines
+from sapwood.matching.readiness import DOCUMENTS, RECORDS, KernelSet
+
+WANTED_AFTER: Final = 100_000
+"""Work for plain Python, in about microseconds, after which a broker wants compiled kernels: they
+cost the loop next to nothing, but a hundred megabytes."""
+
+NICE: Final = 5
+"""How much the process that compiles gives way."""
+
+_REASON_CHARS: Final = 500
+
+
+class KernelLoader:
+    """Loads each set of kernels that is wanted once; a `readiness.Loader` for the loop's thread.
+
+    `command` begins the command that compiles; the name of a set is its last argument.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        wanted_after: int = WANTED_AFTER,
+        command: tuple[str, ...] = (sys.executable, "-m", "sapwood", "warm-up"),
+    ) -> None:
+        self._log = log
+        self._wanted_after = wanted_after
+        self._command = command
+        #: name of a set -> what plain Python has done in its place
+        self._worked: dict[str, int] = {}
+        #: name of a set that is wanted -> the thread that loads it, or has
+        self._threads: dict[str, Thread] = {}
+        #: one thread at a time loads; the process that compiles for it, and whether to end
+        self._turn = Lock()
+        self._compiling: subprocess.Popen[str] | None = None
+        self._closing = False
+
+    def worked(self, kernels: KernelSet, work: int) -> None:
+        """Begin to load the kernels if it is worth it by now; returns at once."""
+        done = self._worked[kernels.name] = self._worked.get(kernels.name, 0) + work
+        if done >= self._wanted_after and kernels.name not in self._threads and not self._closing:
+            thread = Thread(
+                target=self._load, args=(kernels,), name=f"kernels for {kernels.name}", daemon=True
+            )
+            self._threads[kernels.name] = thread
+            thread.start()
+
+    async def prepare(self, wanted: Iterable[KernelSet]) -> None:
+        """Have kernels at hand that are needed from the first publication on; may take long."""
+        for kernels in wanted:
+            if kernels.compiled is None:
+                self._log.info("loading kernels before listening", kernels=kernels.name)
+                await asyncio.to_thread(kernels.load)
+
+    def close(self) -> None:
+        """End what is under way; blocks for as long as loading from the cache takes."""
+        self._closing = True
+        compiling = self._compiling
+        if compiling is not None:
+            compiling.kill()
+        for thread in self._threads.values():
+            thread.join()
+
+    def _load(self, kernels: KernelSet) -> None:
+        """What a thread does."""
+        with self._turn:
+            begun = time.monotonic()
+            try:
+                if not kernels.is_cached():
+                    self._log.info("compiling kernels", kernels=kernels.name)
+                    reason = self._compile(kernels)
+                    if reason is not None:
+                        self._say_plain(kernels, reason)
+                        return
+                if not self._closing:
+                    kernels.load()
+            except Exception as error:  # noqa: BLE001 - plain Python goes on whatever it is
+                self._say_plain(kernels, repr(error))
+                return
+        seconds = round(time.monotonic() - begun, 1)
+        self._log.info("kernels loaded", kernels=kernels.name, seconds=seconds)
+
+    def _compile(self, kernels: KernelSet) -> str | None:
+        """Compile into the cache, in another process; returns why that could not be done."""
+        if self._closing:
+            return "the broker is stopping"
+        self._compiling = subprocess.Popen(  # noqa: S603 - our own command
+            (*self._command, kernels.name),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        if self._closing:  # since it was asked
+            self._compiling.kill()
+        os.setpriority(os.PRIO_PROCESS, self._compiling.pid, NICE)
+        _, said = self._compiling.communicate()
+        status = self._compiling.returncode
+        return None if status == 0 else f"status {status}: {said.strip()[-_REASON_CHARS:]}"
+
+    def _say_plain(self, kernels: KernelSet, reason: str) -> None:
+        if not self._closing:
+            self._log.warning("matching stays plain", kernels=kernels.name, reason=reason)
+
+
+def kernels_of(engines: Engines) -> tuple[KernelSet, ...]:
+    """The kernels without which these engines do not match at all."""
+    needed = (
+        ("columnar", engines.records, RECORDS),
+        ("path-automaton", engines.documents, DOCUMENTS),
+    )
+    return tuple(kernels for name, engine, kernels in needed if engine == name)

@@ -1,0 +1,301 @@
+"""The engine that users get: plain and cheap to change while small, compiled when that pays.
+
+It begins as the counting engine, which needs no compiled code. From a few filters on the columnar
+engine is faster at everything, if its kernels are at hand; while they are not, counting goes on and
+a loader hears what that costs (`readiness.Awaiting`).
+
+The columnar engine takes over as a *successor*: it grows beside counting, some filters with every
+match and every change, and counting alone answers until the successor has all. So no match and no
+addition waits for all filters to move, every match sees one whole engine, and the change from one
+to the other is a single assignment between two inputs. A set that becomes very small goes back.
+
+Both are exact, so nobody can tell which one answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from sapwood.errors import InvariantError
+from sapwood.matching.columnar import ColumnarEngine
+from sapwood.matching.counting import CountingEngine
+from sapwood.matching.protocol import ALL, SlotBatch, Slots
+from sapwood.matching.readiness import RECORDS, Awaiting
+from sapwood.matching.sizes import held_bytes
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
+
+_MATCH_WORK: Final = 16
+_FILTERS_A_WORK: Final = 4
+"""What counting takes longer for a record than columnar, in about microseconds: this much, and one
+for so many filters."""
+
+_ADD_WORK: Final = 100
+"""An addition counts as much: many filters come before many publications do."""
+
+_FOLD_WORK: Final = 1000
+"""A fold, for each filter: whoever folds is about to match a lot, and ready to wait."""
+
+_SAVED_PLAIN_MAX: Final = 4096
+"""Filters that are made a segment by plain Python, in about a fifth of a second; it takes longer
+than loading kernels for more."""
+
+_RESTORED_MAX: Final = 1024
+"""Filters of a saved index that are made again from its arrays, in about a fifth of a second, so
+that no kernel is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoPolicy:
+    """When the columnar engine takes over, given that its kernels are at hand.
+
+    Measured, in microseconds a match, counting and columnar: 5 and 8 with 1 filter, 22 and 5 with
+    10, 62 and 8 with 100, 124 and 6 with 500, 1,277 and 13 with 10,000 (workload MIX).
+    """
+
+    #: filters from which on it takes over
+    compiled_from: int = 16
+    #: records in one batch for which it takes over whatever the number of filters: it takes 2
+    #: microseconds for each where counting takes 5 to 20, and folding takes 4 milliseconds
+    batch_from: int = 512
+    #: filters down to which it stays; counting is as fast there, and as cheap as can be to change
+    compiled_until: int = 4
+    #: filters that move with a match, or with a change: about a millisecond
+    moved_at_once: int = 128
+    #: filters between which all are folded when the last one has moved, in 4 to 50 milliseconds.
+    #: Trying fewer one by one takes no longer than counting; the next match folds more, bit by bit
+    folded_from: int = 64
+    folded_until: int = 8192
+
+
+class _Plain(CountingEngine):
+    """Counting that keeps the filters as they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: slot -> its filter; exactly the taken slots
+        self.filters: dict[int, Filter] = {}
+
+    def add(self, slot: int, filter: Filter) -> None:
+        """Take `slot` for `filter`."""
+        super().add(slot, filter)
+        self.filters[slot] = filter
+
+    def remove(self, slot: int) -> None:
+        """Free `slot`."""
+        super().remove(slot)
+        del self.filters[slot]
+
+    def validate(self) -> None:
+        """As counting does, and filters and slots agree."""
+        super().validate()
+        if self.filters.keys() != self._taken.keys():
+            raise InvariantError("the filters kept are not those of the taken slots")
+
+
+class AutoEngine:
+    """Counting, and then columnar (see the module).
+
+    #: the engine that serves has every taken slot
+    #: there is a successor only where counting serves; each of its slots is taken and has the same
+    #: filter there, and every taken slot that it lacks is among those to move
+    """
+
+    def __init__(self, awaiting: Awaiting | None = None, policy: AutoPolicy = AutoPolicy()) -> None:
+        self._awaiting = awaiting or Awaiting(RECORDS)
+        self._policy = policy
+        self._serving: _Plain | ColumnarEngine = _Plain()
+        self._successor: ColumnarEngine | None = None
+        #: slots to move, the last one first; those that are free or have moved do no harm
+        self._to_move: list[int] = []
+        #: whoever replaces or fills one of these, or changes the engine that serves, holds this
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        """The number of taken slots."""
+        return len(self._serving)
+
+    @property
+    def serving(self) -> str:
+        """The name of the engine that answers: counting or columnar."""
+        return "counting" if isinstance(self._serving, _Plain) else "columnar"
+
+    def add(self, slot: int, filter: Filter) -> None:
+        """Take `slot` for `filter`; where filters are moving, some others move."""
+        with self._lock:
+            self._serving.add(slot, filter)
+            if self._successor is not None:
+                self._to_move.append(slot)
+            if isinstance(self._serving, _Plain):
+                self._advance(self._serving, _ADD_WORK, 1)
+
+    def remove(self, slot: int) -> None:
+        """Free `slot`; where filters are moving, some others move."""
+        with self._lock:
+            serving, successor = self._serving, self._successor
+            serving.remove(slot)
+            if successor is not None and successor.holds(slot):
+                successor.remove(slot)
+            if isinstance(serving, _Plain):
+                self._advance(serving, 0, 1)
+            elif len(serving) <= self._policy.compiled_until:
+                self._serving = _plain_of(serving)
+
+    def filter(self, slot: int) -> Filter:
+        """The filter in a taken slot: the one that was added, or an equal one without its source.
+
+        Which of the two depends on the engine that serves.
+        """
+        serving = self._serving
+        if isinstance(serving, _Plain):
+            return serving.filters[slot]
+        return serving.filter(slot)
+
+    def holds(self, slot: int) -> bool:
+        """Whether a slot is taken."""
+        serving = self._serving
+        return slot in serving.filters if isinstance(serving, _Plain) else serving.holds(slot)
+
+    def taken(self) -> Iterable[int]:
+        """The taken slots, ascending."""
+        serving = self._serving
+        return sorted(serving.filters) if isinstance(serving, _Plain) else serving.taken()
+
+    def memory(self) -> Mapping[str, int]:
+        """Bytes by part: of all objects while counting serves, of arrays then."""
+        serving = self._serving
+        if isinstance(serving, _Plain):
+            return {"objects": held_bytes(serving, self._successor)}
+        return serving.memory()
+
+    def match(self, record: Record) -> list[int]:
+        """The slots whose filters accept `record`, ascending, each once."""
+        return self._engine(1).match(record)
+
+    def match_any(self, record: Record) -> bool:
+        """Whether any filter accepts `record`; may stop at the first."""
+        return self._engine(1).match_any(record)
+
+    def match_count(self, record: Record) -> int:
+        """How many filters accept `record`."""
+        return self._engine(1).match_count(record)
+
+    def match_slots(self, records: Sequence[Record]) -> SlotBatch:
+        """The matches of many records at once."""
+        return self._engine(len(records)).match_slots(records)
+
+    def found(self, record: Record) -> Slots:
+        """The slots whose filters accept `record`, in any order, each once."""
+        engine = self._engine(1)
+        if isinstance(engine, _Plain):
+            return np.array(engine.match(record), np.int32)
+        return engine.found(record)
+
+    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+        """The matches of many records, the slots of each in any order; may end early, but has one.
+
+        See `protocol.Unsorted`.
+        """
+        engine = self._engine(len(records))
+        if isinstance(engine, _Plain):
+            # Counting matches all that it gets, and a record has no more matches than filters.
+            return engine.match_slots(records[: max(1, most // max(1, len(engine)))])
+        return engine.found_many(records, most)
+
+    def fold(self) -> None:
+        """Move what is to move, and fold the columnar engine."""
+        while isinstance(serving := self._serving, _Plain):
+            with self._lock:
+                # Each turn moves some, so that whoever adds meanwhile waits for these alone.
+                work = 0 if self._successor is not None else _FOLD_WORK * len(serving)
+                self._advance(serving, work, 1)
+                if self._successor is None:
+                    break
+        self._serving.fold()
+
+    def save(self, folder: Path) -> None:
+        """Write what a columnar engine writes."""
+        serving = self._serving
+        if isinstance(serving, _Plain):
+            is_plain = self._awaiting.at_hand() is None and len(serving) <= _SAVED_PLAIN_MAX
+            engine = ColumnarEngine(kernels="plain" if is_plain else "compiled")
+            for slot, wanted in sorted(serving.filters.items()):
+                engine.add(slot, wanted)
+            engine.save(folder)
+        else:
+            serving.save(folder)
+
+    def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:
+        """Map what a columnar engine wrote, and go on with that unless it is small."""
+        assert not len(self), "an engine is loaded when it is empty"
+        engine = ColumnarEngine()
+        engine.load(folder, filters)
+        few = self._policy.compiled_until if self._awaiting.at_hand() else _RESTORED_MAX
+        self._serving = _plain_of(engine) if len(engine) <= few else engine
+
+    def validate(self) -> None:
+        """The engines agree with themselves, and a successor with the one that serves."""
+        serving, successor = self._serving, self._successor
+        serving.validate()
+        if successor is None:
+            return
+        successor.validate()
+        moved = set(successor.taken())
+        if not isinstance(serving, _Plain) or not moved <= serving.filters.keys():
+            raise InvariantError("the successor has a slot that the engine that serves has not")
+        if not serving.filters.keys() - moved <= set(self._to_move):
+            raise InvariantError("a slot is not going to move to the successor")
+
+    def _engine(self, records: int) -> _Plain | ColumnarEngine:
+        """The engine to match so many records with."""
+        serving = self._serving
+        # Whoever comes second matches with what there is.
+        if isinstance(serving, _Plain) and self._lock.acquire(blocking=False):
+            try:
+                work = records * (_MATCH_WORK + len(serving) // _FILTERS_A_WORK)
+                self._advance(serving, work, records)
+            finally:
+                self._lock.release()
+            return self._serving
+        return serving
+
+    def _advance(self, serving: _Plain, work: int, records: int) -> None:
+        """Take notice of work that counting does, for so many records, and move some filters.
+
+        Needs the lock. The loader may load kernels meanwhile, or begin to.
+        """
+        if self._serving is not serving:
+            return
+        if self._successor is None:
+            is_batch = bool(serving.filters) and records >= self._policy.batch_from
+            if len(serving) < self._policy.compiled_from and not is_batch:
+                return
+            if self._awaiting.compiled(work) is None:
+                return
+            self._successor = ColumnarEngine()
+            self._to_move = sorted(serving.filters, reverse=True)
+        successor, left = self._successor, max(1, records) * self._policy.moved_at_once
+        while self._to_move and left:
+            slot = self._to_move.pop()
+            # A slot may have been freed since, and taken again, and then it is there twice.
+            if slot in serving.filters and not successor.holds(slot):
+                successor.add(slot, serving.filters[slot])
+                left -= 1
+        if not self._to_move:
+            if self._policy.folded_from <= len(successor) <= self._policy.folded_until:
+                successor.fold()
+            self._serving, self._successor = successor, None
+
+
+def _plain_of(engine: ColumnarEngine) -> _Plain:
+    """The same filters in a counting engine; about a fifth of a millisecond for each."""
+    plain = _Plain()
+    for slot in engine.taken():
+        plain.add(slot, engine.filter(slot))
+    return plain

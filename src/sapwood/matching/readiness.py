@@ -1,0 +1,233 @@
+"""Compiled kernels: which sets there are, whether this process has them at hand, who loads them.
+
+Compiling takes 10 to 30 seconds of processor time a set where numba's cache is empty, and loading
+what was compiled before some tenths of a second. Plain Python needs neither, and on small sets and
+few publications it is done before. So whoever has a plain twin begins with that and keeps account
+of what compiled kernels would have spared (`Awaiting`), and a *loader* hears of it and decides
+whether, when and on which thread they are loaded. Once they are at hand everybody takes them, and
+no answer changes.
+
+A library, `sapwood match` and `sapwood simulate` load in place, when plain Python has cost about as
+much as loading will (`InPlace`): so nobody ever pays more than twice what they would have paid with
+foresight. A broker, which must not stand still, loads in a thread (`sapwood.broker.kernels`). A
+shell says which by `loading`; the context carries it, since routers, links and indexes in between
+have no use for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Protocol
+
+LOAD_AFTER: Final = 1_000_000
+"""Work for plain Python, in about microseconds, after which loading kernels from the cache pays:
+what that takes, numba's import with it."""
+
+COMPILE_AFTER: Final = 20_000_000
+"""The same where they are in no cache: what compiling them takes."""
+
+CHECKED: Final = 500
+"""Work between two looks whether the kernels are at hand."""
+
+REPORTED: Final = 50_000
+"""Work that one engine gathers before its loader hears of it: a twentieth of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSet:
+    """The compiled kernels of one engine.
+
+    `package` has the modules `compiled` and `plain` in it, `entries` are the kernels that the
+    engine calls, and `exercise` calls each of them, with each signature that it ever has: so all
+    are compiled, or loaded from the cache.
+    """
+
+    name: str
+    package: str
+    entries: tuple[str, ...]
+    exercise: Callable[[], None]
+
+    @property
+    def compiled(self) -> ModuleType | None:
+        """The module of compiled kernels if all of them are at hand in this process.
+
+        Asking imports nothing and takes about a microsecond.
+        """
+        # A package has a module as an attribute when the import of that has ended.
+        module: ModuleType | None = getattr(import_module(self.package), "compiled", None)
+        if module is None or not all(_is_called(getattr(module, name)) for name in self.entries):
+            return None
+        return module
+
+    def kernels(self) -> tuple[Any, ...]:
+        """The entries as numba sees them; imports numba, and compiles nothing."""
+        module = import_module(f"{self.package}.compiled")
+        return tuple(getattr(module, name) for name in self.entries)
+
+    def is_cached(self) -> bool:
+        """Whether all of them have been compiled into the cache of this machine; imports numba.
+
+        An older version of one with the same name on the same line counts as well: whoever goes by
+        this waits longer than it thought, and no harm is done.
+        """
+        return all(_is_kept(kernel) for kernel in self.kernels())
+
+    def load(self) -> None:
+        """Have all of them at hand when this returns: from the cache, or compiled."""
+        self.exercise()
+        assert self.compiled is not None, f"a kernel of {self.name} is not exercised"
+
+
+class Loader(Protocol):
+    """Who decides when compiled kernels are loaded."""
+
+    def worked(self, kernels: KernelSet, work: int) -> None:
+        """Plain Python has done `work`, in about microseconds, that these would have spared."""
+
+
+class InPlace:
+    """Loads kernels in the thread that wants them, as soon as that has paid.
+
+    `tell` hears a sentence before anything is compiled, which takes long.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        load_after: int = LOAD_AFTER,
+        compile_after: int = COMPILE_AFTER,
+    ) -> None:
+        self._tell = tell
+        self._load_after = load_after
+        self._compile_after = compile_after
+        #: name of a set -> what plain Python has done in its place
+        self._worked: dict[str, int] = {}
+        #: names of sets that were not in the cache when it was looked into
+        self._uncached: set[str] = set()
+
+    def worked(self, kernels: KernelSet, work: int) -> None:
+        """Load the kernels if that has paid by now."""
+        done = self._worked[kernels.name] = self._worked.get(kernels.name, 0) + work
+        if done < self._load_after:
+            return
+        if kernels.name not in self._uncached:
+            if kernels.is_cached():
+                kernels.load()
+                return
+            self._uncached.add(kernels.name)
+        if done >= self._compile_after:
+            self._tell(
+                f"compiling the kernels for {kernels.name}, once on this machine; "
+                "this takes about half a minute (sapwood warm-up does it ahead of time)"
+            )
+            kernels.load()
+
+
+_BY_DEFAULT: Final = InPlace(logging.getLogger("sapwood").info)
+"""One for the whole process, as kernels are."""
+
+_LOADER: Final[ContextVar[Loader]] = ContextVar("sapwood_loader", default=_BY_DEFAULT)
+
+
+@contextmanager
+def loading(loader: Loader) -> Iterator[None]:
+    """Let `loader` decide for all that happens inside."""
+    token = _LOADER.set(loader)
+    try:
+        yield
+    finally:
+        _LOADER.reset(token)
+
+
+class Awaiting:
+    """How long one engine has done without its compiled kernels.
+
+    `loader` hears of it, or else the one of the context. Whether the kernels are at hand is looked
+    up after every `every` of work: looking takes some microseconds, about what a match in a small
+    set does.
+    """
+
+    __slots__ = ("_every", "_kernels", "_loader", "_unchecked", "_unreported")
+
+    def __init__(
+        self, kernels: KernelSet, loader: Loader | None = None, every: int = CHECKED
+    ) -> None:
+        self._kernels = kernels
+        self._loader = loader
+        self._every = every
+        #: work since it was last looked up whether kernels are at hand
+        self._unchecked = 0
+        #: work that the loader has not heard of
+        self._unreported = 0
+
+    def at_hand(self) -> ModuleType | None:
+        """The compiled kernels if they are at hand."""
+        return self._kernels.compiled
+
+    def compiled(self, work: int) -> ModuleType | None:
+        """The same after so much more work for plain Python, if it is time to look.
+
+        Several threads may ask; what two of them do at the same time may count once.
+        """
+        self._unchecked += work
+        if self._unchecked < self._every:
+            return None
+        self._unreported += self._unchecked
+        self._unchecked = 0
+        module = self._kernels.compiled
+        if module is not None or self._unreported < REPORTED:
+            return module
+        reported, self._unreported = self._unreported, 0
+        (self._loader or _LOADER.get()).worked(self._kernels, reported)
+        return self._kernels.compiled
+
+
+def _is_called(kernel: Any) -> bool:
+    """Whether a kernel has been compiled or loaded; where numba does not compile, it is plain."""
+    return bool(getattr(kernel, "overloads", True))
+
+
+def _is_kept(kernel: Any) -> bool:
+    stats = getattr(kernel, "stats", None)
+    if stats is None or stats.cache_path is None:
+        return False
+    code = kernel.py_func.__code__
+    name = f"*.{kernel.py_func.__qualname__}-{code.co_firstlineno}.*.nbi"
+    return any(Path(stats.cache_path).glob(name))
+
+
+def _exercise_records() -> None:
+    from sapwood.matching.exercises import exercise_records
+
+    exercise_records()
+
+
+def _exercise_documents() -> None:
+    from sapwood.matching.exercises import exercise_documents
+
+    exercise_documents()
+
+
+RECORDS: Final = KernelSet(
+    "records",
+    "sapwood.matching.columnar.kernels",
+    ("fill_rows", "looked_up", "mark_removed", "match_batch", "match_table"),
+    _exercise_records,
+)
+
+DOCUMENTS: Final = KernelSet(
+    "documents",
+    "sapwood.matching.automaton.kernels",
+    (
+        *("check_candidates", "collect", "count", "find_candidates", "group_elements"),
+        *("join_nodes", "mark_plain"),
+    ),
+    _exercise_documents,
+)

@@ -1,0 +1,216 @@
+"""Kernels are loaded beside the event loop, and never compiled in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from sapwood.broker.kernels import KernelLoader, kernels_of
+from sapwood.matching.auto import AutoEngine
+from sapwood.matching.choice import Engines
+from sapwood.matching.readiness import DOCUMENTS, RECORDS
+from sapwood.routing.router import Router
+from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, SubscribeRequest
+from tests.broker.helpers import Raw, Story, body, running, settings
+from tests.matching.switched import Switched
+
+NOTHING = (sys.executable, "-c", "")
+
+
+class Kernels(Switched):
+    """Kernels that are in the cache once a file is there."""
+
+    marker: Path
+    loaded_by: str | None
+
+    def __init__(self, marker: Path) -> None:
+        super().__init__(RECORDS)
+        self.marker = marker
+        self.loaded_by = None
+
+    def is_cached(self) -> bool:
+        return self.marker.exists()
+
+    def load(self) -> None:
+        self.loaded_by = threading.current_thread().name
+        super().load()
+
+
+def finished(loader: KernelLoader) -> None:
+    """Wait for all that is under way; unlike `close`, end nothing."""
+    for thread in loader._threads.values():
+        thread.join()
+
+
+def test_kernels_in_the_cache_are_loaded_in_a_thread_once_that_pays(tmp_path: Path) -> None:
+    story, kernels = Story(), Kernels(tmp_path)
+    loader = KernelLoader(story.log, 100, (sys.executable, "-c", "raise SystemExit(9)"))
+    loader.worked(kernels, 99)
+    assert loader._threads == {}
+    loader.worked(kernels, 1)
+    loader.worked(kernels, 1)
+    finished(loader)
+    assert kernels.is_on
+    assert kernels.loaded_by == "kernels for records"
+    assert [entry["event"] for entry in story.entries] == ["kernels loaded"]
+    loader.close()
+
+
+def test_kernels_are_compiled_by_another_process_before_they_are_loaded(tmp_path: Path) -> None:
+    story, kernels = Story(), Kernels(tmp_path / "records")
+    code = f"import sys; open({str(tmp_path)!r} + '/' + sys.argv[1], 'w')"
+    loader = KernelLoader(story.log, 1, (sys.executable, "-c", code))
+    loader.worked(kernels, 1)
+    finished(loader)
+    assert kernels.is_on
+    assert kernels.is_cached()
+    assert [entry["event"] for entry in story.entries] == ["compiling kernels", "kernels loaded"]
+    loader.close()
+
+
+def test_matching_stays_plain_where_nothing_can_be_compiled(tmp_path: Path) -> None:
+    story, kernels = Story(), Kernels(tmp_path / "never")
+    code = "import sys; sys.stderr.write('no folder'); sys.exit(2)"
+    loader = KernelLoader(story.log, 1, (sys.executable, "-c", code))
+    loader.worked(kernels, 1)
+    finished(loader)
+    loader.worked(kernels, 1)
+    finished(loader)
+    assert not kernels.is_on
+    assert story.reasons("matching stays plain") == ["status 2: no folder"]
+
+
+def test_matching_stays_plain_where_loading_fails(tmp_path: Path) -> None:
+    class Broken(Kernels):
+        def load(self) -> None:
+            raise OSError("the disk is full")
+
+    story, kernels = Story(), Broken(tmp_path)
+    loader = KernelLoader(story.log, 1)
+    loader.worked(kernels, 1)
+    finished(loader)
+    assert story.reasons("matching stays plain") == ["OSError('the disk is full')"]
+
+
+def test_broker_that_stops_ends_what_compiles(tmp_path: Path) -> None:
+    story, kernels = Story(), Kernels(tmp_path / "never")
+    begun = tmp_path / "begun"
+    code = f"open({str(begun)!r}, 'w'); import signal; signal.pause()"
+    loader = KernelLoader(story.log, 1, (sys.executable, "-c", code))
+    loader.worked(kernels, 1)
+    while not begun.exists():
+        assert loader._threads["records"].is_alive()
+    loader.close()
+    assert not loader._threads["records"].is_alive()
+    assert not kernels.is_on
+    assert story.reasons("matching stays plain") == []
+    loader.worked(Switched(DOCUMENTS), 1)
+    assert list(loader._threads) == ["records"]
+
+
+def test_loader_that_is_closed_compiles_nothing(tmp_path: Path) -> None:
+    kernels = Kernels(tmp_path / "never")
+    loader = KernelLoader(Story().log, 1, NOTHING)
+    loader._closing = True
+    loader._load(kernels)
+    assert loader._compiling is None
+    assert not kernels.is_on
+
+
+def test_engines_that_need_kernels_are_known() -> None:
+    assert kernels_of(Engines()) == ()
+    assert kernels_of(Engines("columnar", "xtrie")) == (RECORDS,)
+    assert kernels_of(Engines("counting", "path-automaton")) == (DOCUMENTS,)
+
+
+async def test_kernels_that_an_engine_needs_are_loaded_before_listening() -> None:
+    story, kernels = Story(), Switched(RECORDS)
+    loader = KernelLoader(story.log)
+    await loader.prepare((kernels,))
+    await loader.prepare((kernels,))
+    assert kernels.is_on
+    assert [entry["event"] for entry in story.entries] == ["loading kernels before listening"]
+    async with running(settings(engines=Engines("columnar", "path-automaton"))):
+        assert RECORDS.compiled is not None
+        assert DOCUMENTS.compiled is not None
+
+
+async def test_broker_goes_over_to_compiled_kernels_between_two_publications(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    RECORDS.load()
+    async with running() as broker:
+        assert isinstance(broker.router, Router)
+        monkeypatch.setattr(broker._kernels, "_wanted_after", 1)
+        subscriber = await Raw.client(broker.address, "sub")
+        publisher = await Raw.client(broker.address, "pub")
+        subscriber.say(*(SubscribeRequest(f"s{n:02d}", f"a > {n}") for n in range(40)))
+        for _ in range(40):
+            await subscriber.next()
+        serving: list[str] = []
+        for number in range(1, 60):
+            publisher.say(PublishRequest(number, body(f"p{number}", a=3)))
+            assert await publisher.next() == AcceptedReply(number)
+            expected = ("s00", "s01", "s02")
+            assert await subscriber.next() == Delivery(expected, body(f"p{number}", a=3))
+            engine = broker.router.tables.local._records.engine
+            assert isinstance(engine, AutoEngine)
+            serving.append(engine.serving)
+        assert serving[-1] == "columnar"
+        for raw in (subscriber, publisher):
+            await raw.close()
+
+
+COLD = """
+import asyncio, sys
+from sapwood import parse_xpath
+from sapwood.matching import readiness
+from sapwood.model.publication import Publication
+from sapwood.broker.kernels import KernelLoader
+from sapwood.wire.interests import to_text
+from sapwood.wire.publications import encode_publication
+from tests.broker.helpers import Raw, body, running
+from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, SubscribeRequest
+
+readiness.REPORTED = 500
+
+def document(name, content):
+    return encode_publication(Publication(name, document=content))
+
+async def main():
+    wanted = {}
+    KernelLoader.worked = lambda self, kernels, work: wanted.setdefault(kernels.name, work)
+    async with running() as broker:
+        subscriber = await Raw.client(broker.address, "sub")
+        neighbor = await Raw.neighbor(broker)
+        publisher = await Raw.client(broker.address, "pub")
+        subscriber.say(*(SubscribeRequest(f"s{n}", f"a > {n} and b < {n}") for n in range(1000)))
+        paths = [to_text(parse_xpath(f"//a[b = '{n}']")) for n in range(20)]
+        subscriber.say(*(SubscribeRequest(f"x{n}", path) for n, path in enumerate(paths)))
+        publisher.say(*(PublishRequest(n, body(f"p{n}", a=5, b=-1000)) for n in range(1, 1001)))
+        publisher.say(PublishRequest(1001, document("d", b"<a><b>3</b></a>")))
+        while await publisher.next() != AcceptedReply(1001):
+            pass
+        found = set()
+        while "x3" not in found:
+            message = await subscriber.next()
+            found |= set(message.subscriptions if isinstance(message, Delivery) else ())
+        for raw in (subscriber, neighbor, publisher):
+            await raw.close()
+    assert found == {"s0", "s1", "s2", "s3", "s4", "x3"}, found
+    print(sorted(wanted), "numba" in sys.modules)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.network
+def test_event_loop_never_imports_a_compiler() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COLD], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == "['covering', 'records'] False\n", done.stderr

@@ -120,8 +120,7 @@ def command(
         ctx.exit(_swarm(protocol, seed, swarm, as_json=as_json))
     if topology is None or subscriptions is None or publications is None:
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
-    if [subscriptions, publications, advertisements].count(STANDARD_INPUT) > 1:
-        raise click.UsageError("only one of the files can be standard input")
+    _check_standard_input(subscriptions, publications, advertisements)
     out = None if out == STANDARD_OUTPUT else out
     aside = rejected or rejected_path(subscriptions, publications, out)
     with ExitStack() as stack:
@@ -166,6 +165,11 @@ def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus
 
     is_right = run_swarm(protocol, seed, count, as_json=as_json)
     return ExitStatus.DONE if is_right else ExitStatus.FAILED
+
+
+def _check_standard_input(*files: str | None) -> None:
+    if files.count(STANDARD_INPUT) > 1:
+        raise click.UsageError("only one of the files can be standard input")
 
 
 def _missing(ctx: click.Context, **given: str | None) -> click.MissingParameter:

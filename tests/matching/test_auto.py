@@ -22,6 +22,7 @@ from sapwood.matching.columnar import ColumnarEngine
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.protocol import Engine
 from sapwood.matching.readiness import RECORDS, Awaiting
+from sapwood.matching.storage import Folder
 from tests.examples import examples
 from tests.matching.engine_laws import EngineMachine
 from tests.matching.switched import Nobody, Switched

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.routing.making import make_router
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.router import MeshRouter
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 

@@ -25,12 +25,12 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.mesh.branch import Branch, Place
-from sapwood.routing.mesh.changeover import _advertise, advance
-from sapwood.routing.mesh.clients import Clients, Named
-from sapwood.routing.mesh.links import LinkMap
-from sapwood.routing.mesh.router import MeshRouter
-from sapwood.routing.mesh.trees import Trees
+from sapwood.routing.membership.mesh.branch import Branch, Place
+from sapwood.routing.membership.mesh.changeover import _advertise, advance
+from sapwood.routing.membership.mesh.clients import Clients, Named
+from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.trees import Trees
 from sapwood.routing.messages import (
     Announce,
     Join,

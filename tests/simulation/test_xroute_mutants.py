@@ -15,7 +15,7 @@ import pytest
 from sapwood.covering.indexes.reference import ReferenceCovering
 from sapwood.errors import InvariantError, SapwoodError
 from sapwood.model.interest import Interest
-from sapwood.routing.counted import Counted
+from sapwood.routing.propagation.xroute.counted import Counted
 from sapwood.routing.effects import Effect, Send, Subscribed
 from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive
 from sapwood.routing.messages import ConfirmUpdate, Update

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from sapwood.matching.choice import Engines
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.router import MeshRouter
 from sapwood.routing.protocols import Protocol
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import DEFAULT_ENGINES, Router

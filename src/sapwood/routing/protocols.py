@@ -19,8 +19,8 @@ from sapwood.covering.documents.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.interest import Interest
-from sapwood.routing.counted import Counted
-from sapwood.routing.forwarding.content import match_links
+from sapwood.routing.propagation.xroute.counted import Counted
+from sapwood.routing.forwarding.every_hop import match_links
 from sapwood.routing.forwarding.flood import flood
 from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.propagation.advertised import Advertised
@@ -33,7 +33,7 @@ from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.propagation.xroute.search import MakeIndex
 from sapwood.routing.spread import Spread
 from sapwood.routing.statements import SUBSCRIPTIONS
-from sapwood.routing.upkeep.hard_state import HardState
+from sapwood.routing.upkeep.replay import HardState
 from sapwood.routing.upkeep.protocol import Upkeep
 
 

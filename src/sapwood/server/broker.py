@@ -24,7 +24,7 @@ from sapwood.limits import (
 )
 from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
 from sapwood.routing.making import AnyRouter, make_router
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.router import MeshRouter
 from sapwood.server.carrying import Carrying
 from sapwood.server.counters import Counters
 from sapwood.server.dialing import Dialer

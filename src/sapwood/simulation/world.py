@@ -43,7 +43,7 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.router import MeshRouter
 from sapwood.routing.messages import Publish, carried
 from sapwood.routing.tables import ReceivedSubscription
 from sapwood.simulation.clock import Agenda

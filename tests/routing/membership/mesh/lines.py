@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import ClientPublish, Receive
-from sapwood.routing.mesh.forest import Forest
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.forest import Forest
+from sapwood.routing.membership.mesh.router import MeshRouter
 from tests.routing.wiring import Wiring
 
 LINE = (("r1", "r2"), ("r2", "r3"))

@@ -14,9 +14,9 @@ from sapwood.routing.inputs import (
     LinkDown,
     Receive,
 )
-from sapwood.routing.mesh import forest as module
+from sapwood.routing.membership.mesh import forest as module
 from sapwood.routing.messages import Join, Leave
-from tests.routing.mesh.lines import SLOW, forest, mesh, overtaken, publish, settle_but, wired
+from tests.routing.membership.mesh.lines import SLOW, forest, mesh, overtaken, publish, settle_but, wired
 
 WANTED = parse_filter("x > 1")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sapwood.errors import InvariantError
 from sapwood.overlay.spanning import SpanningTree
-from sapwood.routing.mesh.clients import Named
+from sapwood.routing.membership.mesh.clients import Named
 from sapwood.routing.messages import Announce, Version
 from sapwood.routing.router import Router
 

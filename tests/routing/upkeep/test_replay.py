@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.routing.upkeep.hard_state import HardState
+from sapwood.routing.upkeep.replay import HardState
 from sapwood.routing.upkeep.protocol import Action
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sapwood.errors import InvariantError
-from sapwood.routing.receipts import Cause, Receipts
+from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 
 
 def receipts(*links: str) -> Receipts:

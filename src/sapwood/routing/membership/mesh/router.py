@@ -78,11 +78,11 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.mesh.changeover import advance
-from sapwood.routing.mesh.clients import Clients
-from sapwood.routing.mesh.forest import Forest
-from sapwood.routing.mesh.links import LinkMap
-from sapwood.routing.mesh.trees import Trees
+from sapwood.routing.membership.mesh.changeover import advance
+from sapwood.routing.membership.mesh.clients import Clients
+from sapwood.routing.membership.mesh.forest import Forest
+from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.trees import Trees
 from sapwood.routing.messages import (
     Announce,
     Carry,

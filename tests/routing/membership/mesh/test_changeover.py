@@ -16,7 +16,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Carry, Leave, Ready
 from tests.examples import examples
-from tests.routing.mesh.lines import arrive, forest, mesh, publish, settle_but, wired
+from tests.routing.membership.mesh.lines import arrive, forest, mesh, publish, settle_but, wired
 from tests.routing.wiring import ADVERTISED, Wiring
 
 ALL = parse_filter("x > 0")

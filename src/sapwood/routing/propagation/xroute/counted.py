@@ -28,7 +28,7 @@ from sapwood.routing.propagation.xroute.node import CLIENTS, Node
 from sapwood.routing.propagation.xroute.search import MakeIndex
 from sapwood.routing.propagation.xroute.triples import Operation
 from sapwood.routing.propagation.xroute.view import View
-from sapwood.routing.receipts import Cause, Receipts
+from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 from sapwood.routing.statements import SUBSCRIPTIONS, Heard, Statements, cycle, stranger
 from sapwood.routing.tables import LocalEntry, ReceivedEntry
 

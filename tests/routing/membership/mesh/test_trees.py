@@ -7,8 +7,8 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
-from sapwood.routing.mesh.branch import Basis, Branch, Place
-from sapwood.routing.mesh.trees import Trees
+from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
+from sapwood.routing.membership.mesh.trees import Trees
 from sapwood.routing.messages import Announce, Version
 from sapwood.routing.router import Router
 

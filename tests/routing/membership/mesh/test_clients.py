@@ -7,7 +7,7 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientSubscribe
-from sapwood.routing.mesh.clients import Clients, Named
+from sapwood.routing.membership.mesh.clients import Clients, Named
 
 WANTED = parse_filter("x > 1")
 S1 = ClientSubscribe("ann", "s1", WANTED)

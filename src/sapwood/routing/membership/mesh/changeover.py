@@ -1,13 +1,13 @@
 """How the publications of a router change over to its latest tree, and how it is made ready.
 
-See `sapwood.routing.mesh.router` for why in these steps.
+See `sapwood.routing.membership.mesh.router` for why in these steps.
 """
 
 from __future__ import annotations
 
 from sapwood.routing.effects import Effect, Send
-from sapwood.routing.mesh.branch import Branch
-from sapwood.routing.mesh.forest import Forest
+from sapwood.routing.membership.mesh.branch import Branch
+from sapwood.routing.membership.mesh.forest import Forest
 from sapwood.routing.messages import Ready
 
 

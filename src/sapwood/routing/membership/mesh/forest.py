@@ -1,6 +1,6 @@
 """The branches of one router: how they begin, take over from one another, and end.
 
-See `sapwood.routing.mesh.router` for what is kept, and why.
+See `sapwood.routing.membership.mesh.router` for what is kept, and why.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.mesh.branch import Basis, Branch, Place
-from sapwood.routing.mesh.clients import Clients, Named
-from sapwood.routing.mesh.links import LinkMap
-from sapwood.routing.mesh.trees import Trees
+from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
+from sapwood.routing.membership.mesh.clients import Clients, Named
+from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.trees import Trees
 from sapwood.routing.messages import (
     Announce,
     Carry,

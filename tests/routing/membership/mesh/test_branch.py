@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.overlay.spanning import SpanningTree
-from sapwood.routing.mesh.branch import Basis, Branch, Place
+from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
 from sapwood.routing.messages import Announce, Version
 from sapwood.routing.router import Router
 

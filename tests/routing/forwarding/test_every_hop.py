@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.model.publication import Publication
-from sapwood.routing.forwarding.content import match_links
+from sapwood.routing.forwarding.every_hop import match_links
 from tests.routing.test_tables import tables
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InvariantError
 from sapwood.overlay.spanning import SpanningTree
-from sapwood.routing.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.links import LinkMap
 from sapwood.routing.messages import Neighbors, Version
 
 V1 = Version(0, 1)

@@ -16,8 +16,8 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.mesh.branch import Branch
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.branch import Branch
+from sapwood.routing.membership.mesh.router import MeshRouter
 from sapwood.routing.messages import (
     Announce,
     Carry,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
-from sapwood.routing.mesh.branch import Branch, Place
-from sapwood.routing.mesh.clients import Named
+from sapwood.routing.membership.mesh.branch import Branch, Place
+from sapwood.routing.membership.mesh.clients import Named
 from sapwood.routing.messages import Version
 
 

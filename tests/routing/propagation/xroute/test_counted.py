@@ -10,7 +10,7 @@ from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
-from sapwood.routing.counted import Counted
+from sapwood.routing.propagation.xroute.counted import Counted
 from sapwood.routing.effects import (
     CloseLink,
     Effect,

@@ -59,10 +59,10 @@ SUCCESSORS_MAX: Final = 16
 """Texts in one range that still count as finitely many (`s`, then `s` and a NUL, ...): keeps one
 range with long ends from being written out as thousands of long texts."""
 
-UPDATE_TRIPLES_MAX: Final = 1_000_000
-"""Triples of one change of subscription counts (XRoute): withdrawing a filter brings back all that
-only it covered, and a router holds about so many distinct filters. A filter each, some hundred
-bytes."""
+DIGEST_BYTES_MAX: Final = 65_536
+"""Bytes that a forwarding strategy may write beside one publication for the next routers. A key of
+16 bytes for each of some thousand subscriptions on the way fits, and so does a Bloom filter of half
+a million bits; what is longer costs a link more than the content matches that it saves."""
 
 # Network: frames -------------------------------------------------------------------------------
 
@@ -79,9 +79,15 @@ FRAME_BYTES_CEILING: Final = 67_108_864
 """The largest FRAME_BYTES_MAX that may be configured, bytes, and that a client believes a broker.
 Precedent: NATS refuses a `max_payload` above 64 MiB."""
 
+MESSAGE_BYTES_MAX: Final = 134_217_728
+"""Bytes of one message between brokers that travels in the parts of several frames. Withdrawing a
+filter brings back all that only it covered (XRoute), and a router holds a million distinct filters
+of some hundred bytes."""
+
 FRAME_OVERHEAD_BYTES: Final = 4096
 """Bytes of a frame kept free for what a hop adds to a publication (origin, hop count, ids): an
-encoded publication may have FRAME_BYTES_MAX less this, so that no hop has to refuse it."""
+encoded publication may have FRAME_BYTES_MAX less this, so that no hop has to refuse it. A digest
+has no room in it: between brokers, a message that is longer than a frame travels in parts."""
 
 GREETING_BYTES_MAX: Final = 4096
 """Bytes of the first frame of a connection, before anybody has said who they are. Precedent: the

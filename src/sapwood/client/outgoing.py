@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from sapwood.client.names import Names
@@ -59,7 +58,7 @@ class Outgoing:
 
     def _publication(self, given: Content, id_: str | None) -> Publication:
         if isinstance(given, Publication):
-            return given if id_ is None else replace(given, id=id_)
+            return given if id_ is None else given.renamed(id_)
         if id_ is None:
             id_ = self._names.next(f"{self._session.name}.{self._session.session}.")
         if isinstance(given, bytes):

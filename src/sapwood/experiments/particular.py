@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from sapwood.model.documents.conditions import Below, descend
+from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 
@@ -20,5 +21,6 @@ def is_particular(interest: Interest) -> bool:
     """Whether a tree pattern names enough elements; record filters always do."""
     if isinstance(interest, Filter):
         return True
+    assert isinstance(interest, TreePattern)
     tests = {one.test for one in descend(interest.root) if isinstance(one, Below)}
     return len(tests - {None}) >= NAMES_MIN

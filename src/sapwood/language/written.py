@@ -13,6 +13,7 @@ from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.documents.advertisements import Advertisement
+from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
@@ -41,7 +42,7 @@ def read_interest(written: Written) -> Interest:
     `InputError` for what can only be advertised.
     """
     promise = read_promise(written)
-    if isinstance(promise, Advertisement):
+    if not isinstance(promise, Interest):
         raise InputError("paths are what publishers advertise; subscribe with a filter or an xpath")
     return promise
 
@@ -63,6 +64,7 @@ def as_given(interest: Promise) -> Written:
         return Written("filter", interest.source)
     if isinstance(interest, Advertisement):
         return Written("paths", interest.source)
+    assert isinstance(interest, TreePattern)
     return Written("xpath", interest.source, interest.bindings)
 
 
@@ -72,5 +74,6 @@ def canonical(interest: Promise) -> Written:
         return Written("filter", str(interest))
     if isinstance(interest, Advertisement):
         return Written("paths", str(interest))
+    assert isinstance(interest, TreePattern)
     bound = interest.namespaces
     return Written("xpath", str(interest), None if bound is None else tuple(sorted(bound.items())))

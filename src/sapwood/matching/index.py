@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -142,7 +142,7 @@ class Index:
         if isinstance(wanted, Filter):
             self._records.add(slot, wanted)
         else:
-            self._documents.add(slot, wanted)
+            self._documents.add(slot, cast("TreePattern", wanted))
         if self._free:
             self._free.pop()
         self._ids[slot] = id

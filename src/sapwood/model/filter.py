@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
 from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX
 from sapwood.model import canonical
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
 from sapwood.model.constraint import ANYTHING
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication, Record, flatten
 from sapwood.model.reduction import Allowance
-
-if TYPE_CHECKING:
-    from sapwood.model.documents.pattern import TreePattern
 
 
 class Merge(NamedTuple):
@@ -26,8 +23,7 @@ class Merge(NamedTuple):
     perfect: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Interest):
     """What a subscription accepts: every record that one of the conjunctions accepts.
 
     `conjunctions` is the normal form (`sapwood.model.canonical`): sorted, none superfluous; `()`
@@ -39,22 +35,16 @@ class Filter:
     normal form.
     """
 
+    __slots__ = ("conjunctions",)
+
     conjunctions: tuple[Conjunction, ...]
-    source: str | None = field(default=None, compare=False, repr=False)
-    #: the hash once it was asked for; depends on the conjunctions, which never change
-    _hash: int | None = field(default=None, init=False, compare=False, repr=False)
 
-    def __hash__(self) -> int:
-        """The hash of the normal form, found once: tables look filters up again and again."""
-        known = self._hash
-        if known is None:
-            known = hash(self.conjunctions)
-            object.__setattr__(self, "_hash", known)
-        return known
+    def __init__(self, conjunctions: tuple[Conjunction, ...], source: str | None = None) -> None:
+        super().__init__(conjunctions, source)
+        object.__setattr__(self, "conjunctions", conjunctions)
 
-    def __reduce__(self) -> tuple[type[Filter], tuple[tuple[Conjunction, ...], str | None]]:
-        """Copies leave the hash behind: hashes of texts differ from process to process."""
-        return Filter, (self.conjunctions, self.source)
+    def __repr__(self) -> str:
+        return f"Filter(conjunctions={self.conjunctions!r})"
 
     @classmethod
     def from_conjunctions(
@@ -104,7 +94,7 @@ class Filter:
         """Whether a flat record is accepted."""
         return any(conjunction.accepts(record) for conjunction in self.conjunctions)
 
-    def covers(self, other: Filter | TreePattern) -> bool:
+    def covers(self, other: Interest) -> bool:
         """Whether every record that `other` accepts is accepted here; no tree pattern is covered.
 
         Never true where a record refutes it. Complete without general `like` patterns, for
@@ -122,7 +112,7 @@ class Filter:
             for wanted in other.conjunctions
         )
 
-    def intersects(self, other: Filter | TreePattern) -> bool:
+    def intersects(self, other: Interest) -> bool:
         """Whether some record may be accepted by both; none is accepted by a tree pattern.
 
         Never `False` where a record refutes it; complete without general `like` patterns, with

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from abc import abstractmethod
 
-from sapwood.model.documents.pattern import TreePattern
-from sapwood.model.filter import Filter
+from sapwood.model.promise import Promise
 
-Interest: TypeAlias = Filter | TreePattern
-"""What a subscription asks for.
 
-Both kinds have `matches` (a publication), `covers`, `intersects` (an interest), equality of normal
-forms and a canonical text. Nothing is covered or intersected across kinds: a filter of records
-looks at the record of a publication, a tree pattern at its document.
-"""
+class Interest(Promise):
+    """What a subscription asks for: a `Filter` of records, or a `TreePattern` of documents.
+
+    Nothing is covered or intersected across kinds: a filter of records looks at the record of a
+    publication, a tree pattern at its document.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def covers(self, other: Interest, /) -> bool:
+        """Whether every publication that `other` accepts is accepted here, if that can be told."""

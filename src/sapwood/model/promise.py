@@ -2,13 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Final
 
-from sapwood.model.documents.advertisements import Advertisement
-from sapwood.model.interest import Interest
+if TYPE_CHECKING:
+    from sapwood.model.interest import Interest
+    from sapwood.model.publication import Publication
 
-Promise: TypeAlias = Interest | Advertisement
-"""What an advertisement says: an interest that accepts what is sent, or the paths of documents.
+_set: Final = object.__setattr__
+"""What fills values that refuse to be changed, as frozen dataclasses are filled."""
 
-All have `matches` (a publication), `intersects` (an interest) and equality.
-"""
+
+class Promise:
+    """What an advertisement says: an interest that accepts what is sent, or the paths of documents.
+
+    A promise is a value. Two of one kind are equal iff their normal forms are, and `str` writes
+    the normal form down; `source` is the text that it was read from, if it was, and does not count.
+
+    This is no dataclass because msgspec takes every dataclass apart by itself: a message holds the
+    filter, and what travels is its text, which only a hook of the wire can write
+    (`sapwood.wire.hooks`).
+    """
+
+    __slots__ = ("_hash", "_normal", "source")
+
+    source: str | None
+    #: what is compared, also under a name of the kind's own
+    _normal: Hashable
+    #: the hash once it was asked for; depends on the normal form, which never changes
+    _hash: int | None
+
+    def __init__(self, normal: Hashable, source: str | None) -> None:
+        _set(self, "_normal", normal)
+        _set(self, "_hash", None)
+        _set(self, "source", source)
+
+    @abstractmethod
+    def matches(self, publication: Publication, /) -> bool:
+        """Whether a publication is accepted."""
+
+    @abstractmethod
+    def intersects(self, other: Interest, /) -> bool:
+        """Whether some publication may be accepted by both; `False` only if none can be."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The normal form as text."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is of the same kind and has the same normal form."""
+        if self is other:
+            return True
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._normal == other._normal
+
+    def __hash__(self) -> int:
+        """The hash of the normal form, found once: tables look filters up again and again."""
+        known = self._hash
+        if known is None:
+            known = hash(self._normal)
+            _set(self, "_hash", known)
+        return known
+
+    def __reduce__(self) -> tuple[type[Promise], tuple[object, ...]]:
+        """Copies leave the hash behind: hashes of texts differ from process to process."""
+        return type(self), (self._normal, self.source)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to {name!r}: filters do not change")

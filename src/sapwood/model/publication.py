@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -26,6 +26,9 @@ Record: TypeAlias = Mapping[str, Value]
 
 _NO_CHARACTER: Final = "holds half of a surrogate pair, which is no character; correct the text"
 
+_set: Final = object.__setattr__
+"""What fills values that refuse to be changed, as frozen dataclasses are filled."""
+
 
 @dataclass(frozen=True, slots=True)
 class FlatView:
@@ -38,38 +41,86 @@ class FlatView:
     invisible: int
 
 
-@dataclass(frozen=True, slots=True)
 class Publication:
     """What a publisher sends: a record, a document, or both.
 
     `attributes` is the record as it was given: nested objects and arrays included, so that a
-    subscriber receives what was published. `record` is its flat view. `document` is XML as it
-    came; `read_document` looks into it. What is `None` is not there: no record filter accepts a
-    publication without a record (not even `price is null`), no XPath one without a document.
+    subscriber receives what was published. `record` is its flat view, `invisible` counts the
+    arrays that are not in it. `document` is XML as it came; `read_document` looks into it. What
+    is `None` is not there: no record filter accepts a publication without a record (not even
+    `price is null`), no XPath one without a document.
+
+    A publication is a value; equal are those with the same id, record and document. It keeps what
+    was found out about it: the document once it was read, and the bytes that it came as.
 
     Raises `InvalidValueError` for a value that no record may hold and `LimitError` for a record
     that is too deep or too wide.
     """
 
-    id: str
-    attributes: Mapping[str, Any] | None = None
-    document: bytes | None = field(default=None, repr=False)
-    record: Record = field(init=False, compare=False, repr=False)
-    invisible: int = field(init=False, compare=False, repr=False)
-    #: the document once it was read; depends on its bytes, which never change
-    _contents: Document | None = field(init=False, default=None, compare=False, repr=False)
+    __slots__ = (
+        "_contents",
+        "_encoded",
+        "attributes",
+        "document",
+        "id",
+        "invisible",
+        "record",
+    )
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.id, str) or not self.id:
+    id: str
+    attributes: Mapping[str, Any] | None
+    document: bytes | None
+    record: Record
+    invisible: int
+    #: the document once it was read; depends on its bytes, which never change
+    _contents: Document | None
+    #: what it travels as, once it was read from that or written so; depends on the three that are
+    #: compared, which never change
+    _encoded: bytes | None
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        attributes: Mapping[str, Any] | None = None,
+        document: bytes | None = None,
+    ) -> None:
+        if not isinstance(id, str) or not id:
             raise InvalidValueError("id", "a publication needs a non-empty text as its id")
-        if self.attributes is None and self.document is None:
+        if attributes is None and document is None:
             raise InvalidValueError("attributes", "a publication has a record or a document")
-        if self.document is not None and not isinstance(self.document, bytes):
-            kind = type(self.document).__name__
+        if document is not None and not isinstance(document, bytes):
+            kind = type(document).__name__
             raise InvalidValueError("document", f"a document is bytes, not {kind}; encode it")
-        view = _NO_RECORD if self.attributes is None else flatten(self.attributes)
-        object.__setattr__(self, "record", view.record)
-        object.__setattr__(self, "invisible", view.invisible)
+        view = _NO_RECORD if attributes is None else flatten(attributes)
+        _set(self, "id", id)
+        _set(self, "attributes", attributes)
+        _set(self, "document", document)
+        _set(self, "record", view.record)
+        _set(self, "invisible", view.invisible)
+        _set(self, "_contents", None)
+        _set(self, "_encoded", None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Publication):
+            return NotImplemented
+        return (self.id, self.attributes, self.document) == (
+            other.id,
+            other.attributes,
+            other.document,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.document))
+
+    def __repr__(self) -> str:
+        return f"Publication(id={self.id!r}, attributes={self.attributes!r})"
+
+    def __reduce__(self) -> tuple[type[Publication], tuple[object, ...]]:
+        """Copies leave behind what can be found again."""
+        return Publication, (self.id, self.attributes, self.document)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to {name!r}: publications do not change")
 
     def read_document(self) -> Document | None:
         """The document with its content, read at the first call; `None` if there is none.
@@ -79,8 +130,21 @@ class Publication:
         if self._contents is None and self.document is not None:
             from sapwood.xml import read_document  # late: records need no XML parser
 
-            object.__setattr__(self, "_contents", read_document(self.document))
+            _set(self, "_contents", read_document(self.document))
         return self._contents
+
+    @property
+    def encoded(self) -> bytes | None:
+        """What the publication travels as; `None` as long as nobody has read or written that."""
+        return self._encoded
+
+    def keep_encoded(self, body: bytes) -> None:
+        """Keep what the publication travels as: the bytes it was read from, or was written as."""
+        _set(self, "_encoded", body)
+
+    def renamed(self, id: str) -> Publication:  # noqa: A002 - the contract's word
+        """The same content under another id."""
+        return Publication(id, self.attributes, self.document)
 
     def parts(self) -> tuple[Publication, ...]:
         """Its record and its document, each as a publication of its own; itself if it has one."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from sapwood.errors import InputError
+from sapwood.limits import MESH_ROUTERS_MAX
+from sapwood.model.fields import Count, Name
 
 
-@dataclass(frozen=True, slots=True)
-class SpanningTree:
+class SpanningTree(Struct, array_like=True, frozen=True, gc=False):
     """A tree over routers, of which the first is its source.
 
     `parents` has, for each router but the first, the place of the next router toward the source.
@@ -17,8 +20,8 @@ class SpanningTree:
     where this does not hold, or a router is there twice.
     """
 
-    routers: tuple[str, ...]
-    parents: tuple[int, ...] = ()
+    routers: Annotated[tuple[Name, ...], Meta(max_length=MESH_ROUTERS_MAX)]
+    parents: Annotated[tuple[Count, ...], Meta(max_length=MESH_ROUTERS_MAX)] = ()
 
     def __post_init__(self) -> None:
         if not self.routers or len(set(self.routers)) != len(self.routers):

@@ -1,10 +1,17 @@
-"""What routers say to each other over a link. Links are FIFO and lose nothing while they are up."""
+"""What routers say to each other over a link. Links are FIFO and lose nothing while they are up.
+
+Each message is one class, and what travels is the message itself: an array that begins with the
+`tag` of the class, which no other message of a link has. Bounds of fields hold for what arrives.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
+from msgspec import Meta, Struct
+
+from sapwood.limits import DIGEST_BYTES_MAX, MESH_ROUTERS_MAX
+from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
@@ -12,8 +19,11 @@ from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.propagation.xroute.triples import Operation
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribe:
+class RoutingMessage(Struct, array_like=True, frozen=True, gc=False):
+    """What all messages of routers have in common: they are values, and arrays when they travel."""
+
+
+class Subscribe(RoutingMessage, frozen=True, tag=31):
     """The sender wants publications that `filter` accepts.
 
     `key` identifies the subscription in the whole overlay and for all time (home router, its
@@ -24,18 +34,16 @@ class Subscribe:
 
     key: str
     filter: Interest
-    sending: int
+    sending: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Unsubscribe:
+class Unsubscribe(RoutingMessage, frozen=True, tag=32):
     """The sender no longer wants what it subscribed to under `key` on this link."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(RoutingMessage, frozen=True, tag=45):
     """A `Subscribe` in the place of others, which are withdrawn as by an `Unsubscribe` each.
 
     `replaced` has their keys, at least one. It is carried out at once and travels on as one
@@ -44,36 +52,36 @@ class Replace:
 
     key: str
     filter: Interest
-    sending: int
-    replaced: tuple[str, ...]
+    sending: Count
+    replaced: Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Confirm:
+class Confirm(RoutingMessage, frozen=True, tag=33):
     """The subscription that came over this link under `key` is in force from here on outwards.
 
     `sending` is the number that it came with.
     """
 
     key: str
-    sending: int
+    sending: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Publish:
+class Publish(RoutingMessage, frozen=True, tag=34):
     """A publication on its way.
 
     `origin` is the router that accepted it and `hops` the number of links it has crossed, this one
-    included; both serve to notice an overlay that is not a tree.
+    included; both serve to notice an overlay that is not a tree. `digest` is what a forwarding
+    strategy has written for the next routers, empty where it has nothing to say: it is opaque to
+    everybody else, and a router that does not know it passes it on as it came.
     """
 
-    origin: str
-    hops: int
+    origin: Name
+    hops: Count
     publication: Publication
+    digest: Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)] = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Advertise:
+class Advertise(RoutingMessage, frozen=True, tag=36):
     """Behind the sender, publications may begin that `filter` accepts.
 
     `key` and `sending` as in `Subscribe`; advertisements are numbered on their own.
@@ -81,18 +89,16 @@ class Advertise:
 
     key: str
     filter: Promise
-    sending: int
+    sending: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Unadvertise:
+class Unadvertise(RoutingMessage, frozen=True, tag=37):
     """What was advertised under `key` on this link is so no longer."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmAdvertisement:
+class ConfirmAdvertisement(RoutingMessage, frozen=True, tag=38):
     """The advertisement that came over this link under `key` is known from here on outwards.
 
     Every subscription from there that it intersects has been sent before. `sending` is the number
@@ -100,11 +106,10 @@ class ConfirmAdvertisement:
     """
 
     key: str
-    sending: int
+    sending: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(RoutingMessage, frozen=True, tag=39):
     """What the sender wants has changed, under protocols that count subscriptions.
 
     The change is `number` of those that began at the router with the identity `origin`;
@@ -113,16 +118,15 @@ class Update:
     """
 
     origin: str
-    number: int
-    sending: int
-    operations: tuple[Operation, ...]
+    number: Count
+    sending: Count
+    operations: Annotated[tuple[Operation, ...], Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmUpdate:
+class ConfirmUpdate(RoutingMessage, frozen=True, tag=40):
     """The update that came over this link under `sending` is counted from here on outwards."""
 
-    sending: int
+    sending: Count
 
 
 SubscriptionMessage: TypeAlias = (
@@ -139,21 +143,19 @@ TreeMessage: TypeAlias = (
 class Version(NamedTuple):
     """Orders what one router says of one thing: its incarnation, and a number that grows in it."""
 
-    incarnation: int
-    number: int
+    incarnation: Count
+    number: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbors:
+class Neighbors(RoutingMessage, frozen=True, tag=41):
     """The links that a router has, as it says itself; flooded to all routers of a mesh."""
 
-    router: str
+    router: Name
     version: Version
-    neighbors: tuple[str, ...]
+    neighbors: Annotated[tuple[Name, ...], Meta(max_length=MESH_ROUTERS_MAX)]
 
 
-@dataclass(frozen=True, slots=True)
-class Announce:
+class Announce(RoutingMessage, frozen=True, tag=42):
     """The publications of the tree's source are to take this tree; flooded to all routers.
 
     Until it is in force they take the version with the number `carrying`, of the same incarnation;
@@ -162,61 +164,56 @@ class Announce:
 
     tree: SpanningTree
     version: Version
-    carrying: int
+    carrying: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(RoutingMessage, frozen=True, tag=43):
     """The sender routes on the tree of a source that has this version.
 
     `life` tells apart all trees that the sender has ever begun to route on; `OnTree` repeats it.
     """
 
-    source: str
+    source: Name
     version: Version
-    life: int
+    life: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(RoutingMessage, frozen=True, tag=46):
     """The sender has given up the tree of a source that it began in that `life`.
 
     Nothing comes from there any more, and what did come was all.
     """
 
-    source: str
-    life: int
+    source: Name
+    life: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(RoutingMessage, frozen=True, tag=47):
     """In that `life` of its tree of a source the sender, with all below it, lacks nothing.
 
     All of them have joined, and every subscription that clients there believe in force is in force
     on this tree as well. Told to the parent, once.
     """
 
-    source: str
-    life: int
+    source: Name
+    life: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Carry:
+class Carry(RoutingMessage, frozen=True, tag=48):
     """The source publishes on this tree, which the sender began in that `life`; told to children.
 
     Its publications come after it.
     """
 
-    source: str
-    life: int
+    source: Name
+    life: Count
 
 
-@dataclass(frozen=True, slots=True)
-class OnTree:
+class OnTree(RoutingMessage, frozen=True, tag=44):
     """A message of one tree, to the receiver as long as it is in that `life` of the tree."""
 
-    source: str
-    life: int
+    source: Name
+    life: Count
     message: TreeMessage
 
 

@@ -43,7 +43,6 @@ from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
-from sapwood.wire.publications import EncodedPublications
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -79,7 +78,6 @@ class Broker:
         self._pressure = Pressure(settings, self.roster, self.counters, self._log)
         self.congestion = self._pressure.congestion
         self._announce = announce
-        self._encoded = EncodedPublications(settings.connection.frame_bytes_max)
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._keeping = Keeping(None, time.time)
         self._gauge: GaugeReading | None = None
@@ -119,16 +117,14 @@ class Broker:
             self.router.protocol.name,
             settings.connection.frame_bytes_max,
         )
-        self.reception = Reception(me, self.roster, self._memory, self._encoded, self._log)
+        self.reception = Reception(me, self.roster, self._memory, self._log)
         try:
             self._open_journal(loop)
         except SapwoodError:
             self._server.close()
             self._keeping.close()
             raise
-        self._carrying = Carrying(
-            self.roster, self._keeping, self._encoded, self.counters, self._log
-        )
+        self._carrying = Carrying(self.roster, self._keeping, self.counters, self._log)
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")
         for peer in settings.peers:
@@ -220,7 +216,7 @@ class Broker:
                 self._handle(news, now)
             elif isinstance(news, LinkCongestion):
                 self._pressure.told(peer.link.name, congested=news.congested)
-            elif news is not None:
+            else:
                 self._newcomer(self.reception.established(peer), now)
         else:
             self._newcomer(self.reception.greeted(peer, message), now)

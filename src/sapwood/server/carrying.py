@@ -24,7 +24,6 @@ from sapwood.server.logs import Log
 from sapwood.server.roster import Roster, client_of, link_of
 from sapwood.session.client_peer import ClientPeer
 from sapwood.wire.messages import GoodbyeCode
-from sapwood.wire.publications import EncodedPublications
 
 
 class Carrying:
@@ -37,13 +36,11 @@ class Carrying:
         self,
         roster: Roster,
         keeping: Keeping,
-        encoded: EncodedPublications,
         counters: Counters,
         log: Log,
     ) -> None:
         self._roster = roster
         self._keeping = keeping
-        self._encoded = encoded
         self._counters = counters
         self._log = log
         #: what the router is working on, for the effects that refer to it
@@ -70,7 +67,7 @@ class Carrying:
         client = self._client(effect.client)
         if client is not None:
             self._counters.deliveries += 1
-            client.deliver(effect.subscriptions, self._encoded.encoded(effect.publication))
+            client.deliver(effect.subscriptions, effect.publication)
 
     def _send(self, effect: Send) -> None:
         peer = self._roster.links.get(effect.neighbor)

@@ -19,7 +19,6 @@ from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_peer import LinkPeer
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message
-from sapwood.wire.publications import EncodedPublications
 
 
 class Reception:
@@ -33,14 +32,12 @@ class Reception:
         me: Identity,
         roster: Roster,
         memory: SessionMemory,
-        encoded: EncodedPublications,
         log: Log,
     ) -> None:
         self.me = me
         self.refusals = 0
         self._roster = roster
         self._memory = memory
-        self._encoded = encoded
         self._log = log
 
     def hello(self) -> Hello:
@@ -96,7 +93,6 @@ class Reception:
             peer.connection,
             ledger,
             acknowledged=hello.acknowledged,
-            encoded=self._encoded,
             frame_bytes_max=self.me.frame_bytes_max,
         )
         roster.clients[hello.name] = peer
@@ -110,13 +106,13 @@ class Reception:
             self._refuse(peer, hello.name, refused)
             return
         peer.connection.welcome(self._welcome(), Role.BROKER)
-        peer.link = LinkPeer(hello.name, hello.session, peer.connection, self._encoded)
+        peer.link = LinkPeer(hello.name, hello.session, peer.connection)
         roster.offered[peer] = hello.name
 
     def _welcomed(self, peer: Peer, welcome: Welcome) -> LinkUp | None:
         roster = self._roster
         peer.connection.welcomed()
-        peer.link = LinkPeer(welcome.name, welcome.session, peer.connection, self._encoded)
+        peer.link = LinkPeer(welcome.name, welcome.session, peer.connection)
         if (welcome.name, welcome.session) in roster.barred:
             peer.connection.say_goodbye(GoodbyeCode.BARRED, "this link was closed for good")
             return None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from msgspec import Raw
-
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
+from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
@@ -21,7 +20,6 @@ from sapwood.session.connection import Connection, shortened
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.interests import from_text, promise_from_text
-from sapwood.wire.links import remembered
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -38,7 +36,7 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import EncodedPublications
+from sapwood.wire.publications import decode_publication, encode_publication
 
 T = TypeVar("T")
 
@@ -53,8 +51,7 @@ class ClientPeer:
     #: _acknowledged <= ledger.through
     """
 
-    __slots__ = ("_acknowledged", "_encoded", "_publication_bytes_max", "connection", "ledger",
-                 "name")  # fmt: skip
+    __slots__ = ("_acknowledged", "_frame_bytes_max", "connection", "ledger", "name")
 
     def __init__(
         self,
@@ -63,14 +60,12 @@ class ClientPeer:
         ledger: PublisherLedger,
         *,
         acknowledged: int,
-        encoded: EncodedPublications,
         frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self.name = name
         self.connection = connection
         self.ledger = ledger
-        self._encoded = encoded
-        self._publication_bytes_max = frame_bytes_max - FRAME_OVERHEAD_BYTES
+        self._frame_bytes_max = frame_bytes_max
         #: the client has been told that everything up to this publication is answered
         self._acknowledged = acknowledged
         for sequence, reason in ledger.resume(acknowledged):
@@ -81,8 +76,7 @@ class ClientPeer:
     def interpret(self, message: Greeting | Message) -> Input | None:
         """The router's input in a message; `None` where the client is answered from here.
 
-        The bytes of a publication are remembered for sending them on. Raises `FrameError` for
-        what a client must not say.
+        Raises `FrameError` for what a client must not say.
         """
         if isinstance(message, PublishRequest):
             return self._publish(message)
@@ -105,10 +99,10 @@ class ClientPeer:
             return None
         body = request.publication
         try:
-            if len(body) > self._publication_bytes_max:
-                bound = self._publication_bytes_max
+            bound = self._frame_bytes_max - FRAME_OVERHEAD_BYTES
+            if len(body) > bound:
                 raise LimitError("FRAME_BYTES_MAX", bound, len(body), "the size of a publication")
-            publication = remembered(body, self._encoded)
+            publication = decode_publication(body)
         except InputError as error:
             self._refuse_publication(request.sequence, str(error))
             return None
@@ -130,9 +124,10 @@ class ClientPeer:
 
     # What came of it ---------------------------------------------------------------------------
 
-    def deliver(self, subscriptions: tuple[str, ...], publication: Raw) -> None:
+    def deliver(self, subscriptions: tuple[str, ...], publication: Publication) -> None:
         """A publication matches these subscriptions of the client."""
-        self.connection.send_delivery(subscriptions, publication)
+        body = encode_publication(publication, self._frame_bytes_max)
+        self.connection.send_delivery(subscriptions, body)
 
     def subscribed(self, subscription: str) -> None:
         """The subscription is in force."""

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from msgspec import Raw
-
 from sapwood.errors import (
     ConnectionLostError,
     FrameError,
@@ -242,7 +240,7 @@ class ClientSession:
         self._connection().send(UnadvertiseRequest(id))
         return True
 
-    def publish(self, publication: Raw) -> int:
+    def publish(self, publication: bytes) -> int:
         """Publish; returns the number of the publication. The window must not be full."""
         sequence = self.window.add(publication)
         if self.open and not self._unanswered:

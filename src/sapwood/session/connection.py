@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from msgspec import Raw
-
 from sapwood.errors import InvariantError, PeerError
 from sapwood.limits import REASON_CHARS_MAX
+from sapwood.routing import messages as routing
 from sapwood.session.keepalive import Due, KeepAlive
 from sapwood.session.phases import Phase, Trigger, step
 from sapwood.session.settings import ConnectionSettings
-from sapwood.wire.codec import Decoder, append_delivery, append_message, greeting_frame
+from sapwood.wire.codec import (
+    Decoder,
+    append_delivery,
+    append_message,
+    append_routing,
+    greeting_frame,
+)
 from sapwood.wire.greetings import (
     Greeting,
     Hello,
@@ -127,7 +132,13 @@ class Connection:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         append_message(self._outgoing, message)
 
-    def send_delivery(self, subscriptions: tuple[str, ...], publication: Raw) -> None:
+    def send_routing(self, message: routing.Message) -> None:
+        """Put a router's message among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        append_routing(self._outgoing, message, self._frame_bytes_max)
+
+    def send_delivery(self, subscriptions: tuple[str, ...], publication: bytes) -> None:
         """Put a delivery among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")

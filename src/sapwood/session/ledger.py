@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from msgspec import Raw
-
 from sapwood.errors import FrameError, InvariantError
 from sapwood.limits import (
     SESSIONS_REMEMBERED_MAX,
@@ -151,7 +149,7 @@ class Unacknowledged:
         self.acknowledged = 0
         #: the number of the newest publication
         self.last = 0
-        self._waiting: deque[Raw] = deque()
+        self._waiting: deque[bytes] = deque()
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -162,7 +160,7 @@ class Unacknowledged:
         """Whether the next publication has to wait for an answer to an earlier one."""
         return len(self._waiting) >= self.publications_max or self._bytes >= self.bytes_max
 
-    def add(self, publication: Raw) -> int:
+    def add(self, publication: bytes) -> int:
         """Keep a publication until it is answered; returns its number."""
         if self.full:
             raise InvariantError("a publication was added to a full window")
@@ -182,7 +180,7 @@ class Unacknowledged:
             self._bytes -= len(self._waiting.popleft())
         self.acknowledged = max(self.acknowledged, through)
 
-    def after(self, sequence: int) -> Iterator[tuple[int, Raw]]:
+    def after(self, sequence: int) -> Iterator[tuple[int, bytes]]:
         """The publications after `sequence` that still wait, with their numbers."""
         for number, publication in enumerate(self._waiting, start=self.acknowledged + 1):
             if number > sequence:

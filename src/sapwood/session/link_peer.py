@@ -8,9 +8,7 @@ from sapwood.routing.inputs import Receive
 from sapwood.session.connection import Connection
 from sapwood.session.phases import Phase
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.links import Arriving, RoutingMessage, to_link
 from sapwood.wire.messages import LinkCongestion, LinkEstablished, Message
-from sapwood.wire.publications import EncodedPublications
 
 
 class LinkPeer:
@@ -21,28 +19,21 @@ class LinkPeer:
     `session` is the neighbor's, and tells one run of it from the next.
     """
 
-    __slots__ = ("_arriving", "_encoded", "connection", "name", "session")
+    __slots__ = ("connection", "name", "session")
 
-    def __init__(
-        self, name: str, session: str, connection: Connection, encoded: EncodedPublications
-    ) -> None:
+    def __init__(self, name: str, session: str, connection: Connection) -> None:
         self.name = name
         self.session = session
         self.connection = connection
-        self._encoded = encoded
-        self._arriving = Arriving(encoded)
 
     def establish(self) -> None:
         """Take a link into use that the neighbor welcomed."""
         self.connection.send(LinkEstablished())
 
-    def interpret(
-        self, message: Greeting | Message
-    ) -> Receive | LinkCongestion | LinkEstablished | None:
+    def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
         """The router's input in a message, or what the neighbor says about the link itself.
 
-        `None` for a part of an update that is not its last. Raises `FrameError` for what a neighbor
-        must not say (now).
+        Raises `FrameError` for what a neighbor must not say (now).
         """
         if isinstance(message, LinkEstablished):
             if self.connection.phase is not Phase.AGREEING:
@@ -50,17 +41,15 @@ class LinkPeer:
             return message
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
-        if isinstance(message, RoutingMessage):
-            arrived = self._arriving.take(message)
-            return None if arrived is None else Receive(self.name, arrived)
+        if isinstance(message, routing.RoutingMessage):
+            return Receive(self.name, message)
         if isinstance(message, LinkCongestion):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""
-        for part in to_link(message, self._encoded):
-            self.connection.send(part)
+        self.connection.send_routing(message)
 
     def congested(self, *, congested: bool) -> None:
         """Tell the neighbor whether publications pile up on this side."""

@@ -11,7 +11,6 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from sapwood.model.publication import Publication
@@ -55,7 +54,7 @@ def divergences(
         for origin in places:
             id_ = f"{word} {number} at {origin}"
             probe = (
-                replace(content, id=id_)
+                content.renamed(id_)
                 if isinstance(content, Publication)
                 else Publication(id_, dict(content))
             )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from msgspec import Raw
 
-from sapwood.errors import FrameError, HandshakeError, PeerError
+from sapwood.errors import FrameError, HandshakeError, InputError, LimitError, PeerError
 from sapwood.limits import FRAME_BYTES_CEILING, FRAME_BYTES_MAX, GREETING_BYTES_MAX
+from sapwood.routing import messages as routing
 from sapwood.wire.foreign import Foreign, identify
 from sapwood.wire.frames import HEADER_BYTES, FrameSplitter, frame
 from sapwood.wire.greetings import (
@@ -20,20 +20,24 @@ from sapwood.wire.greetings import (
     decode_greeting,
     encode_greeting,
 )
+from sapwood.wire.hooks import decoded, encoded
 from sapwood.wire.messages import (
     BrokerMessage,
     ClientMessage,
     Delivery,
     LinkMessage,
     Message,
+    Part,
 )
+from sapwood.wire.parts import Parts, cut
 
-_ENCODER: Final = msgspec.msgpack.Encoder()
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=encoded)
 _CLIENT: Final = msgspec.msgpack.Decoder(ClientMessage)
 _BROKER: Final = msgspec.msgpack.Decoder(BrokerMessage)
-_LINK: Final = msgspec.msgpack.Decoder(LinkMessage)
+_LINK: Final[msgspec.msgpack.Decoder[LinkMessage]] = msgspec.msgpack.Decoder(
+    LinkMessage, dec_hook=decoded
+)
 
-_NIL: Final = Raw(b"\xc0")
 _ID_HEADER_BYTES: Final = 5
 """At most so many bytes stand before a text in MessagePack."""
 
@@ -51,8 +55,26 @@ def append_message(buffer: bytearray, message: Message) -> None:
     buffer[start : start + HEADER_BYTES] = size.to_bytes(HEADER_BYTES, "big")
 
 
+def append_routing(buffer: bytearray, message: routing.Message, frame_bytes_max: int) -> None:
+    """Put a router's message at the end of `buffer`: a frame, or several where it is too long.
+
+    Raises `LimitError` for a filter that is longer than the other end reads.
+    """
+    start = len(buffer)
+    try:
+        append_message(buffer, message)
+    except LimitError:
+        del buffer[start:]
+        raise
+    if len(buffer) - start - HEADER_BYTES > frame_bytes_max:
+        body = bytes(memoryview(buffer)[start + HEADER_BYTES :])
+        del buffer[start:]
+        for part in cut(body, frame_bytes_max):
+            append_message(buffer, part)
+
+
 def append_delivery(
-    buffer: bytearray, subscriptions: tuple[str, ...], publication: Raw, frame_bytes_max: int
+    buffer: bytearray, subscriptions: tuple[str, ...], publication: bytes, frame_bytes_max: int
 ) -> None:
     """Put the frame of a delivery at the end of `buffer`, or several where the ids are too many.
 
@@ -64,7 +86,7 @@ def append_delivery(
         return
     del buffer[start:]
     for ids in _portions(subscriptions, frame_bytes_max // 2):
-        append_message(buffer, Delivery(ids, _NIL, more=True))
+        append_message(buffer, Delivery(ids, b"", more=True))
     append_message(buffer, Delivery((), publication))
 
 
@@ -98,7 +120,7 @@ class Decoder:
     what the peer seems to speak if it was not ours at all.
     """
 
-    __slots__ = ("_decode", "_role", "_splitter", "error", "foreign", "frame_bytes_max")
+    __slots__ = ("_decode", "_parts", "_role", "_splitter", "error", "foreign", "frame_bytes_max")
 
     def __init__(self, role: Role | None, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
         self.frame_bytes_max = frame_bytes_max
@@ -106,6 +128,7 @@ class Decoder:
         self.foreign: Foreign | None = None
         self._role = role
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
+        self._parts = Parts()
         self._decode: (
             msgspec.msgpack.Decoder[ClientMessage]
             | msgspec.msgpack.Decoder[BrokerMessage]
@@ -122,13 +145,33 @@ class Decoder:
             for body in self._splitter.split(data):
                 if self._decode is None:
                     found.append(self._greeting(body))
+                    continue
+                message = self._decode.decode(body)
+                if isinstance(message, Part) or self._parts.pending:
+                    self._among_parts(message, found)
                 else:
-                    found.append(self._decode.decode(body))
+                    found.append(message)
         except PeerError as error:
             self.error = self._explained(error)
+        except msgspec.ValidationError as error:
+            self.error = _fault_of(error)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             self.error = FrameError(f"a frame holds no message of this connection: {error}")
         return found
+
+    def _among_parts(self, message: Message, found: list[Greeting | Message]) -> None:
+        """Take in a part, or what comes between two; the message that it completes is `found`."""
+        if not isinstance(message, Part):
+            if isinstance(message, routing.RoutingMessage):
+                raise FrameError("a message begins before the parts of the last one have ended")
+            found.append(message)
+            return
+        body = self._parts.take(message)
+        if body is not None:
+            whole = _LINK.decode(body)
+            if not isinstance(whole, routing.RoutingMessage):
+                raise FrameError("what comes in parts is a message of a router")
+            found.append(whole)
 
     def _greeting(self, body: bytes) -> Greeting:
         greeting = decode_greeting(body)
@@ -154,3 +197,10 @@ class Decoder:
             f"the peer does not speak Sapwood's protocol: it begins with {header!r}, "
             f"which looks like {self.foreign.name}"
         )
+
+
+def _fault_of(error: msgspec.ValidationError) -> FrameError:
+    """What the peer did wrong where a frame has the form of no message, or a value that is none."""
+    if isinstance(error.__cause__, InputError):
+        return FrameError(f"the neighbor passed on what it should have refused: {error.__cause__}")
+    return FrameError(f"a frame holds no message of this connection: {error}")

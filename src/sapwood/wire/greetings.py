@@ -25,15 +25,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sapwood.errors import HandshakeError
-from sapwood.limits import ID_CHARS_MAX, NAME_CHARS_MAX, REASON_CHARS_MAX
+from sapwood.limits import REASON_CHARS_MAX
+from sapwood.model.fields import Count, Name
 
 MAGIC: Final = "sapwood"
-VERSION: Final = 1
+VERSION: Final = 2
 
-Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
 Reason: TypeAlias = Annotated[str, Meta(max_length=REASON_CHARS_MAX)]
-Count: TypeAlias = Annotated[int, Meta(ge=0)]
-Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
 
 
 class Role(StrEnum):

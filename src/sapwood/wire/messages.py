@@ -1,7 +1,10 @@
 """Messages: every frame after the greeting, as tagged arrays, one union a direction.
 
-A publication travels as the bytes its publisher made (`Raw`): a hop reads them once, to match,
-and sends the same bytes on. Filters travel as canonical text.
+Here is what clients and brokers say to each other, and what brokers say of a link. What routers say
+travels as it is defined in `sapwood.routing.messages`.
+
+A publication travels as the bytes its publisher made: a hop reads them once, to match, and sends
+the same bytes on. Filters travel as canonical text (`sapwood.wire.hooks`).
 """
 
 from __future__ import annotations
@@ -9,10 +12,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Struct
 
-from sapwood.limits import MESH_ROUTERS_MAX
-from sapwood.wire.greetings import Count, Id, Name, Reason
+from sapwood.model.fields import Count, Id
+from sapwood.routing import messages as routing
+from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import InterestText, PromiseText
 
 Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
@@ -75,7 +79,7 @@ class PublishRequest(Struct, array_like=True, frozen=True, tag=12, gc=False):
     """The client publishes; answered by a cumulative `AcceptedReply` or by a refusal."""
 
     sequence: Sequence
-    publication: Raw
+    publication: bytes
 
 
 class AdvertiseRequest(Struct, array_like=True, frozen=True, tag=13, gc=False):
@@ -165,7 +169,7 @@ class Delivery(Struct, array_like=True, frozen=True, tag=25):
     """
 
     subscriptions: tuple[str, ...]
-    publication: Raw
+    publication: bytes
     more: bool = False
 
 
@@ -195,174 +199,22 @@ class LinkEstablished(Struct, array_like=True, frozen=True, tag=30, gc=False):
     """The broker that connected takes the link into use; the link is up for both from here on."""
 
 
-class LinkSubscribe(Struct, array_like=True, frozen=True, tag=31, gc=False):
-    """`routing.messages.Subscribe`."""
-
-    key: str
-    filter: InterestText
-    sending: Count
-
-
-class LinkUnsubscribe(Struct, array_like=True, frozen=True, tag=32, gc=False):
-    """`routing.messages.Unsubscribe`."""
-
-    key: str
-
-
-class LinkConfirm(Struct, array_like=True, frozen=True, tag=33, gc=False):
-    """`routing.messages.Confirm`."""
-
-    key: str
-    sending: Count
-
-
-class LinkPublish(Struct, array_like=True, frozen=True, tag=34, gc=False):
-    """`routing.messages.Publish`."""
-
-    origin: Name
-    hops: Count
-    publication: Raw
-
-
 class LinkCongestion(Struct, array_like=True, frozen=True, tag=35, gc=False):
     """Beyond the sender, publications pile up (or no longer do): hold publishers back."""
 
     congested: bool
 
 
-class LinkAdvertise(Struct, array_like=True, frozen=True, tag=36, gc=False):
-    """`routing.messages.Advertise`."""
+class Part(Struct, array_like=True, frozen=True, tag=49, gc=False):
+    """A part of a message of routers that is longer than a frame.
 
-    key: str
-    filter: PromiseText
-    sending: Count
-
-
-class LinkUnadvertise(Struct, array_like=True, frozen=True, tag=37, gc=False):
-    """`routing.messages.Unadvertise`."""
-
-    key: str
-
-
-class LinkConfirmAdvertisement(Struct, array_like=True, frozen=True, tag=38, gc=False):
-    """`routing.messages.ConfirmAdvertisement`."""
-
-    key: str
-    sending: Count
-
-
-TripleText: TypeAlias = tuple[InterestText, int, int, bool]
-"""`Triple` of XRoute: a filter, its instances, what it hides; whether an operation begins with it.
-"""
-
-
-class LinkUpdate(Struct, array_like=True, frozen=True, tag=39, gc=False):
-    """`routing.messages.Update`.
-
-    Where the triples are too many for one frame, all frames but the last have `more` set.
+    The parts of one message follow each other, and all but the last have `more` set; `data` of
+    all of them, in order, is the message as it stands alone in a frame.
     """
 
-    origin: str
-    number: Count
-    sending: Count
-    triples: Annotated[tuple[TripleText, ...], Meta(min_length=1)]
+    data: Annotated[bytes, Meta(min_length=1)]
     more: bool = False
 
-
-class LinkReplace(Struct, array_like=True, frozen=True, tag=45, gc=False):
-    """`routing.messages.Replace`."""
-
-    key: str
-    filter: InterestText
-    sending: Count
-    replaced: Annotated[tuple[str, ...], Meta(min_length=1)]
-
-
-class LinkConfirmUpdate(Struct, array_like=True, frozen=True, tag=40, gc=False):
-    """`routing.messages.ConfirmUpdate`."""
-
-    sending: Count
-
-
-class LinkNeighbors(Struct, array_like=True, frozen=True, tag=41, gc=False):
-    """`routing.messages.Neighbors`."""
-
-    router: Name
-    incarnation: Count
-    number: Count
-    neighbors: Annotated[tuple[Name, ...], Meta(max_length=MESH_ROUTERS_MAX)]
-
-
-class LinkAnnounce(Struct, array_like=True, frozen=True, tag=42, gc=False):
-    """`routing.messages.Announce`; `routers` and `parents` are those of the tree."""
-
-    incarnation: Count
-    number: Count
-    carrying: Count
-    routers: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MESH_ROUTERS_MAX)]
-    parents: Annotated[tuple[Count, ...], Meta(max_length=MESH_ROUTERS_MAX)]
-
-
-class LinkJoin(Struct, array_like=True, frozen=True, tag=43, gc=False):
-    """`routing.messages.Join`."""
-
-    source: Name
-    incarnation: Count
-    number: Count
-    life: Count
-
-
-class LinkLeave(Struct, array_like=True, frozen=True, tag=46, gc=False):
-    """`routing.messages.Leave`."""
-
-    source: Name
-    life: Count
-
-
-class LinkReady(Struct, array_like=True, frozen=True, tag=47, gc=False):
-    """`routing.messages.Ready`."""
-
-    source: Name
-    life: Count
-
-
-class LinkCarry(Struct, array_like=True, frozen=True, tag=48, gc=False):
-    """`routing.messages.Carry`."""
-
-    source: Name
-    life: Count
-
-
-TreeLinkMessage: TypeAlias = (
-    LinkPublish
-    | LinkSubscribe
-    | LinkReplace
-    | LinkUnsubscribe
-    | LinkConfirm
-    | LinkAdvertise
-    | LinkUnadvertise
-    | LinkConfirmAdvertisement
-    | LinkUpdate
-    | LinkConfirmUpdate
-)
-"""What concerns one tree: the only one, or one of many."""
-
-
-class LinkOnTree(Struct, array_like=True, frozen=True, tag=44, gc=False):
-    """`routing.messages.OnTree`."""
-
-    source: Name
-    life: Count
-    message: TreeLinkMessage
-
-
-LinkTreeNews: TypeAlias = (
-    LinkNeighbors | LinkAnnounce | LinkJoin | LinkLeave | LinkReady | LinkCarry
-)
-"""`routing.messages.TreeNews`."""
-
-MeshLinkMessage: TypeAlias = LinkOnTree | LinkTreeNews
-"""What is said where links form circles."""
 
 ClientMessage: TypeAlias = (
     PublishRequest
@@ -396,7 +248,7 @@ BrokerMessage: TypeAlias = (
 """What a broker may send to a client it has welcomed."""
 
 LinkMessage: TypeAlias = (
-    TreeLinkMessage | MeshLinkMessage | LinkCongestion | LinkEstablished | Ping | Pong | Goodbye
+    routing.Message | Part | LinkCongestion | LinkEstablished | Ping | Pong | Goodbye
 )
 """What two brokers say to each other once the link is agreed."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Struct
 
 from sapwood.errors import InputError, InvalidValueError, InvariantError, LimitError
 from sapwood.limits import (
@@ -32,25 +32,28 @@ class PublicationBody(Struct, array_like=True, frozen=True):
 _DECODER: Final = msgspec.msgpack.Decoder(PublicationBody)
 
 
-def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BYTES_MAX) -> Raw:
-    """The bytes of a publication, for every frame that carries it.
+def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BYTES_MAX) -> bytes:
+    """The bytes of a publication, for every message that carries it; made at the first call.
 
     Raises `InvalidValueError` for what cannot travel (an array that holds a date, a text that is
     no Unicode) and `LimitError` for an id or a publication that is too long for its frames.
     """
-    check_id("publication", publication.id)
-    _check_arrays(publication)
-    encoded = _ENCODER.encode(
-        PublicationBody(publication.id, publication.attributes, publication.document)
-    )
+    encoded = publication.encoded
+    if encoded is None:
+        check_id("publication", publication.id)
+        _check_arrays(publication)
+        encoded = _ENCODER.encode(
+            PublicationBody(publication.id, publication.attributes, publication.document)
+        )
+        publication.keep_encoded(encoded)
     bytes_max = frame_bytes_max - FRAME_OVERHEAD_BYTES
     if len(encoded) > bytes_max:
         subject = f"the encoded size of publication {publication.id!r}, bytes,"
         raise LimitError("FRAME_BYTES_MAX", bytes_max, len(encoded), subject)
-    return Raw(encoded)
+    return encoded
 
 
-def decode_body(encoded: Raw | bytes) -> PublicationBody:
+def decode_body(encoded: bytes) -> PublicationBody:
     """What is in the bytes of a publication, unchecked but for its form.
 
     Raises `InputError` for bytes that are no publication.
@@ -61,8 +64,8 @@ def decode_body(encoded: Raw | bytes) -> PublicationBody:
         raise InputError(f"these bytes are no publication: {error}") from None
 
 
-def decode_publication(encoded: Raw | bytes) -> Publication:
-    """The publication in these bytes; its document has been read.
+def decode_publication(encoded: bytes) -> Publication:
+    """The publication in these bytes, which it keeps; its document has been read.
 
     Raises `InputError` (or one of its kinds) for bytes that are no publication, and for values
     and documents that no publication may hold.
@@ -71,33 +74,8 @@ def decode_publication(encoded: Raw | bytes) -> Publication:
     publication = Publication(body.id, body.attributes, body.document)
     _check_arrays(publication)
     publication.read_document()
+    publication.keep_encoded(encoded)
     return publication
-
-
-class EncodedPublications:
-    """The bytes of the publication that is being handled.
-
-    One entry: a router answers one publication at a time, and hands out the very object it was
-    given. It depends on nothing but that object, which never changes.
-    """
-
-    __slots__ = ("_encoded", "_frame_bytes_max", "_publication")
-
-    def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
-        self._frame_bytes_max = frame_bytes_max
-        self._publication: Publication | None = None
-        self._encoded = Raw()
-
-    def remember(self, publication: Publication, encoded: Raw) -> None:
-        """These are the publication's bytes."""
-        self._publication = publication
-        self._encoded = encoded
-
-    def encoded(self, publication: Publication) -> Raw:
-        """The publication's bytes: those remembered, or made now."""
-        if publication is not self._publication:
-            self.remember(publication, encode_publication(publication, self._frame_bytes_max))
-        return self._encoded
 
 
 def _plain(value: object) -> object:

@@ -63,6 +63,7 @@ class GraphsOfKinds:
         """Insert an interest; returns whether some node covers it."""
         if isinstance(filter, Filter):
             return self.records.add(key, filter, index)
+        assert isinstance(filter, TreePattern)
         self._patterns.add(key)
         return self.documents.add(key, filter, index)
 

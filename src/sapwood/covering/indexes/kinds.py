@@ -37,6 +37,7 @@ class BothKinds:
         if isinstance(filter, Filter):
             self.records.add(key, filter)
         else:
+            assert isinstance(filter, TreePattern)
             self.documents.add(key, filter)
             self._patterns.add(key)
 
@@ -52,12 +53,14 @@ class BothKinds:
         """Keys of up to `limit` interests that cover it, never its own."""
         if isinstance(filter, Filter):
             return self.records.cov(filter, limit)
+        assert isinstance(filter, TreePattern)
         return self.documents.cov(filter, limit)
 
     def covered(self, filter: Interest) -> list[int]:  # noqa: A002
         """Keys of all that it covers but itself."""
         if isinstance(filter, Filter):
             return self.records.covered(filter)
+        assert isinstance(filter, TreePattern)
         return self.documents.covered(filter)
 
     def validate(self) -> None:

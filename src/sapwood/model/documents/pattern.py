@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sapwood.errors import LimitError
 from sapwood.limits import XPATH_TEXT_CHARS_MAX
@@ -25,13 +24,11 @@ from sapwood.model.documents.conditions import (
 from sapwood.model.documents.evaluation import DOCUMENT_NODE, satisfying
 from sapwood.model.documents.printing import print_path
 from sapwood.model.documents.twigs import Twig, twigs
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.xml import DocumentBounds, read_document
 from sapwood.xml.bounds import DEFAULT_BOUNDS
 from sapwood.xml.document import Document
-
-if TYPE_CHECKING:
-    from sapwood.model.filter import Filter
 
 
 class PatternMerge(NamedTuple):
@@ -41,8 +38,7 @@ class PatternMerge(NamedTuple):
     perfect: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TreePattern:
+class TreePattern(Interest):
     """What a subscription to documents accepts: those of which its XPath expression is true.
 
     `root` is what is asked of the document, in normal form (`sapwood.model.documents.conditions`);
@@ -52,24 +48,29 @@ class TreePattern:
     Make patterns with `sapwood.parse_xpath`; the constructor expects a normal form.
     """
 
-    root: Below
-    source: str | None = field(default=None, compare=False, repr=False)
-    bindings: tuple[tuple[str, str], ...] | None = field(default=None, compare=False, repr=False)
-    #: what `twigs` found; depends on the root, which never changes
-    _twigs: tuple[Twig, ...] | None = field(init=False, default=None, compare=False, repr=False)
-    #: the hash once it was asked for; likewise
-    _hash: int | None = field(init=False, default=None, compare=False, repr=False)
+    __slots__ = ("_twigs", "bindings", "root")
 
-    def __hash__(self) -> int:
-        """The hash of the normal form, found once: tables look patterns up again and again."""
-        known = self._hash
-        if known is None:
-            known = hash(self.root)
-            object.__setattr__(self, "_hash", known)
-        return known
+    root: Below
+    bindings: tuple[tuple[str, str], ...] | None
+    #: what `twigs` found; depends on the root, which never changes
+    _twigs: tuple[Twig, ...] | None
+
+    def __init__(
+        self,
+        root: Below,
+        source: str | None = None,
+        bindings: tuple[tuple[str, str], ...] | None = None,
+    ) -> None:
+        super().__init__(root, source)
+        object.__setattr__(self, "root", root)
+        object.__setattr__(self, "bindings", bindings)
+        object.__setattr__(self, "_twigs", None)
+
+    def __repr__(self) -> str:
+        return f"TreePattern(root={self.root!r})"
 
     def __reduce__(self) -> tuple[type[TreePattern], tuple[object, ...]]:
-        """Copies leave the hash behind: hashes of texts differ from process to process."""
+        """Copies leave behind what can be found again."""
         return TreePattern, (self.root, self.source, self.bindings)
 
     def matches(
@@ -91,7 +92,7 @@ class TreePattern:
         """Whether a document is accepted; it must have its content if the pattern reads it."""
         return DOCUMENT_NODE in satisfying(self.root, document)
 
-    def covers(self, other: Filter | TreePattern) -> bool:
+    def covers(self, other: Interest) -> bool:
         """Whether every publication that `other` accepts is accepted here; no filter is covered.
 
         Never true where a document refutes it, and complete for paths without predicates and for
@@ -102,7 +103,7 @@ class TreePattern:
         wide, narrow = self.twigs, other.twigs
         return self == other or (bool(wide and narrow) and containment.covers(wide, narrow))
 
-    def intersects(self, other: Filter | TreePattern) -> bool:
+    def intersects(self, other: Interest) -> bool:
         """Whether some document may be accepted by both; a filter accepts none.
 
         Never `False` where a document refutes it; always right where no string-value is asked.

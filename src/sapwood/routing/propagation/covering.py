@@ -27,6 +27,7 @@ from sapwood.covering.catalogue import DEFAULT_COVERING, covering_manager
 from sapwood.covering.manager import CoveringManager
 from sapwood.errors import InvariantError
 from sapwood.matching.posets.order import has_one_form
+from sapwood.model.documents.pattern import TreePattern
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
@@ -177,6 +178,7 @@ def _extent(interest: Interest) -> tuple[object, ...]:
     """A sort key by which most of what covers an interest comes before it."""
     if isinstance(interest, Filter):
         return (0, *interest.extent)
+    assert isinstance(interest, TreePattern)
     # What covers a pattern asks for no more levels; what has no twigs covers itself only.
     levels = min((twig.reach for twig in interest.twigs), default=math.inf)
     return (1, levels, len(str(interest)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from sapwood.errors import LimitError
 from sapwood.limits import ADVERTISEMENT_NESTING_MAX, ADVERTISEMENT_STEPS_MAX
 from sapwood.model.documents.advertisements.automaton import START, Automaton, automaton_of
@@ -18,13 +16,13 @@ from sapwood.model.documents.advertisements.expressions import (
 )
 from sapwood.model.documents.advertisements.intersection import includes, may_accept
 from sapwood.model.documents.pattern import TreePattern
-from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.xml.document import Document, local_name
 
 
-@dataclass(frozen=True, slots=True)
-class Advertisement:
+class Advertisement(Promise):
     """What a publisher may send: documents each of whose root-to-leaf paths is a word.
 
     Names compare by their local part. A publisher of several kinds of paths states one value with
@@ -37,15 +35,22 @@ class Advertisement:
     `limits.ADVERTISEMENT_NESTING_MAX` levels of parentheses.
     """
 
+    __slots__ = ("_automaton", "expression")
+
     expression: Expression
-    source: str | None = field(default=None, compare=False, repr=False)
     #: depends on the expression, which never changes
-    _automaton: Automaton | None = field(init=False, default=None, compare=False, repr=False)
+    _automaton: Automaton | None
 
-    def __post_init__(self) -> None:
-        check_size(self.expression)
+    def __init__(self, expression: Expression, source: str | None = None) -> None:
+        check_size(expression)
+        super().__init__(expression, source)
+        object.__setattr__(self, "expression", expression)
+        object.__setattr__(self, "_automaton", None)
 
-    def intersects(self, other: Filter | TreePattern) -> bool:
+    def __repr__(self) -> str:
+        return f"Advertisement(expression={self.expression!r})"
+
+    def intersects(self, other: Interest) -> bool:
         """Whether some document of this advertisement may be accepted; a filter accepts none.
 
         `False` only if none can be. For patterns that ask for elements only `True` is certain as

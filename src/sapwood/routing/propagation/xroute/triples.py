@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
 
 from sapwood.model.interest import Interest
 
 
-@dataclass(frozen=True, slots=True)
-class Triple:
+class Triple(Struct, array_like=True, frozen=True, gc=False):
     """A change of what the sender's side wants: `(S; n; r)` in the thesis.
 
     There are `instances` more subscriptions of exactly `filter` (fewer, if negative), and it stands
@@ -21,7 +22,7 @@ class Triple:
     hidden: int
 
 
-Operation: TypeAlias = tuple[Triple, ...]
+Operation: TypeAlias = Annotated[tuple[Triple, ...], Meta(min_length=1)]
 """Triples that belong together, at least one: the first says what happened, the others, appended,
 what follows for filters that the first one hid or would hide."""
 

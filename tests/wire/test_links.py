@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
+from sapwood.wire.links import Arriving, RoutingMessage, remembered, to_link
 
 from sapwood import parse_filter
 from sapwood.errors import FrameError, InputError
@@ -14,7 +15,6 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import fewest_links
 from sapwood.routing import messages as routing
 from sapwood.routing.propagation.xroute.triples import Triple
-from sapwood.wire.links import Arriving, RoutingMessage, remembered, to_link
 from sapwood.wire.messages import (
     LinkAdvertise,
     LinkAnnounce,

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sapwood.wire.updates import Parts, to_parts
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.errors import FrameError
@@ -13,7 +14,6 @@ from sapwood.limits import FRAME_BYTES_FLOOR, UPDATE_TRIPLES_MAX
 from sapwood.routing.messages import Update
 from sapwood.routing.propagation.xroute.triples import Triple
 from sapwood.wire.messages import LinkUpdate
-from sapwood.wire.updates import Parts, to_parts
 
 A = parse_filter("a = 1")
 INTERESTS = st.sampled_from((A, parse_filter("b > 'x'"), parse_xpath("//a[b='x']")))

@@ -46,7 +46,7 @@ from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
     from sapwood.overlay.topology import Overlay
-    from sapwood.routing.protocols import Protocol
+    from sapwood.routing.strategies import Protocol
     from sapwood.simulation.history import History
     from sapwood.simulation.metrics import Metrics
     from sapwood.simulation.oracle import Judgment, Pair
@@ -137,7 +137,7 @@ def command(
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
     if [subscriptions, publications, advertisements].count(STANDARD_INPUT) > 1:
         raise click.UsageError("only one of the files can be standard input")
-    by_default = advertisements is None and chosen.advertised
+    by_default = advertisements is None and chosen.clients_advertise
     overlay = read_topology(topology, seed)
     timed_faults = read_faults(faults, overlay, seed) if faults is not None else None
     if out == STANDARD_OUTPUT:
@@ -379,7 +379,7 @@ def run(scenario: Scenario, protocol: Protocol, *, with_probes: bool) -> Result:
         judgment = judge(
             world.history,
             world.network.delay_max_s,
-            advertised=protocol.advertised,
+            advertised=protocol.clients_advertise,
             stuck=outcome.stuck,
             seed=scenario.seed,
             progress=lambda _: advance(1),
@@ -390,7 +390,8 @@ def run(scenario: Scenario, protocol: Protocol, *, with_probes: bool) -> Result:
     if with_probes:
         published = islice(world.history.publications.values(), PROBES)
         probes = [one.publication for one in published]
-        diverged = divergences(world, make_router, probes, links=protocol.merging is None)
+        links = not protocol.routes_depend_on_order
+        diverged = divergences(world, make_router, probes, links=links)
         figures = figures.with_diverged(len(diverged))
     return Result(figures, judgment, pairs, diverged)
 

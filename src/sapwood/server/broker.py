@@ -22,14 +22,21 @@ from sapwood.limits import (
     GOODBYE_S,
     TABLE_SIZES_S,
 )
-from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
-from sapwood.routing.making import AnyRouter, make_router
-from sapwood.routing.membership.mesh.router import MeshRouter
+from sapwood.routing.inputs import (
+    ClientPublish,
+    DetachClient,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+    Tick,
+)
+from sapwood.routing.router import Router
 from sapwood.server.carrying import Carrying
 from sapwood.server.counters import Counters
-from sapwood.server.dialing import Dialer
 from sapwood.server.gauging import Gauge, GaugeReading
 from sapwood.server.keeping import Keeping
+from sapwood.server.linking import Linking
 from sapwood.server.logs import Log, make_log
 from sapwood.server.peer import Peer
 from sapwood.server.pressure import Pressure
@@ -37,6 +44,7 @@ from sapwood.server.reception import Reception
 from sapwood.server.roster import Roster, link_of
 from sapwood.server.settings import BrokerSettings
 from sapwood.session.admission import Identity
+from sapwood.session.alarm import Alarm
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -62,7 +70,7 @@ class Broker:
 
     name: str
     address: Address
-    router: AnyRouter
+    router: Router
     reception: Reception
 
     def __init__(
@@ -81,7 +89,7 @@ class Broker:
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._keeping = Keeping(None, time.time)
         self._gauge: GaugeReading | None = None
-        self._dialers: list[asyncio.Task[None]] = []
+        self._linking = Linking(self.connect, self.roster, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
 
@@ -108,7 +116,7 @@ class Broker:
         self.address = Address(host, port)
         self.name = self.settings.name or f"{socket.gethostname()}-{port}"
         settings = self.settings
-        self.router = make_router(
+        self.router = Router(
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
         me = Identity(
@@ -124,7 +132,11 @@ class Broker:
             self._server.close()
             self._keeping.close()
             raise
-        self._carrying = Carrying(self.roster, self._keeping, self.counters, self._log)
+        self._carrying = Carrying(
+            self.roster, self._keeping, self._linking, self.counters, self._log
+        )
+        self._alarm = Alarm(loop.call_at, self._tick)
+        self._alarm.set(self.router.next_deadline())
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")
         for peer in settings.peers:
@@ -141,9 +153,8 @@ class Broker:
             self._gauge.close()  # what tables hold before everybody leaves
             self._gauge = None
         self._server.close()
-        for dialer in self._dialers:
-            dialer.cancel()
-        await asyncio.gather(*self._dialers, return_exceptions=True)
+        self._alarm.stop()
+        await self._linking.stop()
         leaving = list(self.roster.peers)
         for peer in leaving:
             peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
@@ -169,8 +180,7 @@ class Broker:
 
     def keep_link(self, address: Address) -> None:
         """Connect to another broker, and again whenever the link is gone."""
-        dialer = Dialer(address, self.connect, self.roster, self._log)
-        self._dialers.append(asyncio.create_task(dialer.run(), name=f"dial {address}"))
+        self._linking.keep(address)
 
     async def connect(self, address: Address) -> Peer:
         """Connect to another broker; raises `OSError`."""
@@ -223,8 +233,12 @@ class Broker:
 
     def settle(self, peer: Peer) -> None:
         """Send everybody what has come of the last arrival."""
+        self.roster.touched[peer] = None
+        self._flush()
+
+    def _flush(self) -> None:
+        """Make durable what has to be, then send what waits in queues."""
         roster = self.roster
-        roster.touched[peer] = None
         try:
             self._keeping.sync()
         except OSError as error:
@@ -292,12 +306,24 @@ class Broker:
             return
         try:
             self._carrying.carry_out(self.router.handle(request, now), request)
-            if isinstance(self.router, MeshRouter):
-                self._pressure.tell_over(self.router.map.shared)
+            if not self.router.is_tree:
+                self._pressure.tell_over(self.router.tells_over())
+            self._alarm.set(self.router.next_deadline())
             if self._gauge is not None:
                 self._gauge.stir(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+
+    def _tick(self) -> None:
+        """The router may want to be called: the alarm rings early where the deadline has moved."""
+        now, deadline = asyncio.get_running_loop().time(), self.router.next_deadline()
+        if self._stopping or deadline is None:
+            return
+        if deadline > now:
+            self._alarm.set(deadline)
+            return
+        self._handle(Tick(), now)
+        self._flush()
 
     def _failed(self, error: Exception) -> None:
         """Handle nothing more, since it could be handled wrongly, and end the broker."""

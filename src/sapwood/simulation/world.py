@@ -22,8 +22,11 @@ from sapwood.routing.effects import (
     Accepted,
     Advertised,
     CloseLink,
+    Connect,
     Deliver,
+    Disconnect,
     Effect,
+    Persist,
     Refused,
     Send,
     Subscribed,
@@ -43,9 +46,8 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.membership.mesh.router import MeshRouter
 from sapwood.routing.messages import Publish, carried
-from sapwood.routing.tables import ReceivedSubscription
+from sapwood.routing.tables import LinkSubscription
 from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import (
     AdvertisementName,
@@ -54,11 +56,16 @@ from sapwood.simulation.history import (
     SubscriptionName,
 )
 from sapwood.simulation.network import NOMINAL, Arrival, Network, Notice, Occurrence, Timing
+from sapwood.simulation.stored import Stored
 from sapwood.simulation.trace import Trace
 
 
 class Machine(Protocol):
     """What the world needs of a router."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the links of all routers together have to form a tree."""
 
     def handle(self, event: Input, now: float) -> list[Effect]:
         """Take one input; say what is to be done."""
@@ -69,7 +76,7 @@ class Machine(Protocol):
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table."""
 
-    def received(self) -> Iterable[ReceivedSubscription]:
+    def received(self) -> Iterable[LinkSubscription]:
         """The subscriptions that came over links."""
 
 
@@ -125,6 +132,7 @@ class World:
         self.topology = topology
         self.trace = Trace()
         self.tally = Tally()
+        self.stored = Stored()
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
@@ -138,7 +146,7 @@ class World:
         self.network = Network(topology, self._agenda, draw, timing)
         for name in topology.routers:
             self.routers[name] = make_router(name, 0)
-        is_mesh = any(isinstance(router, MeshRouter) for router in self.routers.values())
+        is_mesh = not all(router.is_tree for router in self.routers.values())
         self.history = History(topology, is_mesh)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
@@ -381,3 +389,9 @@ class World:
                 self.tally.links_closed += 1
                 if self.network.close(router, neighbor):
                     self._note_down(router, neighbor, reason)
+            case Persist(record):
+                self.stored.keep(router, record)
+            case Connect(neighbor):
+                self.return_link(router, neighbor)
+            case Disconnect(neighbor):
+                self.fail_link(router, neighbor)

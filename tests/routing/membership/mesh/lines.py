@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import ClientPublish, Receive
 from sapwood.routing.membership.mesh.forest import Forest
-from sapwood.routing.membership.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.mesh import Mesh
 from tests.routing.wiring import Wiring
 
 LINE = (("r1", "r2"), ("r2", "r3"))
@@ -15,10 +15,10 @@ SLOW = (("r2", "r3"),)
 """The way on which what r1 has published stays, while others go on."""
 
 
-def mesh(overlay: Wiring, name: str) -> MeshRouter:
-    router = overlay.router(name)
-    assert isinstance(router, MeshRouter)
-    return router
+def mesh(overlay: Wiring, name: str) -> Mesh:
+    membership = overlay.router(name).membership
+    assert isinstance(membership, Mesh)
+    return membership
 
 
 def forest(overlay: Wiring, name: str) -> Forest:

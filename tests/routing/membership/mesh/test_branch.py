@@ -6,9 +6,11 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.overlay.spanning import SpanningTree
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
 from sapwood.routing.messages import Announce, Version
-from sapwood.routing.router import Router
+from sapwood.routing.protocols import protocol
+from sapwood.routing.router import DEFAULT_ENGINES
 
 TREE = Announce(SpanningTree(("r1", "r2", "r3", "r4"), (0, 0, 1)), Version(0, 1), 0)
 
@@ -28,7 +30,12 @@ S1, S2 = ("ann", "s1"), ("bob", "s2")
 
 def branch() -> Branch:
     """That of r2, to which nobody is linked yet."""
-    return Branch(Place.of("r2", TREE), Basis(Version(0, 1), 7), 3, Router("r2"))
+    return Branch(
+        Place.of("r2", TREE),
+        Basis(Version(0, 1), 7),
+        3,
+        RoutingCore("r2", protocol("covering"), DEFAULT_ENGINES),
+    )
 
 
 def test_a_branch_is_whole_when_all_below_are_ready_and_nothing_is_owed() -> None:

@@ -16,7 +16,15 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.membership.mesh import forest as module
 from sapwood.routing.messages import Join, Leave
-from tests.routing.membership.mesh.lines import SLOW, forest, mesh, overtaken, publish, settle_but, wired
+from tests.routing.membership.mesh.lines import (
+    SLOW,
+    forest,
+    mesh,
+    overtaken,
+    publish,
+    settle_but,
+    wired,
+)
 
 WANTED = parse_filter("x > 1")
 
@@ -126,7 +134,7 @@ def test_validate_finds_what_a_branch_cannot_stand_on() -> None:
     with pytest.raises(InvariantError, match="asked for something else"):
         router.validate()
     branch.unconfirmed.clear()
-    branch.router.handle(ClientAdvertise("ann", "a", WANTED), 0.0)
+    branch.core.handle(ClientAdvertise("ann", "a", WANTED), 0.0)
     with pytest.raises(InvariantError, match="advertise something else"):
         router.validate()
 

@@ -7,10 +7,12 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
 from sapwood.routing.membership.mesh.trees import Trees
 from sapwood.routing.messages import Announce, Version
-from sapwood.routing.router import Router
+from sapwood.routing.protocols import protocol
+from sapwood.routing.router import DEFAULT_ENGINES
 
 TREE = SpanningTree(("r1", "r2", "r3"), (0, 1))
 S1 = ("ann", "s1")
@@ -20,7 +22,12 @@ def branch(number: int, incarnation: int = 0) -> Branch:
     """The branch of r2 on a version of the tree of r1."""
     version = Version(incarnation, number)
     place = Place.of("r2", Announce(TREE, version, 0))
-    return Branch(place, Basis(version, 10 * number), number, Router("r2"))
+    return Branch(
+        place,
+        Basis(version, 10 * number),
+        number,
+        RoutingCore("r2", protocol("covering"), DEFAULT_ENGINES),
+    )
 
 
 def trees(latest: int, carrying: int, *branches: Branch, incarnation: int = 0) -> Trees:

@@ -10,7 +10,6 @@ from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
-from sapwood.routing.propagation.xroute.counted import Counted
 from sapwood.routing.effects import (
     CloseLink,
     Effect,
@@ -27,9 +26,10 @@ from sapwood.routing.inputs import (
     Receive,
 )
 from sapwood.routing.messages import Confirm, ConfirmUpdate, Publish, Update
+from sapwood.routing.propagation.xroute.counted import Counted
 from sapwood.routing.propagation.xroute.triples import Triple
 from sapwood.routing.router import Router
-from tests.routing.wiring import LINE, Wiring
+from tests.routing.wiring import LINE, Wiring, core_of
 
 WIDE, NARROW, OTHER = map(parse_filter, ("a > 1", "a > 2", "b = 1"))
 XPATH = parse_xpath("//a[b]")
@@ -124,7 +124,7 @@ def test_counted_keeps_the_index_of_a_link_to_what_is_counted_there() -> None:
     router.handle(Receive("r2", update(1, Triple(NARROW, 2, 0))), 0.0)
     router.handle(Receive("r2", update(2, Triple(WIDE, 1, 0))), 0.0)
     assert [heard.filter for heard in router.received()] == [WIDE]
-    assert len(router.tables.received["r2"]) == 1
+    assert len(core_of(router).subscriptions.entries.received["r2"]) == 1
     router.handle(Receive("r2", update(3, Triple(WIDE, -1, 0), Triple(NARROW, 2, 0))), 0.0)
     assert [heard.filter for heard in router.received()] == [NARROW]
     router.validate()
@@ -220,7 +220,7 @@ def test_counted_validate_notices_damage(damage: Callable[[Counted], None], word
     router = router_with_links("r2")
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
     router.handle(Receive("r2", update(1, Triple(NARROW, 1, 0))), 0.0)
-    counted = router.subscriptions
+    counted = core_of(router).subscriptions
     assert isinstance(counted, Counted)
     counted.validate()
     damage(counted)

@@ -1,4 +1,4 @@
-"""One router's part of one version of one source's tree: a router of its own, and its links."""
+"""One router's part of one version of one source's tree: a core of its own, and its links."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from sapwood.errors import InvariantError
 from sapwood.overlay.spanning import SpanningTree
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.membership.mesh.clients import Named
 from sapwood.routing.messages import Announce, Version
-from sapwood.routing.router import Router
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Basis(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """An ordinary router that routes the publications of one source, on one version of its tree.
+    """A core that routes the publications of one source, on one version of its tree.
 
-    #: the links of the router are the peers
+    #: the links of the core are the peers
     #: peers are the parent, and the children that have joined; each with its life
     #: unconfirmed are the subscriptions of own clients that are not in force on this tree
     #: owed are those of them that clients believe in force: the source may not come here before
@@ -62,7 +62,7 @@ class Branch:
     place: Place
     basis: Basis
     life: int
-    router: Router
+    core: RoutingCore
     peers: dict[str, int] = field(default_factory=dict)
     unconfirmed: set[Named] = field(default_factory=set)
     owed: set[Named] = field(default_factory=set)
@@ -110,8 +110,8 @@ class Branch:
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
-        self.router.validate()
-        if self.peers.keys() != self.router.tables.received.keys():
+        self.core.validate()
+        if self.peers.keys() != self.core.subscriptions.entries.received.keys():
             raise InvariantError(f"the branch of {self.source} has other links than peers")
         if not self.ready <= self.peers.keys() & set(self.place.children):
             raise InvariantError(f"on the tree of {self.source} a stranger is ready")

@@ -1,6 +1,6 @@
 """How the publications of a router change over to its latest tree, and how it is made ready.
 
-See `sapwood.routing.membership.mesh.router` for why in these steps.
+See `sapwood.routing.membership.mesh.mesh` for why in these steps.
 """
 
 from __future__ import annotations

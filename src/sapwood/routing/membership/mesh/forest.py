@@ -1,6 +1,6 @@
 """The branches of one router: how they begin, take over from one another, and end.
 
-See `sapwood.routing.membership.mesh.router` for what is kept, and why.
+See `sapwood.routing.membership.mesh.mesh` for what is kept, and why.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from sapwood.errors import InvariantError
 from sapwood.limits import MESH_HELD_MAX
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
     CloseLink,
+    Connect,
     Deliver,
+    Disconnect,
     Effect,
+    Persist,
     Refused,
     Send,
     Subscribed,
@@ -43,15 +47,15 @@ from sapwood.routing.messages import (
     MeshMessage,
     OnTree,
     Ready,
+    UpkeepMessage,
     Version,
 )
-from sapwood.routing.router import Router
 
 
 class Forest:
     """All branches of a router.
 
-    `make_router` makes the router of a branch, for an incarnation of its own. Where effects contain
+    `make_core` makes the core of a branch, for an incarnation of its own. Where effects contain
     a `CloseLink`, its branch has forgotten the link, and no other one has.
 
     #: own is the branch that carries what the router's clients publish
@@ -65,7 +69,7 @@ class Forest:
     def __init__(
         self,
         incarnation: int,
-        make_router: Callable[[str], Router],
+        make_core: Callable[[str], RoutingCore],
         clients: Clients,
         known: LinkMap,
     ) -> None:
@@ -75,7 +79,7 @@ class Forest:
         self.clients = clients
         self.touched: dict[str, None] = {}
         self._incarnation = incarnation
-        self._make_router = make_router
+        self._make_core = make_core
         self._map = known
         self._lives = 0
         alone = Announce(SpanningTree((self.name,)), Version(incarnation, 0), 0)
@@ -148,9 +152,9 @@ class Forest:
     def _begin(self, trees: Trees, basis: Basis, now: float) -> list[Effect]:
         self._lives += 1
         # No key may come from two lives of a branch.
-        router = self._make_router(f"{self._incarnation}-{self._lives}")
+        core = self._make_core(f"{self._incarnation}-{self._lives}")
         place = trees.place
-        branch = Branch(place, basis, self._lives, router)
+        branch = Branch(place, basis, self._lives, core)
         trees.branches.append(branch)
         joined = Join(branch.source, basis.version, branch.life)
         # Before all that the new branch has to say.
@@ -179,7 +183,7 @@ class Forest:
         trees.branches.remove(branch)
         effects = self._tell(branch.place.children, Leave(branch.source, branch.life))
         for publication in trees.release():
-            effects.extend(self.own.router.deliveries(publication))
+            effects.extend(self.own.core.deliveries(publication))
         if branch.source == self.name:
             for named in list(self.clients.unannounced):
                 effects.extend(self._announced(named))
@@ -196,15 +200,17 @@ class Forest:
     # Inputs ------------------------------------------------------------------------------------
 
     def hand(self, branch: Branch, request: Input, now: float) -> list[Effect]:
-        """Let the router of a branch handle an input, and make what it says that of all trees."""
+        """Let the core of a branch take an input, and make what it says that of all trees."""
         effects: list[Effect] = []
         source = branch.source
         has_to_wait = self.trees[source].has_to_wait(branch)
         waiting: Publication | None = None
-        for effect in branch.router.handle(request, now):
+        for effect in branch.core.handle(request, now):
             match effect:
                 case Send(neighbor, message):
-                    assert not isinstance(message, MeshMessage), "a tree has no trees"
+                    assert not isinstance(message, MeshMessage | UpkeepMessage), (
+                        "a tree has no trees"
+                    )
                     on_tree = OnTree(source, branch.peers[neighbor], message)
                     effects.append(Send(neighbor, on_tree))
                 case Deliver(_, _, publication):
@@ -219,11 +225,13 @@ class Forest:
                     self.touched[source] = None
                     effects.extend(self._announced((client, id_)))
                 case CloseLink(neighbor):
-                    branch.lose(neighbor)  # its router has forgotten the link already
+                    branch.lose(neighbor)  # its core has forgotten the link already
                     effects.append(effect)
                 case Accepted() | Refused() | Unsubscribed() | Unadvertised():
                     if branch is self.own:
                         effects.append(effect)
+                case Persist() | Connect() | Disconnect():
+                    raise InvariantError("a core asks for no link, and for nothing to be kept")
         if waiting is not None:
             effects.extend(self._hold(branch, waiting))
         return effects
@@ -378,14 +386,14 @@ class Forest:
             raise InvariantError(f"the branch of {source} is not joined to its parent")
         if not branch.peers.keys() <= {place.parent, *place.children} & self.links.keys():
             raise InvariantError(f"the branch of {source} is linked to a stranger")
-        entries = branch.router.subscriptions.entries
+        entries = branch.core.subscriptions.entries
         known = {
             *((client, None) for client in entries.by_client),
             *((entry.client, entry.id) for entry in entries.by_key.values()),
         }
         if known != asked or not branch.unconfirmed <= asked:
             raise InvariantError(f"on the tree of {source} clients asked for something else")
-        own = branch.router.advertisements.entries.by_key.values()
+        own = branch.core.advertisements.entries.by_key.values()
         if {(e.client, e.id) for e in own} != (advertised if branch.advertises else set()):
             raise InvariantError(f"on the tree of {source} clients advertise something else")
 

@@ -17,20 +17,21 @@ there. On a tree it comes to each router once; where it comes again the overlay 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from sapwood.errors import InvariantError, PeerError
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
-from sapwood.routing.propagation.xroute.node import CLIENTS, Node
+from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS
+from sapwood.routing.propagation.xroute.node import Node
+from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 from sapwood.routing.propagation.xroute.search import MakeIndex
 from sapwood.routing.propagation.xroute.triples import Operation
 from sapwood.routing.propagation.xroute.view import View
-from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 from sapwood.routing.statements import SUBSCRIPTIONS, Heard, Statements, cycle, stranger
-from sapwood.routing.tables import LocalEntry, ReceivedEntry
+from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 
 
 class Counted(Statements[Interest]):
@@ -45,8 +46,10 @@ class Counted(Statements[Interest]):
 
     __slots__ = ("_began", "_heard", "_keys", "_node", "_receipts", "_sendings")
 
-    def __init__(self, identity: str, make_index: MakeIndex) -> None:
-        super().__init__(SUBSCRIPTIONS, identity)
+    def __init__(
+        self, identity: str, make_index: MakeIndex, follower: Follower[Interest] | None = None
+    ) -> None:
+        super().__init__(SUBSCRIPTIONS, identity, follower)
         self._node = Node(make_index)
         self._receipts = Receipts()
         self._keys: dict[str, dict[Interest, str]] = {}
@@ -92,7 +95,7 @@ class Counted(Statements[Interest]):
         """A link is there, over which nothing was told so far, or never will be."""
         self._node.connect(neighbor, is_told=is_told)
         self._receipts.link_up(neighbor)
-        self.entries.received[neighbor] = {}
+        self.entries.link_up(neighbor)
         self._keys[neighbor] = {}
 
     def replay(self, neighbor: str) -> list[Effect]:
@@ -106,7 +109,8 @@ class Counted(Statements[Interest]):
 
     def link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: give up all that was counted behind it."""
-        del self.entries.received[neighbor], self._keys[neighbor]
+        self.entries.link_down(neighbor)
+        del self._keys[neighbor]
         effects = [
             effect for cause in self._receipts.link_down(neighbor) for effect in self._answer(cause)
         ]
@@ -157,10 +161,19 @@ class Counted(Statements[Interest]):
         effects = self._send(told, message.origin, message.number, cause)
         if not cause.open and objection is None:
             effects.extend(self._answer(cause))
-        entered, left = self._give_keys(neighbor, touched, interface.counts)
-        return Heard(effects, entered, left, objection)
+        self._give_keys(neighbor, touched, interface.counts)
+        return Heard(effects, objection)
 
-    def validate(self) -> None:
+    def told(self) -> Iterator[tuple[str, str, Interest]]:
+        """Neighbor and filter of all that neighbors have been told to count; keys are theirs."""
+        for neighbor, view in self.links.items():
+            for filter_ in view.propagated:
+                yield neighbor, "", filter_
+
+    def validate(
+        self,
+        advertisements: Mapping[str, Mapping[str, Promise]] = NO_ADVERTISEMENTS,  # noqa: ARG002
+    ) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
         if [CLIENTS, *self.entries.received] != list(self._node.interfaces):
             raise InvariantError("interfaces and received tables differ")
@@ -228,19 +241,13 @@ class Counted(Statements[Interest]):
 
     def _give_keys(
         self, neighbor: str, touched: Iterable[Interest], counted: Container[Interest]
-    ) -> tuple[tuple[tuple[str, Interest], ...], tuple[str, ...]]:
+    ) -> None:
         """Give keys to filters that a neighbor has begun to count, take those of others."""
-        keys, received = self._keys[neighbor], self.entries.received[neighbor]
-        entered: list[tuple[str, Interest]] = []
-        left: list[str] = []
+        keys = self._keys[neighbor]
         for filter_ in touched:
             if filter_ in counted and filter_ not in keys:
                 self._serial += 1
                 key = keys[filter_] = f"{self._identity}.{self._serial}"
-                received[key] = ReceivedEntry(filter_, 0)
-                entered.append((key, filter_))
+                self.entries.enter(neighbor, key, ReceivedEntry(filter_, 0))
             elif filter_ not in counted and filter_ in keys:
-                key = keys.pop(filter_)
-                del received[key]
-                left.append(key)
-        return tuple(entered), tuple(left)
+                self.entries.leave(neighbor, keys.pop(filter_))

@@ -17,7 +17,7 @@ from sapwood.routing.inputs import (
     Receive,
 )
 from sapwood.routing.membership.mesh.branch import Branch
-from sapwood.routing.membership.mesh.router import MeshRouter
+from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.messages import (
     Announce,
     Carry,
@@ -31,7 +31,8 @@ from sapwood.routing.messages import (
     Unsubscribe,
     Version,
 )
-from sapwood.routing.router import Router
+from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.router import DEFAULT_ENGINES, Router
 from tests.routing.wiring import ADVERTISED, PROTOCOLS, Wiring
 
 RING = (("r1", "r2"), ("r2", "r3"), ("r3", "r4"), ("r4", "r1"))
@@ -48,10 +49,10 @@ def wired(protocol: str, edges: tuple[tuple[str, str], ...] = RING) -> Wiring:
     return overlay
 
 
-def mesh(overlay: Wiring, name: str) -> MeshRouter:
-    router = overlay.router(name)
-    assert isinstance(router, MeshRouter)
-    return router
+def mesh(overlay: Wiring, name: str) -> Mesh:
+    membership = overlay.router(name).membership
+    assert isinstance(membership, Mesh)
+    return membership
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -165,9 +166,9 @@ def test_on_a_tree_it_does_what_an_ordinary_router_does() -> None:
     assert overlays[0].deliveries() == overlays[1].deliveries() == [("p", "ann", "s")]
 
 
-def pair() -> tuple[MeshRouter, list[Effect]]:
+def pair() -> tuple[Mesh, list[Effect]]:
     """A router whose one neighbor has just come up, and all that it says then."""
-    router = MeshRouter("r1")
+    router = Mesh("r1", protocol_named("mesh+covering"), DEFAULT_ENGINES)
     router.handle(AttachClient("ann"), 0.0)
     return router, router.handle(LinkUp("r2"), 0.0)
 
@@ -180,7 +181,7 @@ def test_a_neighbor_is_told_first_what_is_known() -> None:
     ]
 
 
-def below_r2() -> MeshRouter:
+def below_r2() -> Mesh:
     """A router that has heard of its neighbor's tree."""
     router, _ = pair()
     router.handle(Receive("r2", Neighbors("r2", V1, ("r1",))), 0.0)
@@ -189,7 +190,7 @@ def below_r2() -> MeshRouter:
     return router
 
 
-def latest(router: MeshRouter, source: str) -> Branch:
+def latest(router: Mesh, source: str) -> Branch:
     branch = router.forest.trees[source].latest
     assert branch is not None
     return branch

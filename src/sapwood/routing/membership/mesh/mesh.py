@@ -1,8 +1,8 @@
-"""The router of an overlay whose links may form circles: a tree for each source of publications.
+"""Links that may form circles: a tree for each source of publications.
 
 Every router floods which links it has (`Neighbors`), so each knows all links, finds the tree with
 the fewest links from itself to all others, and floods that under a number that grows (`Announce`).
-The publications that it accepts take its tree. On each tree every router runs an ordinary `Router`
+The publications that it accepts take its tree. On each tree every router runs a `RoutingCore`
 of whatever protocol, whose links are those of the tree (a *branch*); its clients subscribe on all
 trees, and advertise and publish on the router's own. A subscription is told to the parent only,
 as no publication comes from anywhere else; it is in force when all trees in reach have confirmed.
@@ -56,6 +56,7 @@ a single tree: as there are routers).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -63,6 +64,7 @@ from sapwood.errors import InvariantError
 from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.overlay.spanning import fewest_links
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import CloseLink, Effect, Send, Subscribed
 from sapwood.routing.inputs import (
     AttachClient,
@@ -77,6 +79,8 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    Restored,
+    Tick,
 )
 from sapwood.routing.membership.mesh.changeover import advance
 from sapwood.routing.membership.mesh.clients import Clients
@@ -94,33 +98,27 @@ from sapwood.routing.messages import (
     Ready,
     Version,
 )
-from sapwood.routing.protocols import Protocol
-from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.routing.router import DEFAULT_ENGINES, Router
 from sapwood.routing.statements import stranger
-from sapwood.routing.tables import ReceivedSubscription
+from sapwood.routing.strategies import Protocol
+from sapwood.routing.tables import LinkSubscription
 
 
-class MeshRouter:
-    """A router of an overlay whose links may form circles; used as `Router` is.
+class Mesh:
+    """The neighbors of a router in an overlay whose links may form circles, source by source.
 
     `incarnation` is greater than that of any earlier router of the same name.
     """
 
     def __init__(
-        self,
-        name: str,
-        protocol: str | Protocol = "mesh+covering",
-        engines: Engines = DEFAULT_ENGINES,
-        incarnation: int = 0,
+        self, name: str, protocol: Protocol, engines: Engines, incarnation: int = 0
     ) -> None:
         self.name = name
-        self.protocol = protocol_named(protocol) if isinstance(protocol, str) else protocol
+        self.protocol = protocol
         self.map = LinkMap(name, incarnation)
         self.clients = Clients()
         self.clients.reach(self.map.around)
-        make_router = partial(Router, name, self.protocol, engines)
-        self.forest = Forest(incarnation, make_router, self.clients, self.map)
+        make_core = partial(RoutingCore, name, protocol, engines)
+        self.forest = Forest(incarnation, make_core, self.clients, self.map)
         #: whether all trees are as they have to be; `None` where what is known has changed since
         self._is_current: bool | None = None
 
@@ -133,6 +131,10 @@ class MeshRouter:
                 effects = self._link_up(neighbor, now)
             case LinkDown(neighbor):
                 effects = self._link_down(neighbor, now)
+            case Tick():
+                return []
+            case Restored():
+                raise InvariantError("what is restored comes change by change")
             case _:
                 effects = self._client(input, now)
         effects = self._close_all(effects, now)
@@ -142,27 +144,52 @@ class MeshRouter:
         return effects
 
     def next_deadline(self) -> float | None:
-        """When `handle` wants to be called even without an input; `None` for never."""
-        deadlines = (branch.router.next_deadline() for branch in self.forest)
-        return min((at for at in deadlines if at is not None), default=None)
+        """Never: everything that is waited for is on its way."""
+        return None
+
+    @property
+    def is_tree(self) -> bool:
+        """Links may form circles."""
+        return False
+
+    def neighbors(self, source: str | None = None) -> tuple[str, ...]:
+        """Those on the oldest tree of a source that is not dry: where publications come from."""
+        if source is None:
+            return tuple(self.forest.links)
+        trees = self.forest.trees.get(source)
+        return () if trees is None or not trees.branches else tuple(trees.branches[0].peers)
+
+    def tells_over(self) -> frozenset[str] | None:
+        """The neighbors on a tree that all routers in reach agree on."""
+        return self.map.shared
 
     def table_sizes(self) -> dict[str, int]:
-        """Entries in each table, over all trees: see `Router.table_sizes`.
-
-        `held`: publications that wait until an older tree has run dry.
-        """
+        """Entries in each table, over all trees: see `Router.table_sizes`."""
         sizes: dict[str, int] = {}
         for branch in self.forest:
-            for table, size in branch.router.table_sizes().items():
+            for table, size in branch.core.table_sizes().items():
                 sizes[table] = sizes.get(table, 0) + size
         sizes["held"] = sum(len(trees.held) for trees in self.forest.trees.values())
         return sizes
 
-    def received(self) -> Iterator[ReceivedSubscription]:
-        """The subscriptions that came over links, on all trees, for checks."""
+    def counters(self) -> dict[str, int]:
+        """What was counted, on the trees that there are: see `Router.counters`."""
+        counted: Counter[str] = Counter()
         for branch in self.forest:
-            for heard in branch.router.received():
+            counted.update(branch.core.counters())
+        return dict(counted)
+
+    def received(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that came over links, on all trees."""
+        for branch in self.forest:
+            for heard in branch.core.received():
                 yield heard._replace(source=branch.source)
+
+    def told(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that neighbors have been told of, on all trees."""
+        for branch in self.forest:
+            for told in branch.core.told():
+                yield told._replace(source=branch.source)
 
     def validate(self) -> None:
         """Check every relation between the tables, on all trees; raises `InvariantError`."""
@@ -248,7 +275,7 @@ class MeshRouter:
 
     def _answer(self, request: ClientInput, now: float) -> list[Effect]:
         """What changes nothing: any tree has the answer."""
-        return self.forest.own.router.handle(request, now)
+        return self.forest.own.core.handle(request, now)
 
     # Links -------------------------------------------------------------------------------------
 

@@ -23,12 +23,12 @@ from sapwood.errors import (
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
-from sapwood.wire.messages import (
-    LinkAdvertise,
-    LinkConfirm,
-    LinkConfirmAdvertisement,
-    LinkSubscribe,
-    LinkUnadvertise,
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    ConfirmAdvertisement,
+    Subscribe,
+    Unadvertise,
 )
 from tests.server.helpers import Raw, running, settings, soon
 
@@ -49,11 +49,11 @@ async def test_a_subscription_is_confirmed_by_the_whole_overlay() -> None:
         neighbor = await Raw.neighbor(broker, "n")
         subscribing = asyncio.create_task(client.subscribe("a = 1"))
         asked = await neighbor.next()
-        assert isinstance(asked, LinkSubscribe)
+        assert isinstance(asked, Subscribe)
         # A publication is answered after the subscription could have been.
         await client.publish({"b": 1})
         assert not subscribing.done()
-        neighbor.say(LinkConfirm(asked.key, asked.sending))
+        neighbor.say(Confirm(asked.key, asked.sending))
         assert (await soon(subscribing)).filter == parse_filter("a = 1")
         await neighbor.close()
 
@@ -217,17 +217,17 @@ async def test_an_advertisement_is_in_force_when_the_whole_overlay_knows_it() ->
         neighbor = await Raw.neighbor(broker, "n")
         advertising = asyncio.create_task(client.advertise("a = 1"))
         asked = await neighbor.next()
-        assert isinstance(asked, LinkAdvertise)
+        assert isinstance(asked, Advertise)
         with pytest.raises(InputError, match="is not in force yet"):
             await client.publish({"a": 1})
         assert not advertising.done()
-        neighbor.say(LinkConfirmAdvertisement(asked.key, asked.sending))
+        neighbor.say(ConfirmAdvertisement(asked.key, asked.sending))
         promise = await soon(advertising)
         await client.publish({"a": 1})
         with pytest.raises(InputError, match="none of the client's advertisements"):
             await client.publish({"a": 2})
         await client.unadvertise(promise)
-        assert isinstance(await neighbor.next(), LinkUnadvertise)
+        assert isinstance(await neighbor.next(), Unadvertise)
         await neighbor.close()
 
 

@@ -55,7 +55,7 @@ async def test_a_host_that_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "looks like an HTTP server"),
         (b"SSH-2.0-x\r\n", "looks like SSH"),
-        (frame(msgspec.msgpack.encode(["sapwood", 2, "welcome"])), "the peer speaks version 2"),
+        (frame(msgspec.msgpack.encode(["sapwood", 1, "welcome"])), "the peer speaks version 1"),
         (frame(b"\xc0"), "no greeting of Sapwood"),
     ],
 )

@@ -82,12 +82,10 @@ async def test_publications_before_a_bad_one_are_published() -> None:
 
 async def test_what_the_broker_refuses_is_told_by_id(monkeypatch: pytest.MonkeyPatch) -> None:
     # A client of another release, which does not check what it sends.
-    from msgspec import Raw as Bytes
-
     from sapwood.client import outgoing as module
 
-    def unchecked(publication: Publication, _bound: int) -> Bytes:
-        return Bytes(b"\xc0" if publication.id == "bad" else b"\x92\xa1p\x80")
+    def unchecked(publication: Publication, _bound: int) -> bytes:
+        return b"\xc0" if publication.id == "bad" else b"\x92\xa1p\x80"
 
     monkeypatch.setattr(module, "encode_publication", unchecked)
     async with running() as broker, connect(str(broker.address)) as client:

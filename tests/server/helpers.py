@@ -12,7 +12,6 @@ from typing import Any, Self, TypeVar
 
 import pytest
 import structlog
-from msgspec import Raw as Bytes
 
 from sapwood.model.publication import Publication
 from sapwood.server import broker as broker_module
@@ -54,7 +53,7 @@ def settings(name: str = "r1", *peers: Address, **more: Any) -> BrokerSettings:
     )
 
 
-def body(name: str, **attributes: object) -> Bytes:
+def body(name: str, **attributes: object) -> bytes:
     """A publication as it travels."""
     return encode_publication(Publication(name, attributes))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError, InvariantError
 from sapwood.limits import FRAME_BYTES_MAX
+from sapwood.routing.messages import Subscribe
 from sapwood.server.broker import Broker
 from sapwood.server.settings import BrokerSettings
 from sapwood.wire.address import Address
@@ -19,7 +21,6 @@ from sapwood.wire.messages import (
     Delivery,
     Goodbye,
     GoodbyeCode,
-    LinkSubscribe,
     Ping,
     Pong,
     PublishRequest,
@@ -29,6 +30,9 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from tests.server.helpers import ANY_PORT, LARGE, Raw, Story, body, line, running, settings, soon
+
+if TYPE_CHECKING:
+    from sapwood.model.interest import Interest
 
 # One broker --------------------------------------------------------------------------------------
 
@@ -268,8 +272,10 @@ async def test_brokers_on_a_circle_deliver_once_and_do_without_one_of_them(proto
 async def test_a_neighbor_that_sends_what_it_should_have_refused_loses_its_link() -> None:
     async with running() as broker:
         raw = await Raw.neighbor(broker)
-        raw.say(LinkSubscribe("k", "a =", 1))
-        assert (await raw.goodbye()).code is GoodbyeCode.PROTOCOL
+        raw.say(Subscribe("k", cast("Interest", "a ="), 1))  # text that its sender did not read
+        goodbye = await raw.goodbye()
+        assert goodbye.code is GoodbyeCode.PROTOCOL
+        assert "the neighbor passed on what it should have refused" in goodbye.reason
         await raw.close()
 
 

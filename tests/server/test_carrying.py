@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Raw as Bytes
-
+from sapwood.model.publication import Publication
+from sapwood.routing.messages import Publish
 from sapwood.wire.greetings import Refusal, RefusalCode
 from sapwood.wire.messages import (
     AcceptedReply,
     Delivery,
     GoodbyeCode,
-    LinkPublish,
     PublicationRefused,
     PublishRequest,
     SubscribedReply,
@@ -28,7 +27,7 @@ async def test_a_refusal_harms_only_what_was_refused() -> None:
             SubscribeRequest("s1", "a = 1"),
             SubscribeRequest("s1", "a = 2"),
             UnsubscribeRequest("never"),
-            PublishRequest(1, Bytes(b"\xc0")),
+            PublishRequest(1, b"\xc0"),
             PublishRequest(2, body("p2")),
         )
         refused, in_force, taken, unknown, no_publication, accepted = await raw.until(AcceptedReply)
@@ -59,7 +58,7 @@ async def test_a_neighbor_that_breaks_a_rule_of_routing_is_not_linked_again() ->
     story = Story()
     async with running(story=story) as broker:
         bad = await Raw.neighbor(broker, "bad")
-        bad.say(LinkPublish("r1", 1, body("p1")))
+        bad.say(Publish("r1", 1, Publication("p1", {})))
         goodbye = await bad.goodbye()
         assert goodbye.code is GoodbyeCode.BARRED
         assert "cycle" in goodbye.reason

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+from sapwood import parse_filter
 from sapwood.client import connect
 from sapwood.limits import FRAME_BYTES_FLOOR
+from sapwood.routing.messages import Publish, Subscribe
 from sapwood.wire.messages import (
     AcceptedReply,
     Delivery,
     GoodbyeCode,
     LinkCongestion,
-    LinkPublish,
-    LinkSubscribe,
     Ping,
     Pong,
     PublishRequest,
@@ -53,7 +53,7 @@ async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_draine
     async with running(held_settings) as broker:
         slow = await Raw.neighbor(broker, "slow")
         other = await Raw.neighbor(broker, "other", "t")
-        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
+        slow.say(Subscribe("slow.1", parse_filter("exists a"), 1), Ping())
         assert await slow.next() == Pong()
         count = 600
         async with connect(str(broker.address)) as publisher:
@@ -66,7 +66,7 @@ async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_draine
             assert not publishing.done()
             received = 0
             while received < count:
-                received += isinstance(await slow.next(), LinkPublish)
+                received += isinstance(await slow.next(), Publish)
             assert (await soon(publishing)).accepted == count
             assert await other.next() == LinkCongestion(False)
             assert not broker.congestion.hold_publishers
@@ -113,7 +113,7 @@ async def test_a_link_beyond_its_bound_is_given_up() -> None:
     )
     async with running(link_settings) as broker:
         slow = await Raw.neighbor(broker, "slow")
-        slow.say(LinkSubscribe("slow.1", "exists a", 1), Ping())
+        slow.say(Subscribe("slow.1", parse_filter("exists a"), 1), Ping())
         await slow.until(Pong)
         async with connect(str(broker.address)) as publisher:
             while broker.counters.slow_consumers == 0:

@@ -24,7 +24,6 @@ from sapwood.session.ledger import SessionMemory
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Hello, Refusal, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, LinkEstablished, Ping, Pong
-from sapwood.wire.publications import EncodedPublications
 from tests.server.helpers import Raw, Story, link_hello, running, settings, soon
 
 
@@ -165,9 +164,7 @@ class Side:
     def __init__(self, name: str) -> None:
         self.roster = Roster()
         me = Identity(name, f"session of {name}", "covering", 1000)
-        self.reception = Reception(
-            me, self.roster, SessionMemory(), EncodedPublications(), Story().log
-        )
+        self.reception = Reception(me, self.roster, SessionMemory(), Story().log)
 
     def end(self, role: Role | None) -> Wire:
         wire = Wire(Connection(role, ConnectionSettings(), 0.0), role is not None)

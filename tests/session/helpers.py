@@ -13,7 +13,6 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.codec import Decoder, append_message
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.messages import Message
-from sapwood.wire.publications import EncodedPublications
 
 SETTINGS = ConnectionSettings(greeting_s=2.0, keepalive_idle_s=10.0, keepalive_missed_max=2)
 
@@ -65,7 +64,6 @@ class Home:
 
     def __init__(self) -> None:
         self.memory = SessionMemory()
-        self.encoded = EncodedPublications()
 
     def connect(
         self, session: ClientSession, now: float = 0.0
@@ -82,7 +80,6 @@ class Home:
             connection,
             ledger,
             acknowledged=greeting.acknowledged,
-            encoded=self.encoded,
         )
         peer.acknowledge()
         return peer, list(session.receive(connection.take_outgoing(), now))

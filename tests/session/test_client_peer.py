@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
 
 from sapwood import parse_filter
 from sapwood.errors import FrameError, InvariantError
@@ -41,7 +40,7 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import EncodedPublications, encode_publication
+from sapwood.wire.publications import decode_publication, encode_publication
 from tests.session.helpers import framed, open_pair
 from tests.wire.strategies import client_messages, hostile_frames
 
@@ -53,13 +52,11 @@ class Meeting:
 
     def __init__(self, ledger: PublisherLedger | None = None, acknowledged: int = 0) -> None:
         self.client, broker = open_pair()
-        self.encoded = EncodedPublications()
         self.peer = ClientPeer(
             "c1",
             broker,
             ledger or PublisherLedger("s"),
             acknowledged=acknowledged,
-            encoded=self.encoded,
         )
 
     @property
@@ -125,7 +122,7 @@ def test_a_publication_becomes_an_input_and_its_bytes_are_remembered() -> None:
     request = meeting.peer.interpret(PublishRequest(1, BODY))
     assert request == ClientPublish("c1", Publication("p1", {"a": 1}))
     assert isinstance(request, ClientPublish)
-    assert meeting.encoded.encoded(request.publication) is BODY
+    assert request.publication.encoded == BODY
 
 
 def test_publications_are_acknowledged_together() -> None:
@@ -159,12 +156,14 @@ def test_a_gap_is_the_client_s_fault() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        Raw(b"\xc0"),
-        Raw(msgspec.msgpack.encode(["p", {"a": float("nan")}])),
-        Raw(msgspec.msgpack.encode(["p", {"a": "x" * (FRAME_BYTES_MAX - FRAME_OVERHEAD_BYTES)}])),
+        b"\xc0",
+        msgspec.msgpack.encode(["p", {"a": float("nan")}]),
+        msgspec.msgpack.encode(["p", {"a": "x" * (FRAME_BYTES_MAX - FRAME_OVERHEAD_BYTES)}]),
     ],
 )
-def test_a_publication_that_cannot_be_taken_is_refused_before_it_is_acknowledged(body: Raw) -> None:
+def test_a_publication_that_cannot_be_taken_is_refused_before_it_is_acknowledged(
+    body: bytes,
+) -> None:
     meeting = Meeting()
     assert meeting.peer.interpret(PublishRequest(1, body)) is None
     refused, accepted = meeting.heard()
@@ -195,11 +194,11 @@ def test_a_refusal_of_what_no_client_asks_is_a_defect() -> None:
 
 def test_a_delivery_carries_the_bytes_as_they_are() -> None:
     meeting = Meeting()
-    meeting.peer.deliver(("s1", "s2"), BODY)
+    meeting.peer.deliver(("s1", "s2"), decode_publication(BODY))
     (delivery,) = meeting.heard()
     assert isinstance(delivery, Delivery)
     assert delivery.subscriptions == ("s1", "s2")
-    assert bytes(delivery.publication) == bytes(BODY)
+    assert delivery.publication == BODY
 
 
 def test_what_no_client_says_is_a_fault() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec import Raw
 
 from sapwood import parse_filter
 from sapwood.errors import ConnectionLostError, InvariantError
@@ -16,26 +15,31 @@ from sapwood.routing.inputs import (
     ClientUnsubscribe,
     Input,
 )
+from sapwood.session.client_entries import (
+    ADVERTISEMENT,
+    SUBSCRIPTION,
+    Entry,
+    EntryConfirmed,
+    EntryRefused,
+    EntryWithdrawn,
+)
 from sapwood.session.client_peer import ClientPeer
 from sapwood.session.client_session import ClientSession, Delivery
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
     AcceptedReply,
-    AdvertisedReply,
-    AdvertisementRefused,
     GoodbyeCode,
     Message,
     PublicationRefused,
     SubscribedReply,
     SubscriptionRefused,
     UnadvertisedReply,
-    UnsubscribedReply,
 )
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
-from sapwood.wire.publications import encode_publication
+from sapwood.wire.publications import decode_publication, encode_publication
 from tests.session.helpers import SETTINGS, Home, welcome
 
 
@@ -43,7 +47,7 @@ def new_session() -> ClientSession:
     return ClientSession("c1", "s1", SETTINGS)
 
 
-def body(number: int) -> Raw:
+def body(number: int) -> bytes:
     return encode_publication(Publication(f"p{number}", {"n": number}))
 
 
@@ -73,9 +77,9 @@ def test_commands_go_out_at_once_when_the_client_is_connected() -> None:
     ]
     peer.subscribed("a")
     peer.ledger.settle("p1")
-    peer.deliver(("a",), body(1))
+    peer.deliver(("a",), decode_publication(body(1)))
     assert answered(peer, session) == [
-        SubscribedReply("a"),
+        EntryConfirmed(Entry(SUBSCRIPTION, "a", "x = 1", None)),
         Delivery("p1", {"n": 1}, ("a",)),
         AcceptedReply(1),
     ]
@@ -125,7 +129,7 @@ def test_a_client_that_comes_back_asks_and_sends_again_what_is_open() -> None:
 def test_a_refusal_that_was_lost_is_heard_after_coming_back() -> None:
     session, home = new_session(), Home()
     peer, _ = home.connect(session)
-    session.publish(Raw(b"\xc0"))
+    session.publish(b"\xc0")
     session.publish(body(2))
     asked(session, peer)
     peer.ledger.settle("p2")
@@ -137,6 +141,9 @@ def test_a_refusal_that_was_lost_is_heard_after_coming_back() -> None:
     assert accepted == AcceptedReply(2)
 
 
+LEAVING = Entry(SUBSCRIPTION, "a", "x = 1", None, is_leaving=True)
+
+
 def test_a_withdrawal_is_answered_by_the_broker_if_it_can_be() -> None:
     session, home = new_session(), Home()
     peer, _ = home.connect(session)
@@ -145,7 +152,7 @@ def test_a_withdrawal_is_answered_by_the_broker_if_it_can_be() -> None:
     assert session.unsubscribe("a")
     assert asked(session, peer)[1:] == [ClientUnsubscribe("c1", "a")]
     peer.unsubscribed("a")
-    assert answered(peer, session) == [UnsubscribedReply("a")]
+    assert answered(peer, session) == [EntryWithdrawn(LEAVING)]
     session.subscribe("a", "x = 2")
 
 
@@ -163,7 +170,7 @@ def test_a_withdrawal_ends_with_its_connection() -> None:
     session.subscribe("a", "x = 1")
     session.subscribe("b", "x = 2")
     session.unsubscribe("a")
-    assert home.lose(session, peer) == [UnsubscribedReply("a")]
+    assert home.lose(session, peer) == [EntryWithdrawn(LEAVING)]
     peer, _ = home.connect(session)
     assert asked(session, peer) == [ClientSubscribe("c1", "b", parse_filter("x = 2"))]
 
@@ -174,7 +181,9 @@ def test_a_refused_subscription_is_not_asked_for_again() -> None:
     session.subscribe("a", "x =")
     asked(session, peer)
     (refused,) = answered(peer, session)
-    assert isinstance(refused, SubscriptionRefused)
+    assert isinstance(refused, EntryRefused)
+    assert refused.entry == Entry(SUBSCRIPTION, "a", "x =", None)
+    assert "expected" in refused.reason
     home.lose(session, peer)
     peer, _ = home.connect(session)
     assert asked(session, peer) == []
@@ -184,8 +193,8 @@ def test_a_delivery_in_several_frames_is_one() -> None:
     session, home = new_session(), Home()
     peer, _ = home.connect(session)
     for part in (
-        DeliveryMessage(("a", "b"), Raw(b"\xc0"), more=True),
-        DeliveryMessage(("c",), Raw(b"\xc0"), more=True),
+        DeliveryMessage(("a", "b"), b"\xc0", more=True),
+        DeliveryMessage(("c",), b"\xc0", more=True),
         DeliveryMessage((), body(1)),
         DeliveryMessage(("d",), body(2)),
     ):
@@ -199,11 +208,11 @@ def test_a_delivery_in_several_frames_is_one() -> None:
 def test_half_a_delivery_does_not_survive_its_connection() -> None:
     session, home = new_session(), Home()
     peer, _ = home.connect(session)
-    peer.connection.send(DeliveryMessage(("a",), Raw(b"\xc0"), more=True))
+    peer.connection.send(DeliveryMessage(("a",), b"\xc0", more=True))
     assert answered(peer, session) == []
     home.lose(session, peer)
     peer, _ = home.connect(session)
-    peer.deliver(("b",), body(1))
+    peer.deliver(("b",), decode_publication(body(1)))
     assert answered(peer, session) == [Delivery("p1", {"n": 1}, ("b",))]
 
 
@@ -212,7 +221,7 @@ def test_half_a_delivery_does_not_survive_its_connection() -> None:
     [
         (AcceptedReply(1), "accepted publication 1 of 0"),
         (PublicationRefused(1, "no"), "refused publication 1 of 0"),
-        (DeliveryMessage(("a",), Raw(b"\xc0")), "a delivery holds no publication"),
+        (DeliveryMessage(("a",), b"\xc0"), "a delivery holds no publication"),
     ],
 )
 def test_a_fault_of_the_broker_ends_the_connection(message: Message, reason: str) -> None:
@@ -282,7 +291,23 @@ def test_bytes_without_a_connection_are_refused() -> None:
         list(new_session().receive(b"", 0.0))
 
 
+def test_what_is_not_there_cannot_be_withdrawn() -> None:
+    with pytest.raises(InvariantError, match="subscription 'a' is not there"):
+        new_session().unsubscribe("a")
+
+
+@pytest.mark.parametrize(
+    "reply", [SubscribedReply("s"), SubscriptionRefused("s", "no"), UnadvertisedReply("s")]
+)
+def test_an_answer_about_what_is_not_there_says_nothing(reply: Message) -> None:
+    session, home = new_session(), Home()
+    peer, _ = home.connect(session)
+    peer.connection.send(reply)
+    assert answered(peer, session) == []
+
+
 PROMISE = ClientAdvertise("c1", "a", parse_filter("n > 0"))
+GOING = Entry(ADVERTISEMENT, "a", "n > 0", None, is_leaving=True)
 
 
 def test_an_advertisement_is_asked_for_and_withdrawn_like_a_subscription() -> None:
@@ -295,12 +320,12 @@ def test_an_advertisement_is_asked_for_and_withdrawn_like_a_subscription() -> No
     peer, _ = home.connect(session)
     assert asked(session, peer) == [PROMISE]
     peer.advertised("a")
-    assert answered(peer, session) == [AdvertisedReply("a")]
+    assert answered(peer, session) == [EntryConfirmed(Entry(ADVERTISEMENT, "a", "n > 0", None))]
     assert session.unadvertise("a")
     assert session.unadvertise("a")
     assert asked(session, peer) == [ClientUnadvertise("c1", "a")]
     peer.unadvertised("a")
-    assert answered(peer, session) == [UnadvertisedReply("a")]
+    assert answered(peer, session) == [EntryWithdrawn(GOING)]
     session.advertise("a", "n > 0")
     assert asked(session, peer) == [PROMISE]
 
@@ -321,7 +346,7 @@ def test_publications_wait_after_coming_back_until_the_advertisements_are_answer
     answered(peer, session)
     assert asked(session, peer) == []
     peer.refused(ClientAdvertise("c1", "b", parse_filter("n > 5")), "no")
-    assert answered(peer, session) == [AdvertisementRefused("b", "no")]
+    assert answered(peer, session) == [EntryRefused(Entry(ADVERTISEMENT, "b", "n > 5", None), "no")]
     session.publish(body(4))
     published = [r.publication.id for r in asked(session, peer) if isinstance(r, ClientPublish)]
     assert published == ["p2", "p3", "p4"], "the broker had read the first"
@@ -335,7 +360,7 @@ def test_what_was_being_unadvertised_is_withdrawn_with_the_connection() -> None:
     peer, _ = home.connect(session)
     session.advertise("a", "n > 0")
     session.unadvertise("a")
-    assert home.lose(session, peer) == [UnadvertisedReply("a")]
+    assert home.lose(session, peer) == [EntryWithdrawn(GOING)]
     peer, _ = home.connect(session)
     session.publish(body(1))
     assert [type(request) for request in asked(session, peer)] == [ClientPublish]

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
 
 from sapwood.errors import FrameError, InvariantError
 from sapwood.limits import FRAME_BYTES_MAX, REASON_CHARS_MAX
@@ -14,7 +13,7 @@ from sapwood.session.connection import Connection, Ending, shortened
 from sapwood.session.phases import Phase
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.frames import frame
-from sapwood.wire.greetings import Refusal, RefusalCode, Role
+from sapwood.wire.greetings import VERSION, Refusal, RefusalCode, Role
 from sapwood.wire.messages import (
     AcceptedReply,
     Delivery,
@@ -44,7 +43,7 @@ def test_a_client_and_its_broker_come_to_terms() -> None:
     assert client.outgoing_bytes > 0
     assert list(broker.receive(client.take_outgoing(), 1.0)) == [SubscribeRequest("s1", "a = 1")]
     assert client.take_outgoing() == b""
-    broker.send_delivery(("s1",), Raw(b"\x92\xa1p\x80"))
+    broker.send_delivery(("s1",), b"\x92\xa1p\x80")
     (delivery,) = client.receive(broker.take_outgoing(), 1.0)
     assert isinstance(delivery, Delivery)
 
@@ -107,7 +106,7 @@ def test_nothing_can_be_said_after_goodbye() -> None:
     with pytest.raises(InvariantError, match="that is closing"):
         client.send(Ping())
     with pytest.raises(InvariantError, match="that is closing"):
-        client.send_delivery((), Raw(b""))
+        client.send_delivery((), b"")
 
 
 def test_a_goodbye_before_the_greeting_is_silent() -> None:
@@ -202,17 +201,19 @@ def test_a_client_says_nothing_to_another_protocol() -> None:
     assert "looks like SSH" in client.ending.reason
 
 
-def test_each_end_notices_another_version() -> None:
-    other = frame(msgspec.msgpack.encode(["sapwood", 2, "hello", "client", "c", "s"]))
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_each_end_notices_another_version(version: int) -> None:
+    other = frame(msgspec.msgpack.encode(["sapwood", version, "hello", "client", "c", "s"]))
     broker = accepting()
     list(broker.receive(other, 0.0))
     (refusal,) = said(broker.take_outgoing(), Decoder(Role.CLIENT))
     assert isinstance(refusal, Refusal)
     assert refusal.code is RefusalCode.VERSION
     client = Connection(Role.CLIENT, SETTINGS, 0.0)
-    list(client.receive(frame(msgspec.msgpack.encode(["sapwood", 2, "welcome", "r"])), 0.0))
+    list(client.receive(frame(msgspec.msgpack.encode(["sapwood", version, "welcome", "r"])), 0.0))
     assert client.ending is not None
-    assert "the peer speaks version 2 of the protocol, this is version 1" in client.ending.reason
+    told = f"the peer speaks version {version} of the protocol, this is version {VERSION}"
+    assert told in client.ending.reason
 
 
 def test_garbage_for_a_greeting_is_refused_in_our_own_words() -> None:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from msgspec import Raw
 
 from sapwood.errors import FrameError, InvariantError
 from sapwood.limits import UNACKNOWLEDGED_MAX
@@ -136,36 +135,36 @@ def test_memory_forgets_the_one_that_left_first_and_never_who_is_there() -> None
 
 def test_window_is_full_at_its_number() -> None:
     window = Unacknowledged(publications_max=2)
-    assert [window.add(Raw(b"a")), window.add(Raw(b"b"))] == [1, 2]
+    assert [window.add(b"a"), window.add(b"b")] == [1, 2]
     assert window.full
     with pytest.raises(InvariantError):
-        window.add(Raw(b"c"))
+        window.add(b"c")
     window.answered(1)
     assert not window.full
 
 
 def test_window_is_full_at_its_bytes_but_takes_one_of_any_size() -> None:
     window = Unacknowledged(bytes_max=10)
-    window.add(Raw(bytes(1000)))
+    window.add(bytes(1000))
     assert window.full
     window.answered(1)
-    window.add(Raw(bytes(9)))
+    window.add(bytes(9))
     assert not window.full
-    window.add(Raw(bytes(9)))
+    window.add(bytes(9))
     assert window.full
 
 
 def test_window_refuses_an_answer_to_what_was_never_sent() -> None:
     window = Unacknowledged()
-    window.add(Raw(b"a"))
+    window.add(b"a")
     with pytest.raises(FrameError, match="accepted publication 2 of 1"):
         window.answered(2)
 
 
 def test_window_passes_over_an_answer_that_is_repeated() -> None:
     window = Unacknowledged()
-    window.add(Raw(b"a"))
-    window.add(Raw(b"b"))
+    window.add(b"a")
+    window.add(b"b")
     window.answered(2)
     window.answered(1)
     assert (window.acknowledged, len(window)) == (2, 0)
@@ -175,10 +174,10 @@ def test_window_passes_over_an_answer_that_is_repeated() -> None:
 def test_window_gives_what_comes_after_a_number(sent: int, answered: int, known: int) -> None:
     window = Unacknowledged()
     for number in range(sent):
-        window.add(Raw(bytes([number + 1])))
+        window.add(bytes([number + 1]))
     window.answered(min(answered, sent))
     expected = range(max(known, min(answered, sent)) + 1, sent + 1)
-    assert list(window.after(known)) == [(n, Raw(bytes([n]))) for n in expected]
+    assert list(window.after(known)) == [(n, bytes([n])) for n in expected]
 
 
 class Publishing(RuleBasedStateMachine):
@@ -193,7 +192,7 @@ class Publishing(RuleBasedStateMachine):
         self.window = Unacknowledged(publications_max=5)
         self.memory = SessionMemory()
         self.ledger = self.memory.attach("c", "s")
-        self.wire: list[tuple[int, Raw]] = []
+        self.wire: list[tuple[int, bytes]] = []
         self.back: list[tuple[str, int]] = []
         self.passed: list[int] = []
         self.refused_here: set[int] = set()
@@ -202,7 +201,7 @@ class Publishing(RuleBasedStateMachine):
     @precondition(lambda self: not self.window.full)
     @rule()
     def publish(self) -> None:
-        body = Raw(b"x")
+        body = b"x"
         self.wire.append((self.window.add(body), body))
 
     @precondition(lambda self: self.wire)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 
 import pytest
+from msgspec import structs
 
 from sapwood.errors import SapwoodError
 from sapwood.overlay.spanning import SpanningTree
@@ -147,7 +147,7 @@ class AnnouncesWithoutNumber(MeshMutant):
     def _flood(self, message: MeshMessage, source: str | None = None) -> list[Effect]:
         if isinstance(message, Announce) and source is None:
             first = Version(message.version.incarnation, 1)
-            message = replace(message, version=first)
+            message = structs.replace(message, version=first)
         return super()._flood(message, source)
 
 
@@ -229,7 +229,7 @@ class HoldsNothing(MeshMutant):
     """What comes on a later tree is delivered before the older one has run dry."""
 
     def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
-        unknown = Place.of(self.name, replace(message, version=Version(-1, 0)))
+        unknown = Place.of(self.name, structs.replace(message, version=Version(-1, 0)))
         self.forest.trees.setdefault(message.tree.source, Hasty(unknown))
         return super()._adopt(neighbor, message, now)
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
+from msgspec import structs
 
 from sapwood.errors import SapwoodError
 from sapwood.model.filter import Filter
@@ -128,7 +129,7 @@ class ForwardsBack(Mutant):
             case Receive(neighbor, Publish() as message) if (
                 message.hops < 3 and neighbor in self.subscriptions.links
             ):
-                return [*effects, Send(neighbor, replace(message, hops=message.hops + 1))]
+                return [*effects, Send(neighbor, structs.replace(message, hops=message.hops + 1))]
         return effects
 
 

@@ -1,74 +1,37 @@
-"""Hypothesis strategies for what travels on a connection."""
+"""Hypothesis strategies for what travels on a connection.
+
+Messages are found in the unions and built from the types of their fields: a message that somebody
+adds is among them as soon as it is defined.
+"""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from hypothesis import strategies as st
-from msgspec import Raw
+from msgspec import inspect
 
 from sapwood.language.xpath import parse_xpath
+from sapwood.model.documents.advertisements import Advertisement
 from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
+from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.wire.frames import frame
 from sapwood.wire.interests import InterestText, XPathText
-from sapwood.wire.messages import (
-    AcceptedReply,
-    AdvertisedReply,
-    AdvertisementRefused,
-    AdvertiseRequest,
-    ClientMessage,
-    Delivery,
-    Goodbye,
-    GoodbyeCode,
-    LinkAdvertise,
-    LinkAnnounce,
-    LinkCarry,
-    LinkConfirm,
-    LinkConfirmAdvertisement,
-    LinkConfirmUpdate,
-    LinkCongestion,
-    LinkEstablished,
-    LinkJoin,
-    LinkLeave,
-    LinkMessage,
-    LinkNeighbors,
-    LinkOnTree,
-    LinkPublish,
-    LinkReady,
-    LinkReplace,
-    LinkSubscribe,
-    LinkUnadvertise,
-    LinkUnsubscribe,
-    LinkUpdate,
-    Ping,
-    Pong,
-    PublicationRefused,
-    PublishRequest,
-    ReplayRefused,
-    ReplayReply,
-    ReplayRequest,
-    SubscribedReply,
-    SubscribeRequest,
-    SubscriptionRefused,
-    TripleText,
-    UnadvertisedReply,
-    UnadvertiseRequest,
-    UnsubscribedReply,
-    UnsubscribeRequest,
-)
+from sapwood.wire.messages import BrokerMessage, ClientMessage, LinkMessage
 from sapwood.wire.publications import encode_publication
+from tests.model.documents.advertisements.made import expressions
 from tests.strategies import filters, nested_records
 from tests.xml.made import documents
 from tests.xpaths import bounded_expressions
 
+Union: TypeAlias = Any
+"""A union of message classes."""
+
 ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
-names = st.sampled_from(("r1", "r2", "größe"))
-reasons = st.text(st.characters(codec="utf-8"), max_size=20)
-sequences = st.integers(1, 2**63 - 1)
-offsets = st.integers(0, 2**63 - 1)
 
 
 def publications() -> st.SearchStrategy[Publication]:
@@ -84,6 +47,11 @@ def interests() -> st.SearchStrategy[Interest]:
     return st.one_of(filters(), bounded_expressions().map(parse_xpath))
 
 
+def promises() -> st.SearchStrategy[Promise]:
+    """What may be advertised."""
+    return interests() | st.builds(Advertisement, expressions())
+
+
 def interest_texts() -> st.SearchStrategy[InterestText]:
     """What may stand where a message has a filter, whether it can be read or not."""
     texts = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -91,98 +59,107 @@ def interest_texts() -> st.SearchStrategy[InterestText]:
     return texts | st.builds(XPathText, texts, st.none() | bindings)
 
 
-def bodies() -> st.SearchStrategy[Raw]:
+def bodies() -> st.SearchStrategy[bytes]:
     """The bytes of publications."""
     return publications().map(encode_publication)
 
 
-_GOODBYES = st.builds(Goodbye, st.sampled_from(GoodbyeCode), reasons)
+def trees() -> st.SearchStrategy[SpanningTree]:
+    """Spanning trees of some routers."""
+    return st.permutations(("r1", "größe", "r3", "r4")).map(
+        lambda names: fewest_links(names[0], dict(zip(names, [names] * 4, strict=True)))
+    )
+
+
+def message_classes(union: Union) -> tuple[type[Any], ...]:
+    """All message classes of a union, by their tags."""
+    found = inspect.type_info(union)
+    assert isinstance(found, inspect.UnionType)
+    kinds = [one for one in found.types if isinstance(one, inspect.StructType)]
+    assert len(kinds) == len(found.types), "a union of messages holds messages only"
+    return tuple(kind.cls for kind in sorted(kinds, key=lambda kind: int(str(kind.tag))))
+
+
+def messages(cls: type[Any]) -> st.SearchStrategy[Any]:
+    """All that a message of this class may hold."""
+    return _of_type(inspect.type_info(cls))
 
 
 def client_messages() -> st.SearchStrategy[ClientMessage]:
     """What a client says."""
-    return st.one_of(
-        st.builds(PublishRequest, sequences, bodies()),
-        st.builds(SubscribeRequest, ids, interest_texts()),
-        st.builds(UnsubscribeRequest, ids),
-        st.builds(AdvertiseRequest, ids, interest_texts()),
-        st.builds(UnadvertiseRequest, ids),
-        st.builds(ReplayRequest, offsets, offsets, st.none() | interest_texts()),
-        st.builds(Ping),
-        st.builds(Pong),
-        _GOODBYES,
-    )
+    return st.one_of(*map(messages, message_classes(ClientMessage)))
 
 
-def broker_messages() -> st.SearchStrategy[Any]:
+def broker_messages() -> st.SearchStrategy[BrokerMessage]:
     """What a broker says to a client."""
-    return st.one_of(
-        st.builds(Delivery, st.lists(ids, max_size=3).map(tuple), bodies(), st.booleans()),
-        st.builds(AcceptedReply, sequences),
-        st.builds(PublicationRefused, sequences, reasons),
-        st.builds(SubscribedReply, ids),
-        st.builds(UnsubscribedReply, ids),
-        st.builds(SubscriptionRefused, ids, reasons),
-        st.builds(AdvertisedReply, ids),
-        st.builds(UnadvertisedReply, ids),
-        st.builds(AdvertisementRefused, ids, reasons),
-        st.builds(
-            ReplayReply, offsets, offsets, offsets, st.lists(st.binary(max_size=9)).map(tuple)
-        ),
-        st.builds(ReplayRefused, reasons),
-        st.builds(Ping),
-        st.builds(Pong),
-        _GOODBYES,
-    )
-
-
-def triple_texts() -> st.SearchStrategy[tuple[TripleText, ...]]:
-    """Triples of an update, or of a part of it."""
-    counts = st.integers(-(2**63), 2**63 - 1)
-    triples = st.tuples(interest_texts(), counts, counts, st.booleans())
-    return st.lists(triples, min_size=1, max_size=3).map(tuple)
+    return st.one_of(*map(messages, message_classes(BrokerMessage)))
 
 
 def link_messages() -> st.SearchStrategy[LinkMessage]:
     """What brokers say to each other."""
-    return st.one_of(
-        st.builds(LinkPublish, names, st.integers(0, 1000), bodies()),
-        st.builds(LinkSubscribe, ids, interest_texts(), sequences),
-        st.builds(
-            LinkReplace,
-            ids,
-            interest_texts(),
-            sequences,
-            st.lists(ids, min_size=1, max_size=3).map(tuple),
-        ),
-        st.builds(LinkUnsubscribe, ids),
-        st.builds(LinkConfirm, ids, sequences),
-        st.builds(LinkAdvertise, ids, interest_texts(), sequences),
-        st.builds(LinkUnadvertise, ids),
-        st.builds(LinkConfirmAdvertisement, ids, sequences),
-        st.builds(LinkUpdate, ids, sequences, sequences, triple_texts(), st.booleans()),
-        st.builds(LinkConfirmUpdate, sequences),
-        st.builds(LinkNeighbors, names, offsets, offsets, st.lists(names, max_size=3).map(tuple)),
-        st.builds(
-            LinkAnnounce,
-            offsets,
-            offsets,
-            offsets,
-            st.lists(names, min_size=1, max_size=3).map(tuple),
-            st.lists(st.integers(0, 3), max_size=3).map(tuple),
-        ),
-        st.builds(LinkJoin, names, offsets, offsets, offsets),
-        st.builds(LinkLeave, names, offsets),
-        st.builds(LinkReady, names, offsets),
-        st.builds(LinkCarry, names, offsets),
-        st.builds(LinkOnTree, names, offsets, st.builds(LinkConfirm, ids, sequences)),
-        st.builds(LinkOnTree, names, offsets, st.builds(LinkPublish, names, offsets, bodies())),
-        st.builds(LinkCongestion, st.booleans()),
-        st.builds(LinkEstablished),
-        st.builds(Ping),
-        st.builds(Pong),
-        _GOODBYES,
-    )
+    return st.one_of(*map(messages, message_classes(LinkMessage)))
+
+
+_VALUES: Final[dict[type[Any], st.SearchStrategy[Any]]] = {
+    Interest: interests(),
+    Promise: promises(),
+    Publication: publications(),
+    SpanningTree: trees(),
+    XPathText: interest_texts(),
+}
+"""Strategies for what is not made of its fields."""
+
+_LENGTH_MAX: Final = 8
+"""Characters, bytes or items of a field that may have more."""
+
+
+def _of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
+    """Values of a type as its decoder sees it."""
+    match kind:
+        case inspect.CustomType(cls=cls) | inspect.StructType(cls=cls) if cls in _VALUES:
+            return _VALUES[cls]
+        case inspect.StructType(cls=cls, fields=fields):
+            return st.builds(cls, **{one.name: _of_field(one) for one in fields})
+        case inspect.NamedTupleType(cls=cls, fields=fields):
+            return st.builds(cls, **{one.name: _of_field(one) for one in fields})
+        case inspect.UnionType(types=kinds):
+            return st.one_of(*map(_of_type, kinds))
+        case inspect.VarTupleType(item_type=item):
+            least, most = _sizes(kind, 3)
+            return st.lists(_of_type(item), min_size=least, max_size=most).map(tuple)
+        case inspect.TupleType(item_types=items):
+            return st.tuples(*map(_of_type, items))
+        case inspect.StrType():
+            least, most = _sizes(kind, _LENGTH_MAX)
+            return st.text(st.characters(codec="utf-8"), min_size=least, max_size=most)
+        case inspect.BytesType():
+            least, most = _sizes(kind, _LENGTH_MAX)
+            return st.binary(min_size=least, max_size=most)
+        case inspect.IntType(ge=least):
+            return st.integers(-(2**63) if least is None else least, 2**63 - 1)
+        case inspect.BoolType():
+            return st.booleans()
+        case inspect.NoneType():
+            return st.none()
+        case inspect.EnumType(cls=cls):
+            return st.sampled_from(list(cls))
+        case _:
+            raise NotImplementedError(f"say above what values {kind} has")
+
+
+def _of_field(field: inspect.Field) -> st.SearchStrategy[Any]:
+    if field.name == "publication" and isinstance(field.type, inspect.BytesType):
+        return bodies()
+    return _of_type(field.type)
+
+
+def _sizes(
+    kind: inspect.StrType | inspect.BytesType | inspect.VarTupleType, most: int
+) -> tuple[int, int]:
+    """How long a value has to be, and may be within reason."""
+    least = kind.min_length or 0
+    bound = max(least, most)
+    return least, min(bound, kind.max_length or bound)
 
 
 def hostile_frames() -> st.SearchStrategy[bytes]:
@@ -194,7 +171,8 @@ def hostile_frames() -> st.SearchStrategy[bytes]:
         st.floats(),
         st.text(st.characters(codec="utf-8"), max_size=5),
         st.binary(max_size=5),
-        st.sampled_from(("a = 1", "a >", "done", "r1", "r1.1.1")),
+        bodies(),
+        st.sampled_from(("a = 1", "a >", "done", "r1", "r1.1.1", ["xpath", "/a"], ["paths", "/a"])),
     )
     values = st.recursive(
         leaves,
@@ -203,7 +181,12 @@ def hostile_frames() -> st.SearchStrategy[bytes]:
         ),
         max_leaves=8,
     )
-    tags = st.sampled_from((1, 2, 3, 10, 11, 12, 13, 14, 20, 23, 25, 26, 28, *range(30, 49), 99))
+    classes = (
+        cls
+        for union in (ClientMessage, BrokerMessage, LinkMessage)
+        for cls in message_classes(union)
+    )
+    tags = st.sampled_from(sorted({cls.__struct_config__.tag for cls in classes} | {99}))
     arrays = st.tuples(tags, st.lists(values, max_size=4)).map(
         lambda pair: msgspec.msgpack.encode([pair[0], *pair[1]])
     )

@@ -13,28 +13,20 @@ from sapwood.client.names import Names
 from sapwood.client.outgoing import Outgoing
 from sapwood.client.publishing import Content, PublishBatch, Published, Sink
 from sapwood.client.receiving import Receiving
-from sapwood.client.stated import Saying, Stated
+from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.language import parse_filter
 from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
+from sapwood.session.client_entries import SUBSCRIPTION, EntryEvent
 from sapwood.session.client_session import ClientEvent, ClientSession, Delivery
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Welcome
-from sapwood.wire.interests import promise_to_text, to_text
-from sapwood.wire.messages import (
-    AcceptedReply,
-    AdvertisedReply,
-    AdvertisementRefused,
-    PublicationRefused,
-    SubscribedReply,
-    SubscriptionRefused,
-    UnadvertisedReply,
-    UnsubscribedReply,
-)
+from sapwood.wire.interests import InterestText, PromiseText, promise_to_text, to_text
+from sapwood.wire.messages import AcceptedReply, PublicationRefused
 from sapwood.wire.names import check_id, check_name
 
 
@@ -87,30 +79,27 @@ class Client:
         self._connector = Connector(address, self._session, self._heard, reconnect_s)
         self._names = Names()
         self._outgoing = Outgoing(self._session, self._names, self._connector.flush)
-        self._subscriptions, self._advertisements = self._stated()
+        self._subscriptions, self._advertisements = self._requests()
         self._receiving = Receiving(self._subscriptions)
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self._failure: Exception | None = None
 
-    def _stated(self) -> tuple[Stated[ClientSubscription], Stated[Promise]]:
-        """What holds the subscriptions, and the advertisements."""
+    def _requests(
+        self,
+    ) -> tuple[Requests[InterestText, ClientSubscription], Requests[PromiseText, Promise]]:
+        """The subscriptions, and the advertisements."""
         session, flush = self._session, self._outgoing.flush
-        subscribing: Saying[ClientSubscription] = Saying(
-            noun="subscription",
-            state=lambda id_, one: session.subscribe(id_, to_text(one.filter)),
-            withdraw=session.unsubscribe,
-            flush=flush,
-            end=ClientSubscription.end,
+        subscribing: Requesting[InterestText, ClientSubscription] = Requesting(
+            session.subscribe, session.unsubscribe, flush, ended=ClientSubscription.end
         )
-        advertising: Saying[Promise] = Saying(
-            noun="advertisement",
-            state=lambda id_, one: session.advertise(id_, promise_to_text(one)),
-            withdraw=session.unadvertise,
-            flush=flush,
-            end=lambda _one, _error: None,
+        advertising: Requesting[PromiseText, Promise] = Requesting(
+            session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
         )
-        return Stated(subscribing), Stated(advertising)
+        return (
+            Requests(session.subscriptions, subscribing),
+            Requests(session.advertisements, advertising),
+        )
 
     # Life --------------------------------------------------------------------------------------
 
@@ -180,7 +169,7 @@ class Client:
         taken = self._subscriptions
         name = self._names.new("s", taken) if id is None else check_id("subscription", id)
         subscription = ClientSubscription(name, wanted, waiting_max)
-        await taken.add(name, subscription)
+        await taken.add(name, to_text(wanted), subscription)
         return subscription
 
     async def unsubscribe(self, subscription: ClientSubscription | str) -> None:
@@ -222,7 +211,7 @@ class Client:
         promised = parse_filter(filter) if isinstance(filter, str) else filter
         taken = self._advertisements
         name = self._names.new("a", taken) if id is None else check_id("advertisement", id)
-        await taken.add(name, promised)
+        await taken.add(name, promise_to_text(promised), promised)
         return name
 
     async def unadvertise(self, id: str) -> None:  # noqa: A002 - the contract's word
@@ -302,18 +291,11 @@ class Client:
             self._outgoing.answers.through(event.through)
         elif isinstance(event, PublicationRefused):
             self._outgoing.answers.refused(event.sequence, event.reason)
-        elif isinstance(event, SubscribedReply):
-            self._subscriptions.in_force(event.id)
-        elif isinstance(event, UnsubscribedReply):
-            self._subscriptions.withdrawn(event.id)
-        elif isinstance(event, SubscriptionRefused):
-            self._subscriptions.refused(event.id, event.reason)
-        elif isinstance(event, AdvertisedReply):
-            self._advertisements.in_force(event.id)
-        elif isinstance(event, UnadvertisedReply):
-            self._advertisements.withdrawn(event.id)
-        elif isinstance(event, AdvertisementRefused):
-            self._advertisements.refused(event.id, event.reason)
+        elif isinstance(event, EntryEvent):
+            if event.entry.kind is SUBSCRIPTION:
+                self._subscriptions.answered(event)
+            else:
+                self._advertisements.answered(event)
         elif isinstance(event, Welcome):
             self._outgoing.frame_bytes_max = event.frame_bytes_max
             if not self._ready.done():

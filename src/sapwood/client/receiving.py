@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from sapwood.client.stated import Stated
+from sapwood.client.requests import Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.session.client_session import Delivery
+from sapwood.wire.interests import InterestText
 
 _LOG: Final = logging.getLogger("sapwood.client")
 
@@ -15,7 +16,7 @@ _LOG: Final = logging.getLogger("sapwood.client")
 class Receiving:
     """The iterators of one client: that of each subscription, and the one over all of them."""
 
-    def __init__(self, subscriptions: Stated[ClientSubscription]) -> None:
+    def __init__(self, subscriptions: Requests[InterestText, ClientSubscription]) -> None:
         self._subscriptions = subscriptions
         self._merged: Deliveries | None = None
 

@@ -1,7 +1,7 @@
 """The client's own side: one session, across all the connections it takes.
 
-What is wanted (subscriptions), promised (advertisements) and owed (unacknowledged publications)
-lives here and not in a connection, so that a new connection begins by asking and sending it again.
+Subscriptions, advertisements and unacknowledged publications live here and not in a connection, so
+that a new connection begins by requesting and sending them again.
 Publications wait then until the advertisements that may allow them are in force again.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from sapwood.errors import (
     ConnectionLostError,
@@ -19,6 +19,16 @@ from sapwood.errors import (
     PeerError,
 )
 from sapwood.model.publication import Publication
+from sapwood.session.client_entries import (
+    ADVERTISEMENT,
+    SUBSCRIPTION,
+    ClientEntries,
+    Entry,
+    EntryConfirmed,
+    EntryEvent,
+    EntryRefused,
+    EntryWithdrawn,
+)
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.ledger import Unacknowledged
 from sapwood.session.phases import Phase
@@ -29,7 +39,6 @@ from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
     AdvertisementRefused,
-    AdvertiseRequest,
     GoodbyeCode,
     Message,
     PublicationRefused,
@@ -37,12 +46,9 @@ from sapwood.wire.messages import (
     ReplayRefused,
     ReplayReply,
     SubscribedReply,
-    SubscribeRequest,
     SubscriptionRefused,
     UnadvertisedReply,
-    UnadvertiseRequest,
     UnsubscribedReply,
-    UnsubscribeRequest,
 )
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
@@ -70,33 +76,19 @@ class Delivery:
         return Publication(self.id, self.attributes if self.has_record else None, self.document)
 
 
-ClientEvent: TypeAlias = (
-    Welcome
-    | Delivery
-    | AcceptedReply
-    | PublicationRefused
-    | SubscribedReply
+ClientEvent: TypeAlias = Welcome | Delivery | AcceptedReply | PublicationRefused | EntryEvent
+"""What a client hears of: deliveries and answers, in a form for applications."""
+
+_EntryReply: TypeAlias = (
+    SubscribedReply
     | UnsubscribedReply
     | SubscriptionRefused
     | AdvertisedReply
     | UnadvertisedReply
     | AdvertisementRefused
 )
-"""What a client hears of: the broker's messages, deliveries in a form for applications."""
 
-
-T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class _Wanted(Generic[T]):
-    """A subscription or an advertisement of the session.
-
-    `text` is the filter's; `leaving` once it was withdrawn and the broker has not said so yet.
-    """
-
-    text: T
-    leaving: bool = False
+F = TypeVar("F")
 
 
 class ClientSession:
@@ -120,8 +112,8 @@ class ClientSession:
         self.ending: Ending | None = None
         #: how often a broker has welcomed the client
         self.welcomes = 0
-        self._wanted: dict[str, _Wanted[InterestText]] = {}
-        self._promised: dict[str, _Wanted[PromiseText]] = {}
+        self.subscriptions: ClientEntries[InterestText, Any] = ClientEntries(SUBSCRIPTION)
+        self.advertisements: ClientEntries[PromiseText, Any] = ClientEntries(ADVERTISEMENT)
         self._unanswered: set[str] = set()
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
@@ -169,10 +161,9 @@ class ClientSession:
         self.connection = None
         self._partial.clear()
         self._unanswered.clear()
-        for id_ in _drop_leaving(self._wanted):
-            yield UnsubscribedReply(id_)
-        for id_ in _drop_leaving(self._promised):
-            yield UnadvertisedReply(id_)
+        for entries in (self.subscriptions, self.advertisements):
+            for entry in entries.remove_leaving():
+                yield EntryWithdrawn(entry)
 
     def say_goodbye(self, reason: str) -> None:
         """End the session for good, if a connection is there to say so."""
@@ -200,44 +191,47 @@ class ClientSession:
 
     # Commands ----------------------------------------------------------------------------------
 
-    def subscribe(self, id: str, text: InterestText) -> None:  # noqa: A002 - the contract's word
+    def subscribe(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        text: InterestText,
+        owner: object = None,
+    ) -> None:
         """Ask for a subscription, now and on every later connection."""
-        if id in self._wanted:
-            raise InvariantError(f"subscription {id!r} is there already")
-        self._wanted[id] = _Wanted(text)
-        if self.open:
-            self._connection().send(SubscribeRequest(id, text))
+        self._request(self.subscriptions.add(id, text, owner))
 
     def unsubscribe(self, id: str) -> bool:  # noqa: A002 - the contract's word
         """Withdraw a subscription; whether the broker will answer (else it never knew of it)."""
-        wanted = self._wanted[id]
-        if wanted.leaving:
-            return True
-        if not self.open:
-            del self._wanted[id]
-            return False
-        wanted.leaving = True
-        self._connection().send(UnsubscribeRequest(id))
-        return True
+        return self._withdraw(self.subscriptions, id)
 
-    def advertise(self, id: str, text: PromiseText) -> None:  # noqa: A002 - the contract's word
+    def advertise(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        text: PromiseText,
+        owner: object = None,
+    ) -> None:
         """Ask for an advertisement, now and on every later connection."""
-        if id in self._promised:
-            raise InvariantError(f"advertisement {id!r} is there already")
-        self._promised[id] = _Wanted(text)
-        if self.open:
-            self._connection().send(AdvertiseRequest(id, text))
+        self._request(self.advertisements.add(id, text, owner))
 
     def unadvertise(self, id: str) -> bool:  # noqa: A002 - the contract's word
         """Withdraw an advertisement; whether the broker will answer (else it never knew of it)."""
-        promised = self._promised[id]
-        if promised.leaving:
+        return self._withdraw(self.advertisements, id)
+
+    def _request(self, entry: Entry[F, Any]) -> None:
+        if self.open:
+            self._connection().send(entry.kind.request(entry.id, entry.filter))
+
+    def _withdraw(self, entries: ClientEntries[F, Any], id_: str) -> bool:
+        entry = entries.get(id_)
+        if entry is None:
+            raise InvariantError(f"{entries.kind.noun} {id_!r} is not there")
+        if entry.is_leaving:
             return True
         if not self.open:
-            del self._promised[id]
+            entries.remove(entry)
             return False
-        promised.leaving = True
-        self._connection().send(UnadvertiseRequest(id))
+        entry.is_leaving = True
+        self._connection().send(entry.kind.withdrawal(id_))
         return True
 
     def publish(self, publication: bytes) -> int:
@@ -258,20 +252,16 @@ class ClientSession:
         if isinstance(message, Welcome):
             self._welcomed(message, connection)
             return message
-        if isinstance(message, UnsubscribedReply | SubscriptionRefused):
-            self._wanted.pop(message.id, None)
-            return message
+        if isinstance(message, SubscribedReply | UnsubscribedReply | SubscriptionRefused):
+            return _answer(self.subscriptions, message)
         if isinstance(message, AdvertisedReply | UnadvertisedReply | AdvertisementRefused):
-            if not isinstance(message, AdvertisedReply):
-                self._promised.pop(message.id, None)
+            event = _answer(self.advertisements, message)
             self._answered(message.id, connection)
-            return message
+            return event
         if isinstance(message, PublicationRefused):
             if message.sequence > self.window.last:
                 last = self.window.last
                 raise FrameError(f"the broker refused publication {message.sequence} of {last}")
-            return message
-        if isinstance(message, SubscribedReply):
             return message
         if isinstance(message, ReplayReply | ReplayRefused):
             raise FrameError("the broker answers from its journal, which nobody has asked")
@@ -285,11 +275,11 @@ class ClientSession:
             )
         connection.welcomed()
         self.welcomes += 1
-        for id_, promised in self._promised.items():
-            connection.send(AdvertiseRequest(id_, promised.text))
-        for id_, wanted in self._wanted.items():
-            connection.send(SubscribeRequest(id_, wanted.text))
-        self._unanswered = set(self._promised)
+        for advertisement in self.advertisements:
+            self._request(advertisement)
+        for subscription in self.subscriptions:
+            self._request(subscription)
+        self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
         if not self._unanswered:
             self._send_waiting(connection)
@@ -327,9 +317,14 @@ class ClientSession:
         return self.connection
 
 
-def _drop_leaving(stated: dict[str, _Wanted[Any]]) -> list[str]:
-    """Forget what was to be withdrawn; returns the ids."""
-    ids = [id_ for id_, one in stated.items() if one.leaving]
-    for id_ in ids:
-        del stated[id_]
-    return ids
+def _answer(entries: ClientEntries[F, Any], reply: _EntryReply) -> EntryEvent | None:
+    """What a reply makes of its entry; `None` for an entry that is not there (any more)."""
+    entry = entries.get(reply.id)
+    if entry is None:
+        return None
+    if isinstance(reply, SubscribedReply | AdvertisedReply):
+        return EntryConfirmed(entry)
+    entries.remove(entry)
+    if isinstance(reply, SubscriptionRefused | AdvertisementRefused):
+        return EntryRefused(entry, reply.reason)
+    return EntryWithdrawn(entry)

@@ -1,0 +1,125 @@
+"""What a client has asked for and not withdrawn: its subscriptions, and its advertisements.
+
+::
+
+    requested  ->  in force  ->  leaving  ->  gone      by the answer to a withdrawal
+    requested  ->  gone                                 by a refusal
+
+An entry is requested again on every connection. It is gone with the broker's answer to its
+withdrawal, with a refusal, or, while it is leaving, with the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from sapwood.errors import InvariantError
+from sapwood.wire.interests import InterestText, PromiseText
+from sapwood.wire.messages import (
+    AdvertiseRequest,
+    Message,
+    SubscribeRequest,
+    UnadvertiseRequest,
+    UnsubscribeRequest,
+)
+
+F = TypeVar("F")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryKind(Generic[F]):
+    """What entries of one kind are called, and how they are requested and withdrawn."""
+
+    noun: str
+    request: Callable[[str, F], Message]
+    withdrawal: Callable[[str], Message]
+
+
+SUBSCRIPTION: Final[EntryKind[InterestText]] = EntryKind(
+    "subscription", SubscribeRequest, UnsubscribeRequest
+)
+ADVERTISEMENT: Final[EntryKind[PromiseText]] = EntryKind(
+    "advertisement", AdvertiseRequest, UnadvertiseRequest
+)
+
+
+@dataclass(slots=True)
+class Entry(Generic[F, T]):
+    """One subscription or advertisement.
+
+    `filter` is what travels. `owner` is what the application holds for it, opaque here.
+    """
+
+    kind: EntryKind[F]
+    id: str
+    filter: F
+    owner: T
+    #: it was withdrawn, and the broker has not answered that yet
+    is_leaving: bool = False
+
+
+class ClientEntries(Generic[F, T]):
+    """All entries of one kind, by id, in the order in which they were requested first."""
+
+    __slots__ = ("_entries", "kind")
+
+    def __init__(self, kind: EntryKind[F]) -> None:
+        self.kind = kind
+        self._entries: dict[str, Entry[F, T]] = {}
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._entries
+
+    def __iter__(self) -> Iterator[Entry[F, T]]:
+        return iter(self._entries.values())
+
+    def get(self, id_: str) -> Entry[F, T] | None:
+        """The entry of this id, if there is one."""
+        return self._entries.get(id_)
+
+    def add(self, id_: str, filter_: F, owner: T) -> Entry[F, T]:
+        """A new entry, under an id that is free."""
+        if id_ in self._entries:
+            raise InvariantError(f"{self.kind.noun} {id_!r} is there already")
+        entry = self._entries[id_] = Entry(self.kind, id_, filter_, owner)
+        return entry
+
+    def remove(self, entry: Entry[F, T]) -> None:
+        """Give up an entry, whose id is free from now on."""
+        del self._entries[entry.id]
+
+    def remove_leaving(self) -> list[Entry[F, T]]:
+        """Give up all that are leaving; returns them."""
+        gone = [entry for entry in self if entry.is_leaving]
+        for entry in gone:
+            self.remove(entry)
+        return gone
+
+
+@dataclass(frozen=True, slots=True)
+class EntryConfirmed:
+    """The entry is in force in the whole overlay, for the first time or again."""
+
+    entry: Entry[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRefused:
+    """The broker refused what was asked about the entry, which is gone."""
+
+    entry: Entry[Any, Any]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryWithdrawn:
+    """The entry is withdrawn, and gone."""
+
+    entry: Entry[Any, Any]
+
+
+EntryEvent: TypeAlias = EntryConfirmed | EntryRefused | EntryWithdrawn
+"""What becomes of an entry."""

@@ -221,6 +221,15 @@ SIMULATION_INPUTS_MAX: Final = 50_000_000
 """Inputs that all routers together may take in one simulation, so that a message that goes in
 circles ends as an error. Some ten minutes of work; precedent: dask bounds a test's transitions."""
 
+SIMULATION_CALM_ROUNDS: Final = 8
+"""Times that each router with a timer ticks without a change before an overlay counts as quiet. A
+lease that outlives three refreshes runs out within four ticks of who holds it; twice that."""
+
+SIMULATION_RESTLESS_TICKS_MAX: Final = 10_000
+"""Ticks that a router may take, on the average, while an overlay is waited for to become quiet, so
+that timers that change something for ever end as an error: hours at a second each, and far more
+than the calm takes that the last limit asks for."""
+
 SIMULATION_STORY_LINES: Final = 200
 """Last steps of a simulation that are kept in words, to be shown when something goes wrong."""
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.cli.main import main
-from sapwood.cli.match import BATCH, rejected_path
+from sapwood.cli.match import BATCH
 from sapwood.matching.engines import ENGINES
 
 SUBSCRIPTIONS = """\
@@ -241,18 +241,6 @@ def test_match_puts_rejected_lines_where_it_is_told(folder: Folder) -> None:
     assert folder.match("--rejected", aside).exit_code == 1
     assert len(rejected(aside)) == 5
     assert folder.names() == {"subs.jsonl", "pubs.jsonl", "aside.jsonl"}
-
-
-def test_rejected_path_is_beside_the_deliveries_if_those_go_to_a_file(folder: Folder) -> None:
-    new, old = folder.file("new"), folder.write("old", "")
-    assert rejected_path("s", "p", new) == new + ".rejected"
-    assert rejected_path("s", "p", old) == old + ".rejected"
-
-
-@pytest.mark.parametrize("out", [None, "/dev/null"])
-def test_rejected_path_is_beside_an_input_otherwise(out: str | None) -> None:
-    assert rejected_path("s", "p", out) == "p.rejected"
-    assert rejected_path("s", "-", out) == "s.rejected"
 
 
 @pytest.mark.parametrize("option", ["--subscriptions", "--publications"])

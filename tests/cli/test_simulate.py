@@ -341,7 +341,7 @@ def test_simulate_names_a_few_pairs_and_counts_the_rest(
 
 def test_simulate_reports_what_diverged(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "sapwood.simulation.divergence.divergences", lambda *_, **__: ("probe 0 at r1: elsewhere",)
+        "sapwood.simulation.evaluation.divergences", lambda *_, **__: ("probe 0 at r1: elsewhere",)
     )
     result = folder.simulate("--faults", folder.write("faults.toml", ""), "--out", "-")
     assert result.exit_code == 2
@@ -351,7 +351,7 @@ def test_simulate_reports_what_diverged(folder: Folder, monkeypatch: pytest.Monk
 def test_simulate_says_how_many_publications_were_checked(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sapwood.simulation.oracle.judge", partial(judge, pairs_max=3))
+    monkeypatch.setattr("sapwood.simulation.evaluation.judge", partial(judge, pairs_max=3))
     result = folder.simulate("--out", folder.file("o"))
     assert "checked for losses: 1 publication, drawn with the seed" in result.stderr
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
     engines_option,
     input_file,
     json_option,
@@ -23,10 +20,10 @@ from sapwood.cli.output import (
     say,
     strict_option,
 )
+from sapwood.cli.summary import Summary
 from sapwood.files import (
-    REJECTED_SUFFIX,
     STANDARD_INPUT,
-    Counts,
+    STANDARD_OUTPUT,
     DeliveryWriter,
     PublicationLine,
     Reading,
@@ -35,6 +32,7 @@ from sapwood.files import (
     StrictRejections,
     read_publications,
     read_subscriptions,
+    rejected_path,
     replacing,
 )
 from sapwood.matching.choice import Engines, chosen_engines
@@ -42,8 +40,6 @@ from sapwood.model.subscription import Subscription
 
 if TYPE_CHECKING:
     from sapwood.matching.index import Index
-
-STANDARD_OUTPUT: Final = "-"
 
 DEFAULT_ENGINES: Final = Engines("columnar")
 
@@ -106,70 +102,6 @@ def command(
     else:
         say(summary.text())
     ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
-
-
-def rejected_path(subscriptions: str, publications: str, out: str | None) -> str:
-    """Where lines go that cannot be used, unless told otherwise.
-
-    Beside the deliveries if those go to a file, else beside the publications, else (those come
-    from standard input) beside the subscriptions.
-    """
-    if out is not None and (Path(out).is_file() or not Path(out).exists()):
-        return out + REJECTED_SUFFIX
-    beside = subscriptions if publications == STANDARD_INPUT else publications
-    return beside + REJECTED_SUFFIX
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What a run did, for a person and for a program."""
-
-    subscriptions: Counts
-    publications: Counts
-    deliveries: int
-    rejected_file: str
-
-    @property
-    def rejected(self) -> int:
-        """Lines of both files that could not be used."""
-        return self.subscriptions.rejected + self.publications.rejected
-
-    def members(self) -> dict[str, Any]:
-        """The summary as a JSON object."""
-        wanted, published = self.subscriptions, self.publications
-        return {
-            "subscriptions": {
-                "read": wanted.read,
-                "good": wanted.good,
-                "rejected": wanted.rejected,
-            },
-            "publications": {
-                "read": published.read,
-                "good": published.good,
-                "rejected": published.rejected,
-                "invisible_arrays": published.invisible,
-            },
-            "deliveries": self.deliveries,
-            "rejected_file": self.rejected_file if self.rejected else None,
-        }
-
-    def text(self) -> str:
-        """The summary in a few lines."""
-        wanted, published = self.subscriptions, self.publications
-        publications = amount(published.good, "publication")
-        subscriptions = amount(wanted.good, "subscription")
-        deliveries = amount(self.deliveries, "delivery", "deliveries")
-        lines = [f"{publications} matched against {subscriptions}: {deliveries}"]
-        if published.invisible:
-            arrays = amount(published.invisible, "array")
-            lines.append(f"{arrays} in publications carried, but not visible to filters")
-        if self.rejected:
-            lines.append(
-                f"{amount(self.rejected, 'line')} rejected ({wanted.rejected:,} of the "
-                f"subscriptions, {published.rejected:,} of the publications): see "
-                f"{self.rejected_file}"
-            )
-        return "\n".join(lines)
 
 
 def _build(wanted: Reading[Subscription], engines: Engines) -> Index:

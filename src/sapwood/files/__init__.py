@@ -12,9 +12,9 @@ from sapwood.files.lines import (
     encode_subscription,
 )
 from sapwood.files.reading import (
-    STANDARD_INPUT,
     Counts,
     Reading,
+    read_advertisements,
     read_publications,
     read_subscriptions,
 )
@@ -23,12 +23,14 @@ from sapwood.files.rejections import (
     RejectedFile,
     Rejections,
     StrictRejections,
+    rejected_path,
 )
-from sapwood.files.writing import DeliveryWriter, replacing
+from sapwood.files.writing import STANDARD_INPUT, STANDARD_OUTPUT, DeliveryWriter, replacing
 
 __all__ = [
     "REJECTED_SUFFIX",
     "STANDARD_INPUT",
+    "STANDARD_OUTPUT",
     "AdvertisementLine",
     "Counts",
     "DeliveryWriter",
@@ -42,7 +44,9 @@ __all__ = [
     "decode_subscription",
     "encode_publication",
     "encode_subscription",
+    "read_advertisements",
     "read_publications",
     "read_subscriptions",
+    "rejected_path",
     "replacing",
 ]

@@ -15,17 +15,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError
-from sapwood.files.lines import PublicationLine, decode_publication, decode_subscription
+from sapwood.files.lines import (
+    AdvertisementLine,
+    PublicationLine,
+    decode_advertisement,
+    decode_publication,
+    decode_subscription,
+)
 from sapwood.files.rejections import Rejections
+from sapwood.files.writing import STANDARD_INPUT
 from sapwood.limits import LINE_BYTES_MAX
 from sapwood.model.subscription import Subscription
 
-STANDARD_INPUT: Final = "-"
-
 T = TypeVar("T")
+H = TypeVar("H", Subscription, PublicationLine, AdvertisementLine)
+
+CheckHome: TypeAlias = Callable[[str], object]
+"""Raises `InputError` for a home that there is not: the `known` of an overlay, say."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
@@ -96,19 +105,46 @@ class Reading(Generic[T]):
                 yield value
 
 
-def read_subscriptions(path: str, rejections: Rejections) -> Reading[Subscription]:
+def read_subscriptions(
+    path: str, rejections: Rejections, check_home: CheckHome | None = None
+) -> Reading[Subscription]:
     """The subscriptions in the file `path` (`-` is standard input), in its order."""
-    return Reading(path, rejections, decode_subscription, lambda value: (value.id, 0))
+    decode = _at_home(decode_subscription, check_home)
+    return Reading(path, rejections, decode, lambda value: (value.id, 0))
 
 
-def read_publications(path: str, rejections: Rejections) -> Reading[PublicationLine]:
+def read_publications(
+    path: str, rejections: Rejections, check_home: CheckHome | None = None
+) -> Reading[PublicationLine]:
     """The publications in the file `path` (`-` is standard input), in its order."""
     return Reading(
         path,
         rejections,
-        decode_publication,
+        _at_home(decode_publication, check_home),
         lambda value: (value.publication.id, value.publication.invisible),
     )
+
+
+def read_advertisements(
+    path: str, rejections: Rejections, check_home: CheckHome | None = None
+) -> Reading[AdvertisementLine]:
+    """The advertisements in the file `path` (`-` is standard input), in its order."""
+    decode = _at_home(decode_advertisement, check_home)
+    return Reading(path, rejections, decode, lambda value: (value.id, 0))
+
+
+def _at_home(decode: Callable[[bytes], H], check_home: CheckHome | None) -> Callable[[bytes], H]:
+    """The same, refusing a home that does not pass the check."""
+    if check_home is None:
+        return decode
+
+    def decode_at_home(line: bytes) -> H:
+        value = decode(line)
+        if value.home is not None:
+            check_home(value.home)
+        return value
+
+    return decode_at_home
 
 
 def _reason(error: InputError) -> str:
@@ -124,7 +160,7 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
     A line longer than `LINE_BYTES_MAX` comes cut, still longer than that.
     """
     number = 0
-    with _opened(path) as stream:
+    with opened(path) as stream:
         try:
             while line := stream.readline(_READ_BYTES_MAX):
                 number += 1
@@ -141,8 +177,11 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[io.BufferedIOBase]:
-    """The bytes of `path`, unpacked, when its first bytes leave hope for a good line."""
+def opened(path: str) -> Iterator[io.BufferedIOBase]:
+    """The bytes of `path` (`-` is standard input), unpacked.
+
+    Raises `FileFormatError` where the first bytes leave no hope for text.
+    """
     with _standard_input() if path == STANDARD_INPUT else _file(path) as stream:
         start = stream.peek(_MAGIC_BYTES)
         for magic, reason in _FOREIGN:

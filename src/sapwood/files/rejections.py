@@ -18,10 +18,22 @@ from typing import BinaryIO, Final, Protocol, Self
 import msgspec
 
 from sapwood.errors import FileFormatError
-from sapwood.files.writing import replacing
+from sapwood.files.writing import STANDARD_INPUT, replacing
 
 REJECTED_SUFFIX: Final = ".rejected"
 """What is added to the name of the file that the rejected lines are put beside."""
+
+
+def rejected_path(subscriptions: str, publications: str, out: str | None) -> str:
+    """Where lines go that cannot be used, unless told otherwise.
+
+    Beside the deliveries if those go to a file, else beside the publications, else (those come
+    from standard input) beside the subscriptions.
+    """
+    if out is not None and (Path(out).is_file() or not Path(out).exists()):
+        return out + REJECTED_SUFFIX
+    beside = subscriptions if publications == STANDARD_INPUT else publications
+    return beside + REJECTED_SUFFIX
 
 
 class Rejections(Protocol):

@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import msgspec
 
 from sapwood.errors import FileFormatError
+
+STANDARD_INPUT: Final = "-"
+STANDARD_OUTPUT: Final = "-"
+"""What stands for them where a file can be named."""
 
 
 @contextmanager

@@ -40,16 +40,18 @@ class Examination:
     found: Mapping[str, int]
 
 
-def draw_for(protocol: str, seed: int) -> Scenario:
+def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     """The scenario of a seed in a swarm under a protocol.
 
-    The protocol decides whether all advertise, and whether links form circles.
+    The protocol decides whether all advertise, and whether links form circles; with `rewiring`
+    routers and links come and go.
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=seed % DOCUMENTS_EVERY == 0,
         circles=chosen.allows_circles or seed % CIRCLES_EVERY == 0,
+        rewiring=rewiring,
     )
     return draw_scenario(seed, mixture)
 

@@ -1,5 +1,7 @@
 """Faults: links that fail and return, routers that crash and return, written down or drawn.
 
+Beside them, routers that join and leave for good, and links that are added and removed.
+
 ::
 
     [[link]]
@@ -11,6 +13,19 @@
     name = "r3"
     down = 1.5
     up = 2.5
+
+    [[router]]
+    name = "r9"
+    joins = 1.0                 # it was not there before
+    links = ["r1", "r3"]        # to whom it is linked then; can be left out
+    latency = 0.02              # of these links; 0.01 where it is left out
+    leaves = 4.0                # left out: it stays; without `joins`: it was there before
+
+    [[link]]
+    between = ["r1", "r5"]
+    added = 1.0                 # it was not there before
+    latency = 0.02              # 0.01 where it is left out
+    removed = 3.0               # left out: it stays; without `added`: it was there before
 
     [[recipe]]                  # faults drawn with the seed
     name = "swizzle"            # or "flapping", "crashes"
@@ -29,8 +44,19 @@ from typing import Final, TypeAlias, TypeVar
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.fields import Fields
-from sapwood.overlay.topology import Overlay
-from sapwood.simulation.scenario import Action, CrashRouter, FailLink, ReturnLink, ReturnRouter
+from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Overlay
+from sapwood.simulation.scenario import (
+    Action,
+    AddLink,
+    AddRouter,
+    CrashRouter,
+    FailLink,
+    Places,
+    RemoveLink,
+    RemoveRouter,
+    ReturnLink,
+    ReturnRouter,
+)
 
 T = TypeVar("T")
 
@@ -69,7 +95,57 @@ class RouterFault:
         return down if self.up_s is None else [*down, (self.up_s, ReturnRouter(self.router))]
 
 
-Fault: TypeAlias = LinkFault | RouterFault
+@dataclass(frozen=True, slots=True)
+class LinkChange:
+    """A link is added at `added_s` (`None`: it is there) and removed at `removed_s` (`None`: not).
+
+    `latency_s` is that of a link that is added.
+    """
+
+    a: str
+    b: str
+    added_s: float | None = None
+    removed_s: float | None = None
+    latency_s: float = LINK_LATENCY_DEFAULT_S
+
+    def actions(self) -> list[tuple[float, Action]]:
+        """What happens when."""
+        _check_life(f"link {self.a}-{self.b}", "added", self.added_s, "removed", self.removed_s)
+        timed: list[tuple[float, Action]] = []
+        if self.added_s is not None:
+            timed.append((self.added_s, AddLink(self.a, self.b, self.latency_s)))
+        if self.removed_s is not None:
+            timed.append((self.removed_s, RemoveLink(self.a, self.b)))
+        return timed
+
+
+@dataclass(frozen=True, slots=True)
+class RouterChange:
+    """A router joins at `joins_s` (`None`: it is there) and leaves at `leaves_s` (`None`: not).
+
+    One that joins is linked to `neighbors`, with a latency of `latency_s` each.
+    """
+
+    router: str
+    joins_s: float | None = None
+    leaves_s: float | None = None
+    neighbors: tuple[str, ...] = ()
+    latency_s: float = LINK_LATENCY_DEFAULT_S
+
+    def actions(self) -> list[tuple[float, Action]]:
+        """What happens when."""
+        _check_life(f"router {self.router}", "joins", self.joins_s, "leaves", self.leaves_s)
+        timed: list[tuple[float, Action]] = []
+        if self.joins_s is not None:
+            timed.append((self.joins_s, AddRouter(self.router)))
+            links = (AddLink(self.router, other, self.latency_s) for other in self.neighbors)
+            timed.extend((self.joins_s, link) for link in links)
+        if self.leaves_s is not None:
+            timed.append((self.leaves_s, RemoveRouter(self.router)))
+        return timed
+
+
+Fault: TypeAlias = LinkFault | RouterFault | LinkChange | RouterChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,34 +215,68 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
 def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[float, Action]]:
     """What happens when, in the order of time, as a decoded TOML document describes it.
 
-    Raises `InputError` (or one of its kinds) naming the entry that is wrong.
+    A drawn fault does not strike a router or a link that has gone, or has yet to come. Raises
+    `InputError` (or one of its kinds) naming the entry that is wrong.
     """
     fields = Fields("the faults", document, ("link", "router", "recipe"))
-    faults: list[Fault] = []
+    written: list[tuple[str, Fault]] = []
+    drawn: list[Fault] = []
     for number, entry in enumerate(fields.tables("link"), 1):
-        faults.append(_decode_link(f"link fault {number}", entry, topology))
+        place = f"link fault {number}"
+        written.append((place, _decode_link(place, entry)))
     for number, entry in enumerate(fields.tables("router"), 1):
-        faults.append(_decode_router(f"router fault {number}", entry, topology))
+        place = f"router fault {number}"
+        written.append((place, _decode_router(place, entry)))
     for number, entry in enumerate(fields.tables("recipe"), 1):
         generator = Random(f"{seed}/faults/{number}")  # noqa: S311 - reproducible on purpose
-        faults.extend(_draw(f"recipe {number}", entry, topology, generator))
-    return sorted((timed for fault in faults for timed in fault.actions()), key=lambda t: t[0])
+        drawn.extend(_draw(f"recipe {number}", entry, topology, generator))
+    return _in_order(written, drawn, topology)
 
 
-def _decode_link(place: str, entry: object, topology: Overlay) -> LinkFault:
-    fields = Fields(place, entry, ("between", "down", "up"))
+def _in_order(
+    written: list[tuple[str, Fault]], drawn: list[Fault], topology: Overlay
+) -> list[tuple[float, Action]]:
+    """What happens when; each action where there is the router or link that it is about."""
+    timed = [(*timed, place) for place, fault in written for timed in fault.actions()]
+    timed.extend((*timed, "") for fault in drawn for timed in fault.actions())
+    timed.sort(key=lambda one: one[0])
+    places = Places(topology)
+    actions: list[tuple[float, Action]] = []
+    for time, action, place in timed:
+        try:
+            places.check(action)
+        except InputError as error:
+            if place:
+                raise InputError(f"{place}: {error}") from error
+        else:
+            actions.append((time, action))
+    return actions
+
+
+def _decode_link(place: str, entry: object) -> LinkFault | LinkChange:
+    known = ("between", "down", "up", "added", "removed", "latency")
+    fields = Fields(place, entry, known)
     a, b = fields.pair("between")
-    try:
-        topology.link(a, b)
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from error
-    return LinkFault(a, b, fields.number("down"), _up(fields))
+    if "added" not in fields and "removed" not in fields:
+        return LinkFault(a, b, fields.number("down"), _moment(fields, "up"))
+    _refuse(fields, ("down", "up"), "in the entry of a link that is added or removed")
+    times = _moment(fields, "added"), _moment(fields, "removed")
+    return LinkChange(a, b, *times, fields.number("latency", LINK_LATENCY_DEFAULT_S))
 
 
-def _decode_router(place: str, entry: object, topology: Overlay) -> RouterFault:
-    fields = Fields(place, entry, ("name", "down", "up"))
-    router = topology.known(fields.text("name"))
-    return RouterFault(router, fields.number("down"), _up(fields))
+def _decode_router(place: str, entry: object) -> RouterFault | RouterChange:
+    known = ("name", "down", "up", "joins", "leaves", "links", "latency")
+    fields = Fields(place, entry, known)
+    router = fields.text("name")
+    if "joins" not in fields and "leaves" not in fields:
+        return RouterFault(router, fields.number("down"), _moment(fields, "up"))
+    _refuse(fields, ("down", "up"), "in the entry of a router that joins or leaves")
+    if "joins" not in fields:
+        _refuse(fields, ("links", "latency"), "where a router does not join")
+    times = _moment(fields, "joins"), _moment(fields, "leaves")
+    neighbors = fields.texts("links") if "links" in fields else ()
+    latency_s = fields.number("latency", LINK_LATENCY_DEFAULT_S)
+    return RouterChange(router, *times, neighbors, latency_s)
 
 
 def _draw(place: str, entry: object, topology: Overlay, generator: Random) -> list[Fault]:
@@ -181,8 +291,14 @@ def _draw(place: str, entry: object, topology: Overlay, generator: Random) -> li
     return RECIPES[name](topology, window, generator)
 
 
-def _up(fields: Fields) -> float | None:
-    return fields.number("up") if "up" in fields else None
+def _moment(fields: Fields, key: str) -> float | None:
+    return fields.number(key) if key in fields else None
+
+
+def _refuse(fields: Fields, keys: tuple[str, ...], where: str) -> None:
+    for key in keys:
+        if key in fields:
+            raise InputError(f"{fields.place}: `{key}` says nothing {where}; leave it out")
 
 
 def _share(items: list[T], window: Window, generator: Random) -> list[T]:
@@ -194,3 +310,10 @@ def _share(items: list[T], window: Window, generator: Random) -> list[T]:
 def _check_order(what: str, down_s: float, up_s: float | None) -> None:
     if up_s is not None and up_s <= down_s:
         raise InputError(f"{what} is down at {down_s:g} s; it cannot be up before, at {up_s:g} s")
+
+
+def _check_life(
+    what: str, begins: str, begin_s: float | None, ends: str, end_s: float | None
+) -> None:
+    if begin_s is not None and end_s is not None and end_s <= begin_s:
+        raise InputError(f"{what}: `{ends}`, {end_s:g} s, comes after `{begins}`, {begin_s:g} s")

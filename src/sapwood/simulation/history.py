@@ -6,13 +6,15 @@ so that a wrong router cannot write its own alibi.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
-from sapwood.overlay.topology import Hop, Overlay
+from sapwood.overlay.topology import Hop, Link, Overlay
 
 
 class Moment(NamedTuple):
@@ -20,6 +22,10 @@ class Moment(NamedTuple):
 
     time: float
     order: int
+
+
+BEGINNING: Final = Moment(-math.inf, 0)
+"""Before all that happens."""
 
 
 class ClientName(NamedTuple):
@@ -103,7 +109,8 @@ class Outage:
 
     `joined` is when it carried messages again and both ends knew; `settled` when, after that, no
     message was left in the overlay that could still change a routing table. Where the link goes
-    down again before, `joined` stays `None`.
+    down again before, `joined` stays `None`. A link that is added was down since `BEGINNING`; one
+    that is removed goes down and does not join.
     """
 
     down: Moment
@@ -115,6 +122,9 @@ class Outage:
 class History:
     """The record of one simulation.
 
+    `topology` is the present overlay, at first the one that everything begins with.
+
+    #: overlays has every overlay that there was, and since when; `topology` is the last of them
     #: epochs of one subscription follow each other: all but the last have `left` set; and so do
     #: those of one advertisement
     #: outages holds only links that were ever down, by their ends in both orders
@@ -135,10 +145,12 @@ class History:
     unrests: list[Outage] = field(default_factory=list)
     refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
     owed: dict[StatementName | str, None] = field(default_factory=dict)
+    overlays: list[tuple[Moment, Overlay]] = field(default_factory=list)
     _noted: int = 0
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.overlays.append((BEGINNING, self.topology))
         if self.is_mesh:
             self._stir(0.0)
 
@@ -223,6 +235,44 @@ class History:
             outages[-1].joined = self._moment(now)
             if self.is_mesh:
                 self._stir(now)
+
+    def rewired(self, now: float, overlay: Overlay) -> None:
+        """Routers or links have come or gone; the links that went are down already."""
+        self.topology = overlay
+        self.overlays.append((self._moment(now), overlay))
+
+    def link_added(self, a: str, b: str) -> None:
+        """There is a link now, which carries no messages yet."""
+        outages = self.outages.setdefault((a, b), [])
+        self.outages[b, a] = outages
+        if not outages:
+            outages.append(Outage(BEGINNING))
+        if not self.is_mesh:
+            self._unsettled.extend(((a, b), one) for one in outages if one.settled is None)
+
+    def link_removed(self, a: str, b: str) -> None:
+        """There is no link any more; nobody waits for the end of its outage."""
+        self._unsettled = [(hop, one) for hop, one in self._unsettled if set(hop) != {a, b}]
+
+    def overlay_at(self, moment: Moment) -> Overlay:
+        """The overlay that there was at a moment."""
+        return self.overlays[self.overlay_number(moment)][1]
+
+    def overlay_number(self, moment: Moment) -> int:
+        """The place in `overlays` of the one that there was at a moment."""
+        return bisect_right(self.overlays, moment, key=lambda entry: entry[0]) - 1
+
+    def routers(self) -> tuple[str, ...]:
+        """All routers that ever were in the overlay."""
+        every = (router for _, overlay in self.overlays for router in overlay.routers)
+        return tuple(dict.fromkeys(every))
+
+    def links(self) -> tuple[Link, ...]:
+        """The links that ever were: of those between the same two routers the last."""
+        last: dict[frozenset[str], Link] = {}
+        for _, overlay in self.overlays:
+            last.update((frozenset((link.a, link.b)), link) for link in overlay.links)
+        return tuple(last.values())
 
     @property
     def settling(self) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from sapwood.overlay.topology import Hop
+from sapwood.overlay.topology import Hop, Topology
+from sapwood.simulation.history import Published
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.simulator import Outcome
 from sapwood.simulation.world import World
@@ -70,7 +71,8 @@ class Metrics:
     """All figures of one simulation; `to_json` writes them.
 
     `messages` counts what was put on links by kind, `tables` the entries per router at the end,
-    `hops` the pairs by the number of links between the two homes, as long as no link fails.
+    `hops` the pairs by the number of links between the two homes in the overlay in which the
+    publication was sent, as long as no link fails; those that no links joined then are left out.
     """
 
     protocol: str
@@ -123,8 +125,10 @@ def measure(
         published = history.publications.get(id_)
         if published is not None:
             delays.append(round(moment.time - published.asked.time, 9))
-            ends = published.publisher.home, subscription.home
-            hops[len(world.topology.tree(published.publisher.home).path(*ends)) - 1] += 1
+            tree = _tree_of(world, published)
+            if subscription.home in tree:
+                ends = published.publisher.home, subscription.home
+                hops[len(tree.path(*ends)) - 1] += 1
     return Metrics(
         protocol=protocol,
         engine=engine,
@@ -184,10 +188,12 @@ def _needed(
 
     Where there are many trees, it may have been any: what counts is the way that it took.
     """
-    origin = world.history.publications[publication].publisher.home
+    published = world.history.publications[publication]
+    origin = published.publisher.home
     if not world.history.is_mesh:
-        tree = world.topology.tree(origin)
-        return frozenset(hop for home in homes for hop in tree.hops(origin, home))
+        tree = _tree_of(world, published)
+        reached = (home for home in homes if home in tree)
+        return frozenset(hop for home in reached for hop in tree.hops(origin, home))
     arrivals = {target: (source, target) for source, target in crossed}
     needed: set[Hop] = set()
     for home in homes:
@@ -196,6 +202,11 @@ def _needed(
             needed.add(arrivals[at])
             at = arrivals[at][0]
     return frozenset(needed)
+
+
+def _tree_of(world: World, published: Published) -> Topology:
+    """The tree of a publication's source, in the overlay that it was published in."""
+    return world.history.overlay_at(published.asked).tree(published.publisher.home)
 
 
 def _verdicts(judgment: Judgment) -> Verdicts:

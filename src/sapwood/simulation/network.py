@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from sapwood.errors import InvariantError
+from sapwood.errors import InputError, InvariantError
 from sapwood.overlay.topology import Hop, Link, Overlay
 from sapwood.routing.messages import Message, Publish, carried
 from sapwood.simulation.clock import Agenda
@@ -59,6 +59,19 @@ NOMINAL: Final = Timing()
 """Every message takes exactly its link's latency, and both ends learn of a change at once."""
 
 
+REMOVED: Final = "removed"
+"""The reason against a link that the overlay does not have any more, or not yet."""
+
+
+def is_periodic(said: object) -> bool:
+    """Whether a message or an effect is upkeep's own traffic, which never ends.
+
+    Its class says so, with an attribute `periodic` that is true: a heartbeat, say, or the renewal
+    of a lease. Whoever waits until nothing is under way does not wait for it.
+    """
+    return bool(getattr(said, "periodic", False))
+
+
 @dataclass(slots=True)
 class _LinkState:
     """One link. It carries messages iff no reason is against it."""
@@ -76,7 +89,7 @@ class _LinkState:
 
 
 class Network:
-    """All links of an overlay.
+    """All links of an overlay: those that it has, and those that it ever had.
 
     `draw()` gives numbers from 0 up to 1; it is asked only where `timing` leaves room for chance.
     Occurrences go onto `agenda`; whoever takes them off hands them to `arrive` and `heed`.
@@ -92,18 +105,33 @@ class Network:
         self.messages_lost = 0
         #: occurrences on the agenda that can still change routing tables
         self.control_pending = 0
-        self._topology = topology
+        #: messages on the agenda that are periodic
+        self.periodic_pending = 0
         self._agenda = agenda
         self._draw = draw
         self._timing = timing
         self._lives = dict.fromkeys(topology.routers, 0)
         self._states: dict[Hop, _LinkState] = {}
+        #: router -> the links that it has or had
+        self._around: dict[str, list[_LinkState]] = {router: [] for router in topology.routers}
         for link in topology.links:
-            state = _LinkState(link)
+            state = self._enter(link)
             for end in (link.a, link.b):
                 state.told[end] = state.session
-                state.floor[end] = state.notice_floor[end] = 0.0
-            self._states[link.a, link.b] = self._states[link.b, link.a] = state
+
+    def add_router(self, router: str) -> None:
+        """Let a router be there that was not, or that was forgotten."""
+        self._lives.setdefault(router, 0)
+        self._around.setdefault(router, [])
+
+    def add_link(self, link: Link) -> None:
+        """Let a link be there, down until `REMOVED` is taken away as the reason for that.
+
+        Whatever else was against an earlier link between the two is forgotten.
+        """
+        state = self._states.get((link.a, link.b)) or self._enter(link)
+        state.link = link
+        state.reasons = {REMOVED}
 
     def is_up(self, a: str, b: str) -> bool:
         """Whether the link carries messages."""
@@ -135,12 +163,12 @@ class Network:
         # A later message never overtakes an earlier one.
         at = max(self._agenda.now + latency, state.floor[source])
         state.floor[source] = at
-        self.control_pending += not isinstance(carried(message), Publish)
+        self._count(message, 1)
         self._agenda.schedule(at, Arrival(source, target, message, state.session))
 
     def arrive(self, arrival: Arrival) -> bool:
         """Take a message off its link; false if it was lost on the way."""
-        self.control_pending -= not isinstance(carried(arrival.message), Publish)
+        self._count(arrival.message, -1)
         if arrival.session != self._state(arrival.source, arrival.target).session:
             self.messages_lost += 1
             return False
@@ -181,8 +209,7 @@ class Network:
     def forget(self, router: str) -> None:
         """Let a router lose its state: whatever it was told, or was to be told, is void."""
         self._lives[router] += 1
-        for neighbor in self._topology.neighbors(router):
-            state = self._state(router, neighbor)
+        for state in self._around[router]:
             state.told[router] = None
             state.notice_floor[router] = self._agenda.now
 
@@ -203,9 +230,26 @@ class Network:
     def _state(self, a: str, b: str) -> _LinkState:
         state = self._states.get((a, b))
         if state is None:
-            self._topology.link(a, b)  # raises, and says who is linked to whom
-            raise InvariantError(f"the network lost the link {a}-{b}")
+            raise InputError(f"there is no link between {a!r} and {b!r}, nor was there any")
         return state
+
+    def _enter(self, link: Link) -> _LinkState:
+        """Begin with a link that there never was; its ends know nothing of it."""
+        state = _LinkState(link)
+        for end in (link.a, link.b):
+            state.told[end] = None
+            state.floor[end] = state.notice_floor[end] = 0.0
+            self._around[end].append(state)
+        self._states[link.a, link.b] = self._states[link.b, link.a] = state
+        return state
+
+    def _count(self, message: Message, step: int) -> None:
+        """Count a message that is put on a link (1) or taken off (-1)."""
+        said = carried(message)
+        if is_periodic(said):
+            self.periodic_pending += step
+        elif not isinstance(said, Publish):
+            self.control_pending += step
 
     def _tell_both(self, state: _LinkState, session: int | None) -> None:
         self._tell(state, state.link.a, state.link.b, session)

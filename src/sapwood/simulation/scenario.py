@@ -20,7 +20,8 @@ from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
-from sapwood.overlay.topology import Overlay
+from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
+from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Overlay
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 
@@ -109,6 +110,41 @@ class ReturnRouter:
     router: str
 
 
+@dataclass(frozen=True, slots=True)
+class AddRouter:
+    """A router joins that the overlay does not have; it has no link yet."""
+
+    router: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveRouter:
+    """A router leaves for good, and its links and clients with it."""
+
+    router: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddLink:
+    """Two routers that were not neighbors are linked."""
+
+    a: str
+    b: str
+    latency_s: float = LINK_LATENCY_DEFAULT_S
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveLink:
+    """Two routers are neighbors no more; what is on the link is lost."""
+
+    a: str
+    b: str
+
+
+Change: TypeAlias = AddRouter | RemoveRouter | AddLink | RemoveLink
+"""A router or a link that comes or goes, for good."""
+
+
 class Until(Enum):
     """What a driver can wait for."""
 
@@ -116,7 +152,8 @@ class Until(Enum):
     """Every client whose router runs has been answered: subscriptions and advertisements are in
     force, withdrawals are done."""
     QUIET = "quiet"
-    """Nothing is under way in the overlay: neither messages nor news of links."""
+    """Nothing is under way in the overlay: neither messages nor news of links; and timers, if
+    there are any, change nothing (`World.quiet`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +174,7 @@ Action: TypeAlias = (
     | ReturnLink
     | CrashRouter
     | ReturnRouter
+    | Change
     | WaitAction
 )
 
@@ -157,7 +195,9 @@ class Step:
 class Scenario:
     """What happens on an overlay.
 
-    `seed` and `timing` decide the delays; drivers with a real network ignore them.
+    `topology` is the overlay at the beginning. Clients may go on to ask things of a router that has
+    left; nobody hears them. `seed` and `timing` decide the delays; drivers with a real network
+    ignore them.
     """
 
     name: str
@@ -168,9 +208,10 @@ class Scenario:
 
     def __post_init__(self) -> None:
         published: set[str] = set()
+        places = Places(self.topology)
         for number, step in enumerate(self.steps, 1):
             try:
-                _check_places(step.action, self.topology)
+                places.check(step.action)
             except InputError as error:
                 raise InputError(f"scenario {self.name!r}, step {number}: {error}") from error
             if isinstance(step.action, PublishAction):
@@ -274,18 +315,43 @@ def _with_homes(
         yield item, topology.routers[drawn] if home is None else home
 
 
-def _check_places(action: Action, topology: Overlay) -> None:
-    """Refuse an action at a router or on a link that the topology does not have."""
-    match action:
-        case SubscribeAction(name) | UnsubscribeAction(name):
-            topology.known(name.home)
-        case AdvertiseAction(advertisement) | UnadvertiseAction(advertisement):
-            topology.known(advertisement.home)
-        case PublishAction(client) | DetachAction(client):
-            topology.known(client.home)
-        case FailLink(a, b) | ReturnLink(a, b):
-            topology.link(a, b)
-        case CrashRouter(router) | ReturnRouter(router):
-            topology.known(router)
-        case WaitAction():
-            pass
+class Places:
+    """Where actions can happen: the routers and links that there are after those before them.
+
+    #: overlay is the present one; ever has the routers that are or were in it
+    """
+
+    __slots__ = ("ever", "overlay")
+
+    def __init__(self, overlay: Overlay) -> None:
+        self.overlay = overlay
+        self.ever = dict.fromkeys(overlay.routers)
+
+    def check(self, action: Action) -> None:
+        """Follow an action; refuse it (`InputError`) where there is no such router or link."""
+        match action:
+            case SubscribeAction(name) | UnsubscribeAction(name):
+                self._known(name.home)
+            case AdvertiseAction(advertisement) | UnadvertiseAction(advertisement):
+                self._known(advertisement.home)
+            case PublishAction(client) | DetachAction(client):
+                self._known(client.home)
+            case FailLink(a, b) | ReturnLink(a, b):
+                self.overlay.link(a, b)
+            case CrashRouter(router) | ReturnRouter(router):
+                self.overlay.known(router)
+            case AddRouter(router):
+                self.overlay = with_router(self.overlay, router)
+                self.ever[router] = None
+            case RemoveRouter(router):
+                self.overlay = without_router(self.overlay, router)
+            case AddLink(a, b, latency_s):
+                self.overlay = with_link(self.overlay, Link(a, b, latency_s))
+            case RemoveLink(a, b):
+                self.overlay = without_link(self.overlay, a, b)
+            case WaitAction():
+                pass
+
+    def _known(self, home: str) -> None:
+        if home not in self.ever:
+            self.overlay.known(home)

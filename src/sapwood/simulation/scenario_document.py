@@ -14,8 +14,10 @@
 A subscription or an advertisement of documents has an `xpath` (and `namespaces`) in the place of
 `filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
-`detach`, `return-link`, `crash-router` and `return-router`. `after` is how many seconds to let pass
-before a step, 0 where it is left out.
+`detach`, `return-link`, `crash-router` and `return-router`; and, for routers and links that come
+and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if not
+0.01 seconds, `latency`) and `remove-link`. `after` is how many seconds to let pass before a step, 0
+where it is left out.
 """
 
 from __future__ import annotations
@@ -34,15 +36,21 @@ from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
+from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
     Action,
+    AddLink,
+    AddRouter,
     AdvertiseAction,
+    Change,
     CrashRouter,
     DetachAction,
     FailLink,
     PublishAction,
+    RemoveLink,
+    RemoveRouter,
     ReturnLink,
     ReturnRouter,
     Scenario,
@@ -141,10 +149,26 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "crash-router", "router": router}
         case ReturnRouter(router):
             return {"do": "return-router", "router": router}
+        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
+            return _encode_change(action)
         case WaitAction(until):
             return {"do": "wait", "until": until.value}
         case _:
             assert_never(action)
+
+
+def _encode_change(change: Change) -> dict[str, Any]:
+    match change:
+        case AddRouter(router):
+            return {"do": "add-router", "router": router}
+        case RemoveRouter(router):
+            return {"do": "remove-router", "router": router}
+        case AddLink(a, b, latency_s):
+            return {"do": "add-link", "between": [a, b], "latency": latency_s}
+        case RemoveLink(a, b):
+            return {"do": "remove-link", "between": [a, b]}
+        case _:
+            assert_never(change)
 
 
 def _written(wanted: Promise) -> dict[str, Any]:
@@ -238,6 +262,13 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
             "return-link": (("between",), lambda f: ReturnLink(*f.pair("between"))),
             "crash-router": (("router",), lambda f: CrashRouter(f.text("router"))),
             "return-router": (("router",), lambda f: ReturnRouter(f.text("router"))),
+            "add-router": (("router",), lambda f: AddRouter(f.text("router"))),
+            "remove-router": (("router",), lambda f: RemoveRouter(f.text("router"))),
+            "add-link": (
+                ("between", "latency"),
+                lambda f: AddLink(*f.pair("between"), f.number("latency", LINK_LATENCY_DEFAULT_S)),
+            ),
+            "remove-link": (("between",), lambda f: RemoveLink(*f.pair("between"))),
             "wait": (("until",), _wait),
         }
     )

@@ -20,11 +20,16 @@ from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 from sapwood.simulation.scenario import (
     Action,
+    AddLink,
+    AddRouter,
     AdvertiseAction,
+    Change,
     CrashRouter,
     DetachAction,
     FailLink,
     PublishAction,
+    RemoveLink,
+    RemoveRouter,
     ReturnLink,
     ReturnRouter,
     Scenario,
@@ -65,12 +70,14 @@ def simulate(
     *,
     validate: bool = True,
     inputs_max: int = SIMULATION_INPUTS_MAX,
+    calm_s: float = 0.0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
     """Carry out a scenario, end all faults, and drain the overlay.
 
     With `validate` every router checks itself after every input, else only when the overlay is at
-    rest. `progress` is told the number of steps done after each one.
+    rest. `progress` is told the number of steps done after each one. Where routers have timers of
+    very different periods, `calm_s` is the longest of these: see `World.quiet`.
 
     Raises `LimitError` after `inputs_max` inputs, and `InvariantError` for a wrong router.
     """
@@ -81,6 +88,7 @@ def simulate(
         timing=scenario.timing,
         validate=validate,
         inputs_max=inputs_max,
+        calm_s=calm_s,
     )
     for number, step in enumerate(scenario.steps, 1):
         if step.after_s:
@@ -116,10 +124,27 @@ def carry_out(world: World, action: Action) -> None:
             world.crash_router(router)
         case ReturnRouter(router):
             world.return_router(router)
+        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
+            _rewire(world, action)
         case WaitAction(until):
             _wait(world, until)
         case _:
             assert_never(action)
+
+
+def _rewire(world: World, change: Change) -> None:
+    """Let a router or a link come or go."""
+    match change:
+        case AddRouter(router):
+            world.add_router(router)
+        case RemoveRouter(router):
+            world.remove_router(router)
+        case AddLink(a, b, latency_s):
+            world.add_link(a, b, latency_s)
+        case RemoveLink(a, b):
+            world.remove_link(a, b)
+        case _:
+            assert_never(change)
 
 
 def _wait(world: World, until: Until) -> None:
@@ -128,7 +153,7 @@ def _wait(world: World, until: Until) -> None:
         case Until.QUIET:
             world.drain()
         case Until.CONFIRMED:
-            while world.history.owed and world.step():
+            while world.history.owed and world.step():  # until all are answered, or it is quiet
                 pass
         case _:
             assert_never(until)

@@ -25,6 +25,7 @@ from sapwood.overlay.topology import Link, Overlay, Topology
 from sapwood.simulation.faults import RECIPES, Window
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
+from sapwood.simulation.rewiring import Rewiring
 from sapwood.simulation.scenario import (
     Action,
     AdvertiseAction,
@@ -62,7 +63,8 @@ class Mixture:
     """What a seed may draw from: upper bounds, whether faults happen, whether clients advertise.
 
     With `documents` there are subscriptions of both languages, and publications with documents;
-    with `circles` there is more than one way between some routers, where there are three or more.
+    with `circles` there is more than one way between some routers, where there are three or more;
+    with `rewiring` routers join and leave, and links are added and removed.
     """
 
     routers_max: int = 8
@@ -72,6 +74,7 @@ class Mixture:
     advertisements: bool = False
     documents: bool = False
     circles: bool = False
+    rewiring: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -89,6 +92,10 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
         generator, topology, limits
     )
     with_faults = limits.faults and generator.random() < 0.7
+    # Circles where they could be closed: else the routers are of a kind that routes on one tree.
+    rewiring = (
+        Rewiring(generator, topology, circles=not topology.is_tree) if limits.rewiring else None
+    )
     steps: list[Step] = []
     for _ in range(generator.randint(1, limits.rounds_max)):
         # As short as one hop, so that messages cross on the links, or so long that few do.
@@ -96,13 +103,23 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
         drawn = actions.draw(generator.randint(1, limits.actions_max))
         times = sorted(generator.random() * seconds for _ in drawn)
         timed = list(zip(times, drawn, strict=True))
-        if with_faults:
-            timed.extend(_draw_faults(generator, topology, seconds))
+        still: Overlay | None = topology
+        if rewiring is not None:
+            timed.extend(rewiring.draw(seconds))
+            still = rewiring.still
+            actions.move(rewiring.overlay)
+        if with_faults and still is not None:
+            timed.extend(_draw_faults(generator, still, seconds))
         steps.extend(timed_steps(timed))
-        if generator.random() < 0.7:
+        if rewiring is not None and rewiring.must_rest:
+            steps.append(Step(WaitAction(Until.QUIET)))
+        elif generator.random() < 0.7:
             steps.append(Step(WaitAction(generator.choice(tuple(Until)))))
+    if rewiring is not None:
+        steps.extend(map(Step, rewiring.rejoin()))
     steps.append(Step(WaitAction(Until.QUIET)))
-    last = [ClientName(router, "last") for router in topology.routers]
+    routers = topology.routers if rewiring is None else rewiring.overlay.routers
+    last = [ClientName(router, "last") for router in routers]
     if limits.advertisements:
         everything = (parse_filter("true"), parse_xpath("/*"))[: 1 + limits.documents]
         steps.extend(
@@ -170,6 +187,10 @@ class _Actions:
         #: so many of the live ones, the first, are from earlier rounds
         self._settled = 0
         self._published = 0
+
+    def move(self, topology: Overlay) -> None:
+        """Draw for an overlay with other routers from now on; what clients had there is left."""
+        self._topology = topology
 
     def draw(self, count: int) -> list[Action]:
         """The actions of one round, which has its own proportions."""

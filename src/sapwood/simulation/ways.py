@@ -5,6 +5,11 @@ after their return. Where routers route on many trees, too, only links disturb t
 these only those that a tree of the publication's source may have on the way; then the way is not to
 be relied on until the overlay has settled, with whatever links it has then. Links that come up
 disturb nothing.
+
+Routers and links may come and go (`History.overlays`). A link that is added was down before, and
+one that is removed goes down for good; on one tree the way is that of the overlay in which a
+publication was accepted, and where there is none it may arrive all the same, should a link come in
+time.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from sapwood.limits import VIEWED_CHANGES_MAX
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.overlay.topology import Link
-from sapwood.simulation.history import History, Moment, Outage
+from sapwood.simulation.history import BEGINNING, History, Moment, Outage
 
 LongestDelay: TypeAlias = Callable[[Link], float]
 """The longest, in seconds, that a message may be under way on a link."""
@@ -26,7 +31,7 @@ LongestDelay: TypeAlias = Callable[[Link], float]
 _SLACK_S: Final = 1e-9
 """Times are sums of floats in different orders; within this they count as equal."""
 
-_ALWAYS: Final = (Outage(Moment(-math.inf, 0)),)
+_ALWAYS: Final = (Outage(BEGINNING),)
 
 
 class Way(NamedTuple):
@@ -50,22 +55,29 @@ def ways_of(history: History, longest: LongestDelay) -> Ways:
 
 
 class _TreeWays:
-    """On one tree, where the moment does not matter."""
+    """On one tree, where the moment says only which tree that is."""
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
         self._longest = longest
-        self._ways: dict[tuple[str, str], Way] = {}
+        #: (number of the overlay, start, end) -> the way
+        self._ways: dict[tuple[int, str, str], Way] = {}
 
-    def way(self, start: str, end: str, sent: Moment) -> Way:  # noqa: ARG002
-        way = self._ways.get((start, end))
+    def way(self, start: str, end: str, sent: Moment) -> Way:
+        number = self._history.overlay_number(sent)
+        way = self._ways.get((number, start, end))
         if way is None:
-            topology = self._history.topology
-            hops = topology.tree(start).hops(start, end)
-            delay = math.fsum(self._longest(topology.link(a, b)) for a, b in hops)
-            outages = tuple(o for hop in hops for o in self._history.outages.get(hop, ()))
-            way = self._ways[start, end] = Way(delay, outages)
+            way = self._ways[number, start, end] = self._find(number, start, end)
         return way
+
+    def _find(self, number: int, start: str, end: str) -> Way:
+        overlay = self._history.overlays[number][1]
+        if start not in overlay or end not in (tree := overlay.tree(start)):
+            return Way(math.fsum(map(self._longest, self._history.links())), _ALWAYS)
+        hops = tree.hops(start, end)
+        delay = math.fsum(self._longest(overlay.link(a, b)) for a, b in hops)
+        outages = tuple(o for hop in hops for o in self._history.outages.get(hop, ()))
+        return Way(delay, outages)
 
 
 class _MeshWays:
@@ -80,7 +92,9 @@ class _MeshWays:
         self._history = history
         self._longest = longest
         self._begun = [unrest.down for unrest in history.unrests]
-        self._total_s = math.fsum(map(longest, history.topology.links))
+        self._routers = history.routers()
+        self._links = history.links()
+        self._total_s = math.fsum(map(longest, self._links))
         #: (number of the last unrest, source) -> router -> the longest delay; both only at rest
         self._delays: dict[tuple[int, str], Mapping[str, float]] = {}
         self._changes = _changes(history)
@@ -114,10 +128,9 @@ class _MeshWays:
     def _broken_from(self, number: int, source: str) -> Mapping[str, Moment]:
         """For each router to which a way from the source broke in an unrest: since when."""
         begun = self._history.unrests[number].down
-        routers = self._history.topology.routers
         up = self._up(begun) if number else set()  # before the first, there were no trees
         reached = self._tree(source, up).routers
-        broken = {router: begun for router in routers if router not in reached}
+        broken = {router: begun for router in self._routers if router not in reached}
         changed: dict[Link, None] = {}
         ever = set(up)
         for moment, link, is_up in self._changes[number]:
@@ -135,7 +148,7 @@ class _MeshWays:
     ) -> Iterable[str]:
         """To whom the source may publish over a link, whatever it knows of the changes."""
         if len(changed) > VIEWED_CHANGES_MAX:
-            return [router for router in self._history.topology.routers if router != source]
+            return [router for router in self._routers if router != source]
         beyond: dict[str, None] = {}
         others = [other for other in changed if other != link]
         sure = ever.difference(others)
@@ -145,7 +158,7 @@ class _MeshWays:
         return beyond
 
     def _tree(self, source: str, links: Iterable[Link]) -> SpanningTree:
-        around: dict[str, list[str]] = {router: [] for router in self._history.topology.routers}
+        around: dict[str, list[str]] = {router: [] for router in self._routers}
         for link in links:
             around[link.a].append(link.b)
             around[link.b].append(link.a)
@@ -157,7 +170,7 @@ class _MeshWays:
         What began it is in the history right before it.
         """
         before = Moment(at.time, at.order - 2)
-        return {link for link in self._history.topology.links if self._is_up(link, before)}
+        return {link for link in self._links if self._is_up(link, before)}
 
     def _is_up(self, link: Link, at: Moment) -> bool:
         outages = self._history.outages.get((link.a, link.b), ())
@@ -167,11 +180,11 @@ class _MeshWays:
 
     def _delays_from(self, source: str, sent: Moment) -> Mapping[str, float]:
         """For each router in reach, the longest that a publication takes on the source's tree."""
-        topology = self._history.topology
-        links = [link for link in topology.links if self._is_up(link, sent)]
+        overlay = self._history.overlay_at(sent)
+        links = [link for link in overlay.links if self._is_up(link, sent)]
         delays = {source: 0.0}
         for parent, child in self._tree(source, links).links():
-            delays[child] = delays[parent] + self._longest(topology.link(parent, child))
+            delays[child] = delays[parent] + self._longest(overlay.link(parent, child))
         return delays
 
 
@@ -187,9 +200,10 @@ def _behind(tree: SpanningTree, link: Link) -> dict[str, None]:
 def _changes(history: History) -> list[list[tuple[Moment, Link, bool]]]:
     """For each unrest the links that went down or came up (true) in it, in order."""
     found: list[tuple[Moment, Link, bool]] = []
-    for link in history.topology.links:
+    for link in history.links():
         for outage in history.outages.get((link.a, link.b), ()):
-            found.append((outage.down, link, False))
+            if outage.down > BEGINNING:
+                found.append((outage.down, link, False))
             if outage.joined is not None:
                 found.append((outage.joined, link, True))
     found.sort(key=lambda change: change[0])

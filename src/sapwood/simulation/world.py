@@ -2,6 +2,9 @@
 
 The world takes actions (a client subscribes, a link fails) at the current virtual time, and lets
 time pass. It drives real routers through their one door and writes down what clients see.
+
+A router says with `next_deadline` when it wants a `Tick`; what it said last counts. What is under
+way at that time already comes first.
 """
 
 from __future__ import annotations
@@ -12,12 +15,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol, TypeAlias
 
-from sapwood.errors import DuplicateIdError, LimitError
-from sapwood.limits import SIMULATION_INPUTS_MAX
+from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
+from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
-from sapwood.overlay.topology import Hop, Overlay
+from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
+from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -45,6 +49,8 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    Restored,
+    Tick,
 )
 from sapwood.routing.messages import Publish, carried
 from sapwood.routing.tables import LinkSubscription
@@ -55,8 +61,18 @@ from sapwood.simulation.history import (
     History,
     SubscriptionName,
 )
-from sapwood.simulation.network import NOMINAL, Arrival, Network, Notice, Occurrence, Timing
-from sapwood.simulation.stored import Stored
+from sapwood.simulation.network import (
+    NOMINAL,
+    REMOVED,
+    Arrival,
+    Network,
+    Notice,
+    Occurrence,
+    Timing,
+    is_periodic,
+)
+from sapwood.simulation.stored import Stored, Wishes
+from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
 
 
@@ -70,6 +86,9 @@ class Machine(Protocol):
     def handle(self, event: Input, now: float) -> list[Effect]:
         """Take one input; say what is to be done."""
 
+    def next_deadline(self) -> float | None:
+        """When to give it a `Tick`, by its own clock; `None` for never."""
+
     def validate(self) -> None:
         """Raise `InvariantError` if the state is one that must never be."""
 
@@ -81,15 +100,16 @@ class Machine(Protocol):
 
 
 MakeRouter: TypeAlias = Callable[[str, int], Machine]
-"""Makes the router of a name and an incarnation (0, and one more after each crash)."""
+"""Makes the router of a name and an incarnation (0, and one more each time it starts again)."""
 
 
 @dataclass(slots=True)
 class Tally:
     """Counts of what happened between the routers."""
 
-    #: inputs that all routers took
+    #: inputs that all routers took, and how many of them were ticks
     inputs: int = 0
+    ticks: int = 0
     #: messages put on links, by kind
     messages: Counter[str] = field(default_factory=Counter)
     #: publication id -> the links it crossed, in order of arrival
@@ -102,21 +122,15 @@ class Tally:
     links_closed: int = 0
 
 
-@dataclass(slots=True)
-class Wishes:
-    """What a client wants and what it will publish, by its own ids."""
-
-    subscriptions: dict[str, Interest] = field(default_factory=dict)
-    advertisements: dict[str, Promise] = field(default_factory=dict)
-
-
 class World:
     """One overlay in virtual time.
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
     router checks itself after each input. More than `inputs_max` inputs are a `LimitError`.
+    `calm_s`: see `quiet`.
 
-    #: a router is in `_wishes` for ever, in `routers` only while it runs
+    #: topology is the present overlay; a router is in it until it leaves, in `routers` only while
+    #: it runs, in `_wishes` for ever
     """
 
     def __init__(
@@ -128,6 +142,7 @@ class World:
         timing: Timing = NOMINAL,
         validate: bool = True,
         inputs_max: int = SIMULATION_INPUTS_MAX,
+        calm_s: float = 0.0,
     ) -> None:
         self.topology = topology
         self.trace = Trace()
@@ -142,15 +157,18 @@ class World:
         #: router -> client -> what that client asked for: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
+        self._timers = Timers(calm_s)
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
         for name in topology.routers:
-            self.routers[name] = make_router(name, 0)
+            self._start(name)
         is_mesh = not all(router.is_tree for router in self.routers.values())
         self.history = History(topology, is_mesh)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))
+        for name in topology.routers:
+            self._await_deadline(name)
         self._settle()
 
     @property
@@ -193,7 +211,7 @@ class World:
         """Let a client publish; false if its router is down and nobody took the publication."""
         if publication.id in self.history.publications:
             raise DuplicateIdError("publication", publication.id)
-        if self.topology.known(publisher.home) not in self.routers:
+        if self._known(publisher.home) not in self.routers:
             self.tally.unsent += 1
             self.trace.remark(self.now, f"{publication.id} unsent, {publisher.home} is down")
             return False
@@ -204,7 +222,7 @@ class World:
 
     def detach(self, client: ClientName) -> None:
         """Let a client leave; what it asked for goes with it."""
-        known = self._wishes[self.topology.known(client.home)].pop(client.client, None)
+        known = self._wishes[self._known(client.home)].pop(client.client, None)
         if known is not None and client.home in self.routers:
             self.history.gone(self.now, client.home, client.client)
             self._feed(client.home, DetachClient(client.client))
@@ -232,11 +250,7 @@ class World:
         if self.topology.known(router) not in self.routers:
             return
         self.trace.remark(self.now, f"{router} crashes")
-        del self.routers[router]
-        self.history.gone(self.now, router)
-        for neighbor in self.topology.neighbors(router):
-            self._take_down(router, neighbor, f"{router} is down")
-        self.network.forget(router)
+        self._stop(router, f"{router} is down")
 
     def return_router(self, router: str) -> None:
         """Start a crashed router afresh; its clients come back and ask again for all they had."""
@@ -244,17 +258,27 @@ class World:
             return
         self.trace.remark(self.now, f"{router} returns")
         self._incarnations[router] += 1
-        self.routers[router] = self._make_router(router, self._incarnations[router])
+        self._start(router)
+        records = self.stored.of(router)
+        if records:
+            self._feed(router, Restored(records))
         for neighbor in self.topology.neighbors(router):
             self._bring_up(router, neighbor, f"{router} is down")
+        stale = list(self.stored.stale(router, self._wishes[router])) if records else []
         for client, wishes in self._wishes[router].items():
             self._feed(router, AttachClient(client))
+            for request in stale:
+                if request.client == client:
+                    self._feed(router, request)
             for id_, promised in wishes.advertisements.items():
                 self.history.advertise(self.now, AdvertisementName(router, client, id_), promised)
                 self._feed(router, ClientAdvertise(client, id_, promised))
             for id_, wanted in wishes.subscriptions.items():
                 self.history.subscribe(self.now, SubscriptionName(router, client, id_), wanted)
                 self._feed(router, ClientSubscribe(client, id_, wanted))
+        for request in stale:
+            if isinstance(request, DetachClient):
+                self._feed(router, request)
 
     def heal(self) -> None:
         """End all faults: crashed routers return, failed links come up."""
@@ -263,36 +287,102 @@ class World:
         for a, b in tuple(self._failed):
             self.return_link(a, b)
 
+    # Routers and links that come and go --------------------------------------------------------
+
+    def add_router(self, router: str) -> None:
+        """Let a router join that the overlay does not have; `add_link` gives it links.
+
+        The name may be that of a router that left: it is another one, and has none of its clients.
+        """
+        overlay = with_router(self.topology, router)
+        self.trace.remark(self.now, f"{router} joins")
+        self._incarnations[router] = self._incarnations.get(router, -1) + 1
+        self._wishes[router] = {}
+        self.network.add_router(router)
+        self._rewire(overlay)
+        self._start(router)
+        self._await_deadline(router)
+
+    def remove_router(self, router: str) -> None:
+        """Let a router leave for good: state, links and clients go with it.
+
+        Whoever asks something of it from then on waits in vain, and publications are not sent.
+        """
+        overlay = without_router(self.topology, router)
+        self.trace.remark(self.now, f"{router} leaves")
+        for neighbor in self.topology.neighbors(router):
+            self._remove_link(router, neighbor)
+        if router in self.routers:
+            self._stop(router, REMOVED)
+        self.stored.forget(router)
+        self._wishes[router] = {}
+        self._rewire(overlay)
+
+    def add_link(self, a: str, b: str, latency_s: float = LINK_LATENCY_DEFAULT_S) -> None:
+        """Join two routers that are not neighbors; if one is down, as soon as that is back.
+
+        Raises `InputError` for a link that would close a circle where routers route on one tree.
+        """
+        link = Link(a, b, latency_s)
+        overlay = with_link(self.topology, link)
+        if self.topology.is_tree and not (overlay.is_tree or self.history.is_mesh):
+            raise InputError(f"link {link} closes a circle, and the routers route on one tree")
+        self.trace.remark(self.now, f"link {link} is added")
+        self._rewire(overlay)
+        self.history.link_added(a, b)
+        self.network.add_link(link)
+        for end in (a, b):
+            if end not in self.routers:
+                self.network.take_down(a, b, f"{end} is down")
+        self._bring_up(a, b, REMOVED)
+
+    def remove_link(self, a: str, b: str) -> None:
+        """Let two routers be neighbors no more; what is on the link is lost."""
+        overlay = without_link(self.topology, a, b)
+        self._remove_link(a, b)
+        self._rewire(overlay)
+
     # Time --------------------------------------------------------------------------------------
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is under way: no message, and no news of a link."""
-        return len(self._agenda) == 0
+        """Whether nothing is under way that could still come to something.
+
+        That is: on the links are only messages that are periodic (`network.is_periodic`), no router
+        has yet to hear of a link, and ticks have changed nothing for long enough: since the last
+        change every router that has a deadline has ticked `SIMULATION_CALM_ROUNDS` times, and
+        `calm_s` seconds have passed. Without timers that is at once. Nothing has changed after a
+        tick, or a message that is periodic, where its effects are all periodic and each table has
+        as many entries as before. All other inputs are changes, publications and what they lead to
+        excepted.
+        """
+        pending = len(self._agenda) - self.network.periodic_pending
+        return pending == 0 and self._timers.is_calm(self.now)
 
     def step(self) -> bool:
-        """Let the next thing happen; false if nothing is under way."""
+        """Let the next thing happen; false if the world is quiet."""
         if self.quiet:
             return False
-        occurrence = self._agenda.pop()
-        match occurrence:
-            case Arrival():
-                self._arrive(occurrence)
-            case Notice():
-                self._notice(occurrence)
-        self._settle()
+        self._go_on()
         return True
 
     def run_until(self, time: float) -> None:
         """Let everything happen that is due by `time`, and time pass until then."""
-        while (due := self._agenda.next_due) is not None and due <= time:
-            self.step()
+        while (due := self._next_due()) is not None and due <= time:
+            self._go_on()
         self._agenda.advance(time)
 
     def drain(self) -> None:
-        """Let everything happen that is under way; afterwards the world is quiet."""
+        """Let everything happen until the world is quiet.
+
+        Raises `LimitError` after `SIMULATION_RESTLESS_TICKS_MAX` ticks for each router.
+        """
+        ticks_max = self.tally.ticks + SIMULATION_RESTLESS_TICKS_MAX * len(self.topology.routers)
         while self.step():
-            pass
+            if self.tally.ticks > ticks_max:
+                limit = "SIMULATION_RESTLESS_TICKS_MAX"
+                what = "the ticks of a router in an overlay that does not become quiet"
+                raise LimitError(limit, SIMULATION_RESTLESS_TICKS_MAX, None, what)
 
     def validate(self) -> None:
         """Let every router check itself; raises `InvariantError`."""
@@ -301,14 +391,42 @@ class World:
 
     # What follows from an input ----------------------------------------------------------------
 
+    def _next_due(self) -> float | None:
+        """When the next thing happens."""
+        due, tick = self._agenda.next_due, self._timers.next_due
+        return due if tick is None or (due is not None and due <= tick) else tick
+
+    def _go_on(self) -> None:
+        """Let the next thing happen; there must be one. At equal times, ticks come last."""
+        due, tick = self._agenda.next_due, self._timers.next_due
+        if tick is not None and (due is None or tick < due):
+            self._agenda.advance(tick)
+            self._tick(self._timers.pop())
+        else:
+            occurrence = self._agenda.pop()
+            match occurrence:
+                case Arrival():
+                    self._arrive(occurrence)
+                case Notice():
+                    self._notice(occurrence)
+        self._settle()
+
     def _settle(self) -> None:
         """Write down when nothing is left that could still change a routing table."""
-        if self.history.settling and self.network.control_pending == 0:
+        if (
+            self.history.settling
+            and self.network.control_pending == 0
+            and self._timers.is_calm(self.now)
+        ):
             self.history.settle(self.now)
+
+    def _known(self, home: str) -> str:
+        """A router's name, if there is or ever was one; raises `UnknownNameError`."""
+        return home if home in self._wishes else self.topology.known(home)
 
     def _wishes_of(self, client: ClientName) -> Wishes:
         """What a client asked for; one that is new comes to its router, if that runs."""
-        own = self._wishes[self.topology.known(client.home)]
+        own = self._wishes[self._known(client.home)]
         if client.client not in own:
             own[client.client] = Wishes()
             if client.home in self.routers:
@@ -332,6 +450,31 @@ class World:
             self.history.link_joined(self.now, notice.router, notice.neighbor)
         self._feed(notice.router, (LinkUp if up else LinkDown)(notice.neighbor))
 
+    def _start(self, router: str) -> None:
+        """Let a router run, with whatever it has kept; all lives of a router begin here."""
+        self.routers[router] = self._make_router(router, self._incarnations[router])
+
+    def _stop(self, router: str, reason: str) -> None:
+        """Let a router run no more; all lives of a router end here."""
+        del self.routers[router]
+        self.stored.stop(router, self._wishes[router])
+        self._timers.forget(router)
+        self.history.gone(self.now, router)
+        for neighbor in self.topology.neighbors(router):
+            self._take_down(router, neighbor, reason)
+        self.network.forget(router)
+
+    def _rewire(self, overlay: Overlay) -> None:
+        self.topology = overlay
+        self.history.rewired(self.now, overlay)
+        self._timers.changed(self.now)
+
+    def _remove_link(self, a: str, b: str) -> None:
+        self._failed.pop((min(a, b), max(a, b)), None)
+        self.trace.remark(self.now, f"link {a}-{b} is removed")
+        self._take_down(a, b, REMOVED)
+        self.history.link_removed(a, b)
+
     def _take_down(self, a: str, b: str, reason: str) -> None:
         if self.network.take_down(a, b, reason):
             self._note_down(a, b, reason)
@@ -343,6 +486,31 @@ class World:
     def _note_down(self, a: str, b: str, reason: str) -> None:
         self.trace.remark(self.now, f"link {a}-{b} is down: {reason}")
         self.history.link_down(self.now, a, b)
+
+    # Clocks ------------------------------------------------------------------------------------
+
+    def _shown(self, router: str, time: float) -> float:  # noqa: ARG002 - all clocks are right
+        """What the clock of a router shows at a time: the one place where clocks may differ."""
+        return time
+
+    def _when(self, router: str, shown: float) -> float:  # noqa: ARG002 - all clocks are right
+        """When the clock of a router shows a time, the other way round."""
+        return shown
+
+    def _await_deadline(self, router: str) -> None:
+        """Let a router have its tick when it wants it: what it wanted before is void."""
+        deadline = self.routers[router].next_deadline()
+        at = None if deadline is None else max(self._when(router, deadline), self.now)
+        self._timers.set(router, at)
+
+    def _tick(self, router: str) -> None:
+        self.tally.ticks += 1
+        self._feed(router, Tick())
+        due = self.routers[router].next_deadline()
+        if due is not None and self._when(router, due) <= self.now:
+            raise InvariantError(f"{router} asks for a tick by {due!r}, when it has just had it")
+
+    # Inputs and effects ------------------------------------------------------------------------
 
     def _feed(self, name: str, event: Input) -> None:
         """Give one input to one router, and carry out what it wants done."""
@@ -356,12 +524,22 @@ class World:
         )
         self.tally.content_matches += is_publication
         router = self.routers[name]
-        effects = router.handle(event, self.now)
+        is_routine = isinstance(event, Tick) or (
+            isinstance(event, Receive) and is_periodic(carried(event.message))
+        )
+        sizes = router.table_sizes() if is_routine else None
+        effects = router.handle(event, self._shown(name, self.now))
         self.trace.note(self.now, name, event, effects)
         if self._validate:
             router.validate()
         for effect in effects:
             self._carry_out(name, effect)
+        self._await_deadline(name)
+        if is_routine and sizes == router.table_sizes() and all(map(_is_routine, effects)):
+            if isinstance(event, Tick):
+                self._timers.ticked(name)
+        elif not is_publication:
+            self._timers.changed(self.now)
 
     def _carry_out(self, router: str, effect: Effect) -> None:
         history, now = self.history, self.now
@@ -391,7 +569,21 @@ class World:
                     self._note_down(router, neighbor, reason)
             case Persist(record):
                 self.stored.keep(router, record)
-            case Connect(neighbor):
-                self.return_link(router, neighbor)
-            case Disconnect(neighbor):
-                self.fail_link(router, neighbor)
+            case Connect() | Disconnect():
+                self._rewire_for(router, effect)
+
+    def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
+        """A router asks for a link that there is not, or gives one up."""
+        neighbor = effect.neighbor
+        is_linked = neighbor in self.topology.neighbors(router)
+        if isinstance(effect, Disconnect) and is_linked:
+            self.remove_link(router, neighbor)
+        elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
+            self.add_link(router, neighbor)
+
+
+def _is_routine(effect: Effect) -> bool:
+    """Whether an effect is upkeep's own traffic; see `is_periodic`."""
+    if isinstance(effect, Send):
+        return is_periodic(carried(effect.message))
+    return is_periodic(effect)

@@ -1,0 +1,61 @@
+"""What a run over files of subscriptions and publications did, for a person and for a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.cli.output import amount
+from sapwood.files import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did, for a person and for a program."""
+
+    subscriptions: Counts
+    publications: Counts
+    deliveries: int
+    rejected_file: str
+
+    @property
+    def rejected(self) -> int:
+        """Lines of both files that could not be used."""
+        return self.subscriptions.rejected + self.publications.rejected
+
+    def members(self) -> dict[str, Any]:
+        """The summary as a JSON object."""
+        wanted, published = self.subscriptions, self.publications
+        return {
+            "subscriptions": {
+                "read": wanted.read,
+                "good": wanted.good,
+                "rejected": wanted.rejected,
+            },
+            "publications": {
+                "read": published.read,
+                "good": published.good,
+                "rejected": published.rejected,
+                "invisible_arrays": published.invisible,
+            },
+            "deliveries": self.deliveries,
+            "rejected_file": self.rejected_file if self.rejected else None,
+        }
+
+    def text(self) -> str:
+        """The summary in a few lines."""
+        wanted, published = self.subscriptions, self.publications
+        publications = amount(published.good, "publication")
+        subscriptions = amount(wanted.good, "subscription")
+        deliveries = amount(self.deliveries, "delivery", "deliveries")
+        lines = [f"{publications} matched against {subscriptions}: {deliveries}"]
+        if published.invisible:
+            arrays = amount(published.invisible, "array")
+            lines.append(f"{arrays} in publications carried, but not visible to filters")
+        if self.rejected:
+            lines.append(
+                f"{amount(self.rejected, 'line')} rejected ({wanted.rejected:,} of the "
+                f"subscriptions, {published.rejected:,} of the publications): see "
+                f"{self.rejected_file}"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,123 @@
+"""Scenarios from files: what `sapwood simulate` runs, for whoever wants it from Python.
+
+::
+
+    files = open_scenario("tree:31:2", "subscriptions.jsonl", "publications.jsonl",
+                          faults="faults.toml", seed=7, rejections=StrictRejections())
+    evaluation = evaluate(files.scenario(), protocol("covering"))     # sapwood.simulation
+    files.subscriptions.counts.good
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from sapwood.files.lines import AdvertisementLine, PublicationLine
+from sapwood.files.reading import (
+    Reading,
+    read_advertisements,
+    read_publications,
+    read_subscriptions,
+)
+from sapwood.files.rejections import Rejections
+from sapwood.files.toml import read_toml
+from sapwood.model.subscription import Subscription
+from sapwood.overlay.document import decode_topology
+from sapwood.overlay.shapes import parse_topology
+from sapwood.overlay.topology import Overlay
+from sapwood.simulation.faults import decode_faults
+from sapwood.simulation.scenario import Action, Scenario, subscribe_then_publish
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioFiles:
+    """The files of a scenario, open to be read once; their counts grow meanwhile.
+
+    Without `advertisements`, nobody advertises. `faults` is `None` where no file says what fails.
+    """
+
+    topology: Overlay
+    subscriptions: Reading[Subscription]
+    publications: Reading[PublicationLine]
+    advertisements: Reading[AdvertisementLine] | None
+    faults: tuple[tuple[float, Action], ...] | None
+    seed: int
+
+    def scenario(
+        self,
+        name: str = "simulate",
+        *,
+        advertise_everything: bool = False,
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> Scenario:
+        """Everything that is to happen; see `subscribe_then_publish`.
+
+        Homes that a line does not name are drawn with the seed. With `advertise_everything` each
+        publisher does so, whatever a file says. `advance` is told of each good line.
+        """
+        wanted = list(_counted(self.subscriptions, advance))
+        published = list(_counted(self.publications, advance))
+        promised = list(_counted(self.advertisements or (), advance))
+        return subscribe_then_publish(
+            name,
+            self.topology,
+            wanted,
+            ((line.publication, line.home) for line in published),
+            advertisements=None
+            if advertise_everything
+            else ((one.id, one.filter, one.home) for one in promised),
+            faults=self.faults or (),
+            seed=self.seed,
+        )
+
+
+def open_scenario(
+    topology: str,
+    subscriptions: str,
+    publications: str,
+    *,
+    advertisements: str | None = None,
+    faults: str | None = None,
+    seed: int = 0,
+    rejections: Rejections,
+) -> ScenarioFiles:
+    """The files of a scenario, by their paths; of all, one may be `-`, for standard input.
+
+    `topology` is as for `read_topology`. Lines whose home the topology does not have are among the
+    rejected ones; a topology or faults that cannot be read are a `FileFormatError`.
+    """
+    overlay = read_topology(topology, seed)
+    known = overlay.known
+    return ScenarioFiles(
+        overlay,
+        read_subscriptions(subscriptions, rejections, known),
+        read_publications(publications, rejections, known),
+        None if advertisements is None else read_advertisements(advertisements, rejections, known),
+        None if faults is None else read_faults(faults, overlay, seed),
+        seed,
+    )
+
+
+def read_topology(text: str, seed: int) -> Overlay:
+    """The topology that a name (`tree:31:2`) or a TOML file describes; `seed` for what is drawn."""
+    if text.endswith(".toml") or Path(text).is_file():
+        return read_toml(text, decode_topology)
+    return parse_topology(text, Random(f"{seed}/topology").randrange)  # noqa: S311 - reproducible
+
+
+def read_faults(path: str, topology: Overlay, seed: int) -> tuple[tuple[float, Action], ...]:
+    """What a TOML file says will fail and return, come and go, in the order of time."""
+    return tuple(read_toml(path, lambda document: decode_faults(document, topology, seed)))
+
+
+def _counted(values: Iterable[T], advance: Callable[[int], None]) -> Iterator[T]:
+    """The same values, each reported as it passes."""
+    for value in values:
+        advance(1)
+        yield value

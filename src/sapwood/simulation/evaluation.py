@@ -1,0 +1,111 @@
+"""A scenario under a protocol, from the first step to the figures.
+
+::
+
+    scenario = read_scenario(...)          # sapwood.files.scenarios; or any other
+    evaluation = evaluate(scenario, protocol("covering"))
+    assert evaluation.is_right, evaluation.judgment
+    evaluation.metrics.to_json()
+
+`examination` looks at a scenario in more ways, for swarms; this measures it, for users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeAlias
+
+from sapwood.routing.protocols import Protocol
+from sapwood.simulation.divergence import divergences
+from sapwood.simulation.history import History
+from sapwood.simulation.metrics import Metrics, measure
+from sapwood.simulation.oracle import Judgment, judge
+from sapwood.simulation.scenario import Scenario
+from sapwood.simulation.simulator import protocol_on, router_maker, simulate
+
+ENGINE: Final = "counting"
+"""The routers' matching engine, unless another is asked for: the one that is cheapest to change."""
+
+PROBES: Final = 5
+"""Publications that are sent once more after faults, from everywhere, to compare with an overlay
+built afresh."""
+
+Watch: TypeAlias = Callable[[str, str], AbstractContextManager[Callable[[int], None]]]
+"""Begins to show how far a stage is, by its name and the unit of what is done; inside the block it
+is told of each unit."""
+
+
+@contextmanager
+def unwatched(stage: str, unit: str) -> Iterator[Callable[[int], None]]:  # noqa: ARG001
+    """Shows nothing."""
+    yield lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What came of a scenario.
+
+    `pairs` holds, for each publication, the ids of the subscriptions it was delivered for, once
+    for each time. `diverged` says in words where the overlay differs from one built afresh.
+    """
+
+    metrics: Metrics
+    judgment: Judgment
+    pairs: Mapping[str, list[str]]
+    diverged: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing went wrong."""
+        closed = self.metrics.links_closed
+        return self.judgment.is_clean and not self.diverged and not closed
+
+
+def evaluate(
+    scenario: Scenario,
+    protocol: Protocol,
+    *,
+    engine: str = ENGINE,
+    with_probes: bool = False,
+    watch: Watch = unwatched,
+) -> Evaluation:
+    """Simulate a scenario, judge and measure it; with probes, look for divergence as well.
+
+    The protocol routes on many trees where the scenario's links form circles.
+    """
+    protocol = protocol_on(scenario.topology, protocol)
+    make_router = router_maker(protocol, engine)
+    with watch("simulating", "steps") as advance:
+        outcome = simulate(scenario, make_router, validate=False, progress=lambda _: advance(1))
+    world = outcome.world
+    with watch("judging", "publications") as advance:
+        judgment = judge(
+            world.history,
+            world.network.delay_max_s,
+            advertised=protocol.clients_advertise,
+            stuck=outcome.stuck,
+            seed=scenario.seed,
+            progress=lambda _: advance(1),
+        )
+    figures = measure(outcome, judgment, protocol=protocol.name, engine=engine, seed=scenario.seed)
+    pairs = delivered_pairs(world.history)
+    diverged: tuple[str, ...] = ()
+    if with_probes:
+        published = islice(world.history.publications.values(), PROBES)
+        probes = [one.publication for one in published]
+        diverged = divergences(
+            world, make_router, probes, links=not protocol.routes_depend_on_order
+        )
+        figures = figures.with_diverged(len(diverged))
+    return Evaluation(figures, judgment, pairs, diverged)
+
+
+def delivered_pairs(history: History) -> dict[str, list[str]]:
+    """Publication to the ids of the subscriptions it was delivered for."""
+    pairs: dict[str, list[str]] = {}
+    for delivery in history.deliveries:
+        pairs.setdefault(delivery.publication, []).append(delivery.subscription.id)
+    return pairs

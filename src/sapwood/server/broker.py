@@ -102,6 +102,7 @@ class Broker:
         """
         loop = asyncio.get_running_loop()
         self._failure: asyncio.Future[None] = loop.create_future()
+        self._alarm = Alarm(loop.call_at, self._tick)
         listen = self.settings.listen
         try:
             self._server = await loop.create_server(
@@ -135,7 +136,6 @@ class Broker:
         self._carrying = Carrying(
             self.roster, self._keeping, self._linking, self.counters, self._log
         )
-        self._alarm = Alarm(loop.call_at, self._tick)
         self._alarm.set(self.router.next_deadline())
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")

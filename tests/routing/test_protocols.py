@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.routing.messages import Subscribe
-from sapwood.routing.protocols import PROTOCOLS, meshed, protocol
+from sapwood.routing.protocols import FORWARDINGS, PROTOCOLS, meshed, protocol
 from tests.routing import wiring
 from tests.routing.wiring import LINE, Wiring
 
@@ -117,3 +117,65 @@ def test_mesh_stands_before_any_protocol() -> None:
     assert meshed(protocol("xroute")).name == "mesh+xroute"
     with pytest.raises(UnknownNameError):
         protocol("mesh+nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("flooding+every-hop", "have to be flooded"),
+        ("xroute+merging", "put it behind covering"),
+        ("identity+merging:0.1", "put it behind covering"),
+        ("advertisement+merging", "put it behind covering"),
+        ("advertisement+flooding", "no subscription travels that could follow"),
+        ("advertisement+xroute", "have to reach every router"),
+        ("mesh+given+covering", "mesh and given say who the neighbors are"),
+        ("covering+identity", "covering and identity say which subscriptions travel"),
+        ("covering+flood+every-hop", "flood and every-hop say where publications go"),
+        ("covering+replay+replay", "replay say how state is kept right"),
+        ("advertisement+advertisement", "advertisement is there twice"),
+        ("covering+merging+merging:0.1", "merging is there twice"),
+        ("simple:flat-1,columnar", "simple takes nothing behind a colon"),
+        ("mesh:3+covering", "mesh takes nothing behind a colon"),
+        ("mesh", "does not say which subscriptions travel: add one of covering"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused_with_the_reason(name: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        protocol(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("given+covering+every-hop+replay", "covering"),
+        ("merging:0.1+covering:poset+advertisement+mesh",
+         "mesh+advertisement+covering:poset+merging:0.1"),
+        ("simple+advertisement", "advertisement"),
+        ("flood+flooding", "flooding"),
+        ("replay+flood+covering", "covering+flood"),
+    ],
+)  # fmt: skip
+def test_words_stand_in_any_order_and_what_goes_without_saying_is_left_out(
+    name: str, meant: str
+) -> None:
+    found = protocol(name)
+    assert found.name == meant
+    assert protocol(found.name).name == meant
+
+
+def test_a_protocol_is_a_strategy_in_each_slot() -> None:
+    found = protocol("mesh+advertisement+covering+merging")
+    assert [strategy.name for strategy in found.strategies] == [
+        "mesh",
+        "advertisement+covering+merging",
+        "every-hop",
+        "replay",
+    ]
+    assert (found.kinds, found.exact, found.persists) == (("records", "documents"), True, False)
+    assert protocol("flooding").forwarding.name == "flood"
+
+
+def test_of_digests_each_begins_with_a_byte_of_its_own() -> None:
+    marks = [one.mark for one in FORWARDINGS.values() if one.mark is not None]
+    assert len(marks) == len(set(marks))
+    assert all(0 <= mark < 256 for mark in marks)

@@ -16,6 +16,7 @@ from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import MakeRouter, World
 from tests.routing.seams.beats import Beats
+from tests.routing.seams.calling import calling
 from tests.routing.seams.catalogue import CATALOGUES
 from tests.routing.seams.keys import Keys
 from tests.routing.wiring import core_of
@@ -209,3 +210,21 @@ def test_a_client_that_took_something_back_meanwhile_has_it_no_longer() -> None:
         "q>r4/ann/changes",
         "q>r4/ann/stays",
     ]
+
+
+# An upkeep that asks for links -------------------------------------------------------------------
+
+
+def test_a_link_that_a_router_asks_for_is_added_and_removed() -> None:
+    chosen = replace(CATALOGUES.protocol("mesh+covering"), upkeep=calling("r1", "r3"))
+    world = World(LINE, router_maker(chosen))
+    subscribe(world, "r4", "s", "x > 1")
+    world.run_until(0.5)
+    assert set(world.topology.neighbors("r3")) == {"r1", "r2", "r4"}
+    publish(world, "r1", "by the new link", x=2)
+    world.drain()
+    assert world.tally.crossings["by the new link"] == [("r1", "r3"), ("r3", "r4")]
+    assert set(world.topology.neighbors("r3")) == {"r2", "r4"}
+    publish(world, "r1", "by the old ones", x=2)
+    world.drain()
+    assert len(delivered(world)) == 2

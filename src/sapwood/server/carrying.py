@@ -136,7 +136,7 @@ class Carrying:
 
     def _persist(self, effect: Persist) -> None:
         raise InvariantError(
-            f"a broker without a store was to keep a {type(effect.record).__name__}"
+            f"a broker without a store is to keep a {type(effect.record).__name__}"
         )
 
     def _client(self, name: str) -> ClientPeer | None:

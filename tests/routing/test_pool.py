@@ -18,7 +18,7 @@ def test_filter_of_several_holders_is_held_once() -> None:
     assert len(pool) == 1
     (slot,) = slots
     assert pool.links(slot) == LINK | OTHER
-    links, keys = pool.match(Publication("p", {"a": 2}), 0)
+    links, keys = pool.match(Publication("p", {"a": 2}))
     assert (links, sorted(keys)) == (LINK | OTHER, ["k1", "k2"])
 
 
@@ -27,9 +27,9 @@ def test_pool_of_one_link_asks_only_whether_there_is_a_match() -> None:
     for number in range(3):
         pool.add_for_link(LINK, parse_filter(f"a > {number}"))
     pool._index.found = None  # type: ignore[assignment,method-assign]
-    assert pool.match(Publication("p", {"a": 2}), 0) == (LINK, ())
-    assert pool.match(Publication("p", {"a": 0}), 0) == (0, ())
-    assert pool.match(Publication("p", {"a": 2}), LINK) == (0, ())
+    assert pool.match_links(Publication("p", {"a": 2}), LINK) == LINK
+    assert pool.match_links(Publication("p", {"a": 0}), LINK) == 0
+    assert pool.match_links(Publication("p", {"a": 2}), OTHER) == 0
 
 
 def test_slot_is_free_when_its_last_holder_has_left() -> None:
@@ -37,7 +37,7 @@ def test_slot_is_free_when_its_last_holder_has_left() -> None:
     slot = pool.add_for_client("k", WANTED)
     assert pool.add_for_link(LINK, WANTED) == slot
     pool.remove_for_client("k", slot)
-    assert pool.match(Publication("p", {"a": 2}), 0) == (LINK, ())
-    pool.remove_for_link(LINK, slot)
+    assert pool.match_links(Publication("p", {"a": 2}), LINK) == LINK
+    pool.remove_for_link(LINK, slot, is_last=True)
     assert len(pool) == 0
     assert pool.add_for_link(OTHER, parse_filter("a > 2")) == slot

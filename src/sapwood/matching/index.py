@@ -181,10 +181,14 @@ class Index:
         ids.sort()
         return ids
 
-    def found(self, publication: Matchable) -> Slots:
-        """The slots whose filters accept the publication, in any order; errors as `match`."""
+    def found(self, publication: Matchable, limit: int = ALL) -> Slots:
+        """The slots whose filters accept the publication, in any order; errors as `match`.
+
+        Fewer than `limit` are all there are, each once. Where there are so many or more, the search
+        may have ended early, and some may be there twice.
+        """
         record, document = _parts(publication)
-        slots = _NO_SLOTS if record is None else self._found(record)
+        slots = _NO_SLOTS if record is None else self._found(record, limit)
         if document is not None and self._documents.engine is not None:
             seen = np.array(self._documents.engine.match(document), np.int32)
             slots = np.concatenate((slots, seen))
@@ -253,11 +257,11 @@ class Index:
             matched += self._sorted_ids(found)
         return matched
 
-    def _found(self, record: Record) -> Slots:
-        """The slots whose filters accept a record, in any order."""
+    def _found(self, record: Record, limit: int) -> Slots:
+        """The slots whose filters accept a record, in any order; so many are enough."""
         engine, unsorted = self._records.engine, self._records.unsorted
         if unsorted is not None:
-            return unsorted.found(record)
+            return unsorted.found(record, limit)
         return np.array([] if engine is None else engine.match(record), np.int32)
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:

@@ -40,7 +40,14 @@ _OWN: Final = 0
 """Stands for clients among the bits of links."""
 
 _FEW: Final = 64
-"""Slots of which a set of Python finds the distinct ways sooner than an array does."""
+"""Slots of which a set of Python finds the distinct gates sooner than an array does."""
+
+_FIRST: Final = 16
+_FIRST_EACH: Final = 8
+_NEXT: Final = 16
+"""Matches after which it is first asked whether all links have one: so many, and for each link so
+many more. If matches fall on links at random, one of n links has none with probability n / e**8.
+Then it is asked again after `_NEXT` times as many, so that what was for nothing is little."""
 
 _HELD_MAX: Final = 1 << 22
 """Matches of a batch that are held at a time, beside those of one publication."""
@@ -63,12 +70,24 @@ class Pool:
     #: _keys[slot] are keys of clients, and there are some if the lowest bit of _ways[slot] is set
     """
 
-    __slots__ = ("_filters", "_gates", "_index", "_keys", "_names", "_repeats", "_slots", "_ways")
+    __slots__ = (
+        "_filters",
+        "_gates",
+        "_held",
+        "_index",
+        "_keys",
+        "_names",
+        "_repeats",
+        "_slots",
+        "_ways",
+    )
 
     def __init__(self, engines: Engines) -> None:
         self._index = Index(*engines)
         self._names = count()
         self._gates = Gates()
+        #: the bits of all links that hold a filter
+        self._held = 0
         self._ways: _Ways = np.zeros(16, np.int32)
         self._filters: list[Interest | None] = []
         self._slots: dict[Interest, int] = {}
@@ -96,14 +115,17 @@ class Pool:
         slot = self._slot(wanted)
         way = int(self._ways[slot])
         links = self._gates.bits[way >> 1]
+        self._held |= bit
         if links & bit:
             self._repeats[slot, bit] = self._repeats.get((slot, bit), 0) + 1
         else:
             self._lead(slot, way, links | bit)
         return slot
 
-    def remove_for_link(self, bit: int, slot: int) -> None:
-        """A link holds the filter of a slot under one key less."""
+    def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
+        """A link holds the filter of a slot under one key less, which may be its last of all."""
+        if is_last:
+            self._held &= ~bit
         repeats = self._repeats.pop((slot, bit), 0)
         if repeats:
             if repeats > 1:
@@ -136,32 +158,53 @@ class Pool:
         self._ways[slot] &= ~1
         self._release(slot)
 
-    def match(self, publication: Publication, excluded: int) -> Opened:
-        """What is opened; of links `excluded`, as bits, nothing need be said."""
-        if not self._slots:
-            return _NOTHING
-        if not self._keys and len(self._gates) == 1:
-            links = self._gates.bits[self.only_gate()]
-            is_wanted = links & ~excluded and self._index.match_any(publication)
-            return Opened(links, ()) if is_wanted else _NOTHING
-        return self._opened(self._index.found(publication))
+    def match(self, publication: Publication) -> Opened:
+        """What a publication opens."""
+        slots = self._index.found(publication)
+        return self._opened(slots) if len(slots) else _NOTHING
+
+    def match_keys(self, publication: Publication) -> list[str]:
+        """The keys of clients alone, in any order."""
+        slots = self._index.found(publication).tolist()
+        held = self._keys
+        return [key for slot in slots if slot in held for key in self.keys(slot)]
 
     def match_batch(self, publications: Sequence[Publication]) -> Iterator[Opened]:
         """What each of many publications opens; faster than one by one."""
-        records = [None if one.attributes is None else one.record for one in publications]
-        documents = [one.readable_document for one in publications]
         done = 0
-        while done < len(records):
-            found = self._index.match_slots(
-                records[done:], documents[done:], in_order=False, most=_HELD_MAX
-            )
-            for first, last in pairwise(found.offsets.tolist()):
-                yield self._opened(found.slots[first:last])
-            done += len(found.offsets) - 1
+        while done < len(publications):
+            for opened in self._batch(publications[done:], _HELD_MAX):
+                yield opened
+                done += 1
 
-    def only_gate(self) -> int:
-        """The only gate that there is."""
-        return int(self._ways[next(iter(self._slots.values()))]) >> 1
+    def match_links(self, publication: Publication, wanted: int) -> int:
+        """Which of the links `wanted`, as bits, a publication opens, and perhaps others.
+
+        Links have their answer with their first match, and matches come in an order that has
+        nothing to do with links: where there are many, some of them tell as a rule what all would.
+        """
+        wanted &= self._held
+        if not wanted:
+            return 0
+        if self._held == wanted and len(self._gates) == 1:
+            return wanted if self._index.match_any(publication) else 0
+        limit = _enough(wanted)
+        while True:
+            slots = self._index.found(publication, limit)
+            links = self._links_of(self._ways.take(slots) >> 1) if len(slots) else 0
+            if len(slots) < limit or not wanted & ~links:
+                return links
+            limit *= _NEXT
+
+    def match_links_batch(self, publications: Sequence[Publication], wanted: int) -> Iterator[int]:
+        """`match_links` for each of many publications; faster where few filters match."""
+        done, most = 0, _enough(wanted & self._held) * len(publications)
+        if len(self._gates) > 1:
+            for opened in self._batch(publications, most):
+                yield opened.links
+                done += 1
+        for publication in publications[done:]:
+            yield self.match_links(publication, wanted)
 
     def fold(self) -> None:
         """Do what the engines have put off."""
@@ -187,6 +230,8 @@ class Pool:
             for bit, keys in held.items()
             if bit != _OWN and keys > 1
         }
+        if self._held != sum({bit for held in holders.values() for bit in held}):
+            raise InvariantError("a pool is wrong about which links hold a filter at all")
         if self._repeats != repeats or len(holders) != len(self._slots):
             raise InvariantError("a pool and the sides disagree on who holds what")
         taken = {wanted: slot for slot, wanted in enumerate(self._filters) if wanted is not None}
@@ -236,22 +281,37 @@ class Pool:
             self._filters[slot] = None
             self._index.remove(self._index.ids[slot])
 
+    def _batch(self, publications: Sequence[Publication], most: int) -> Iterator[Opened]:
+        """What the first publications open: all, or those with so many matches together."""
+        records = [None if one.attributes is None else one.record for one in publications]
+        documents = [one.readable_document for one in publications]
+        found = self._index.match_slots(records, documents, in_order=False, most=most)
+        for first, last in pairwise(found.offsets.tolist()):
+            yield self._opened(found.slots[first:last])
+
     def _opened(self, slots: Slots) -> Opened:
         """What some slots open."""
         if not len(slots):
             return _NOTHING
-        ways, bits = self._ways.take(slots), self._gates.bits
-        gates: Iterable[int]
-        if len(slots) > _FEW:
+        ways = self._ways.take(slots)
+        own = slots[ways & 1 == 1].tolist()
+        return Opened(self._links_of(ways >> 1), [key for slot in own for key in self.keys(slot)])
+
+    def _links_of(self, gates: _Ways) -> int:
+        """The links that some gates lead to."""
+        bits, links = self._gates.bits, 0
+        distinct: Iterable[int]
+        if len(gates) > _FEW:
             is_open = np.zeros(len(bits), np.bool_)
-            is_open[ways >> 1] = True
-            gates = np.flatnonzero(is_open).tolist()
-            own = slots[ways & 1 == 1].tolist()
+            is_open[gates] = True
+            distinct = np.flatnonzero(is_open).tolist()
         else:
-            found = ways.tolist()
-            gates = {way >> 1 for way in found}
-            own = [slot for slot, way in zip(slots.tolist(), found, strict=True) if way & 1]
-        links = 0
-        for gate in gates:
+            distinct = set(gates.tolist())
+        for gate in distinct:
             links |= bits[gate]
-        return Opened(links, [key for slot in own for key in self.keys(slot)])
+        return links
+
+
+def _enough(links: int) -> int:
+    """Matches after which so many links, as bits, are first asked whether all have one."""
+    return _FIRST + _FIRST_EACH * links.bit_count()

@@ -24,10 +24,13 @@ from sapwood.matching.engines import engine_info
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.pool import Opened, Pool
+from sapwood.routing.pool import Pool
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
+
+_ALL: Final = -1
+"""All bits."""
 
 
 class Matches(NamedTuple):
@@ -63,7 +66,7 @@ class _Share:
         """Hold what is under a key no longer."""
         slot = self.slots.pop(key)
         if self.bit:
-            self.pool.remove_for_link(self.bit, slot)
+            self.pool.remove_for_link(self.bit, slot, is_last=not self.slots)
         else:
             self.pool.remove_for_client(key, slot)
 
@@ -88,22 +91,30 @@ class SidedIndex:
     The sides are `CLIENTS`, which is always there, and those that were added, one for each
     neighbor. A key is unique on its side.
 
-    #: _apart holds the pools of single sides, and is empty where the engine has all in one
+    #: _bits are those of all links; no two have the same
+    #: _records[bits] is the pool of filters of records of those links: all, or a single one
     """
 
-    __slots__ = ("_apart", "_bits", "_common", "_engines", "_is_apart", "_links", "_own")
+    __slots__ = (
+        "_bits",
+        "_clients",
+        "_engines",
+        "_is_shared",
+        "_links",
+        "_own",
+        "_patterns",
+        "_records",
+    )
 
     def __init__(self, engines: Engines) -> None:
         """Raises `UnknownNameError` for an engine that does not exist."""
         self._engines = engines
-        self._is_apart = not engine_info(engines.records).is_shared
-        self._common = Pool(engines)
-        #: the bit of a side -> the pool of its filters of records
-        self._apart: dict[int, Pool] = {}
-        #: the bits of links that are taken
+        self._is_shared = engine_info(engines.records).is_shared
+        self._clients, self._patterns = Pool(engines), Pool(engines)
+        self._records: dict[int, Pool] = {_ALL: Pool(engines)} if self._is_shared else {}
         self._bits = 0
-        self._own = self._side(0)
-        #: the links in the order in which they were added
+        self._own = _Side(_Share(self._clients, 0), _Share(self._patterns, 0))
+        #: in the order in which they were added
         self._links: dict[str, _Side] = {}
 
     def __len__(self) -> int:
@@ -141,7 +152,10 @@ class SidedIndex:
             raise DuplicateIdError("side", side)
         bit = ~self._bits & (self._bits + 1)
         self._bits |= bit
-        self._links[side] = self._side(bit)
+        if not self._is_shared:
+            self._records[bit] = Pool(self._engines)
+        pool = self._records[_ALL if self._is_shared else bit]
+        self._links[side] = _Side(_Share(pool, bit), _Share(self._patterns, bit))
 
     def remove_side(self, side: str) -> None:
         """Remove a side with all its filters; takes as long as removing these one by one.
@@ -153,7 +167,7 @@ class SidedIndex:
         records, patterns = self._known(side)
         del self._links[side]
         self._bits &= ~records.bit
-        if self._apart.pop(records.bit, None) is None:
+        if self._records.pop(records.bit, None) is None:
             for key in tuple(records.slots):
                 records.remove(key)
         for key in tuple(patterns.slots):
@@ -176,18 +190,39 @@ class SidedIndex:
         `arrival` is the neighbor that it came from, `None` for a client; it is never among the
         neighbors. Raises `DocumentError` or `LimitError` for a document that is none.
         """
-        excluded = self._bit(arrival)
-        return self._matches(publication, self._common.match(publication, excluded), excluded)
+        links = 0
+        keys: list[str] = []
+        if publication.document is not None and len(self._patterns):
+            links, opened = self._patterns.match(publication)
+            keys += opened
+        wanted = self._wanted(arrival)
+        if publication.attributes is not None:
+            keys += self._clients.match_keys(publication)
+            for bits, pool in self._records.items() if wanted else ():
+                asked = wanted & bits & ~links
+                if asked:
+                    links |= pool.match_links(publication, asked)
+        keys.sort()
+        return Matches(keys, self._named(links & wanted))
 
     def match_batch(
         self, publications: Sequence[Publication], arrival: str | None
     ) -> list[Matches]:
         """`match` for each of some publications from one side; faster for many at once."""
-        excluded = self._bit(arrival)
-        opened = self._common.match_batch(publications)
+        wanted = self._wanted(arrival)
+        links = [0] * len(publications)
+        keys: list[Sequence[str]] = [()] * len(publications)
+        for pool in (self._patterns, self._clients):
+            for at, opened in enumerate(pool.match_batch(publications)):
+                links[at] |= opened.links
+                keys[at] = (*keys[at], *opened.keys)
+        for bits, pool in self._records.items():
+            if wanted & bits:
+                for at, more in enumerate(pool.match_links_batch(publications, wanted & bits)):
+                    links[at] |= more
         return [
-            self._matches(publication, one, excluded)
-            for publication, one in zip(publications, opened, strict=True)
+            Matches(sorted(own), self._named(opened & wanted))
+            for own, opened in zip(keys, links, strict=True)
         ]
 
     def fold(self) -> None:
@@ -213,36 +248,21 @@ class SidedIndex:
                 if key not in share.pool.keys(slot):
                     raise InvariantError(f"key {key} of clients is not on its filter")
 
-    def _side(self, bit: int) -> _Side:
-        """A new side."""
-        pool = self._common
-        if self._is_apart:
-            pool = self._apart[bit] = Pool(self._engines)
-        return _Side(_Share(pool, bit), _Share(self._common, bit))
-
     def _known(self, side: str) -> _Side:
         found = self._own if side == CLIENTS else self._links.get(side)
         if found is None:
             raise UnknownNameError("side", side, (CLIENTS, *self._links))
         return found
 
-    def _bit(self, arrival: str | None) -> int:
-        return 0 if arrival is None else self._known(arrival).records.bit
+    def _wanted(self, arrival: str | None) -> int:
+        """The bits of the links that a publication may go to."""
+        return self._bits if arrival is None else self._bits & ~self._known(arrival).records.bit
 
     def _pools(self) -> Iterator[Pool]:
-        yield self._common
-        yield from self._apart.values()
+        return iter((self._clients, self._patterns, *self._records.values()))
 
-    def _matches(self, publication: Publication, common: Opened, excluded: int) -> Matches:
-        """What is known of a publication when it is known what the common pool opened."""
-        links, keys = common
-        for bit, pool in self._apart.items():
-            if not bit & links:
-                opened = pool.match(publication, excluded)
-                links |= opened.links
-                keys = (*keys, *opened.keys)
-        links &= ~excluded
+    def _named(self, links: int) -> list[str]:
+        """Links by name, in the order in which they were added."""
         if not links:
-            return Matches(sorted(keys), [])
-        neighbors = [name for name, side in self._links.items() if side.records.bit & links]
-        return Matches(sorted(keys), neighbors)
+            return []
+        return [name for name, side in self._links.items() if side.records.bit & links]

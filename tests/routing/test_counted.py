@@ -124,7 +124,7 @@ def test_counted_keeps_the_index_of_a_link_to_what_is_counted_there() -> None:
     router.handle(Receive("r2", update(1, Triple(NARROW, 2, 0))), 0.0)
     router.handle(Receive("r2", update(2, Triple(WIDE, 1, 0))), 0.0)
     assert [heard.filter for heard in router.received()] == [WIDE]
-    assert len(router.tables.received["r2"]) == 1
+    assert router.index.size("r2") == 1
     router.handle(Receive("r2", update(3, Triple(WIDE, -1, 0), Triple(NARROW, 2, 0))), 0.0)
     assert [heard.filter for heard in router.received()] == [NARROW]
     router.validate()

@@ -30,6 +30,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Confirm, Publish, Subscribe, Unsubscribe
 from sapwood.routing.router import Router
+from sapwood.routing.sided_index import CLIENTS
 from tests.routing.wiring import LINE, PROTOCOLS, STAR, Wiring
 
 WANTED = parse_filter("price > 10")
@@ -259,13 +260,13 @@ def test_router_validate_notices_a_damaged_table() -> None:
     with pytest.raises(InvariantError, match="entries and the keys differ"):
         router.validate()
     router.subscriptions.entries.by_client["c"]["s"] = entry
-    router.tables.local.remove(entry.key)
-    with pytest.raises(InvariantError, match="clients' index holds 0"):
+    router.index.remove(CLIENTS, entry.key)
+    with pytest.raises(InvariantError, match="holds 0 subscriptions of clients"):
         router.validate()
-    router.tables.local.add(entry.key, OTHER)
+    router.index.add(CLIENTS, entry.key, OTHER)
     with pytest.raises(InvariantError, match="lost or changed"):
         router.validate()
-    router.tables.received.clear()
+    router.index.remove_side("r2")
     with pytest.raises(InvariantError, match="of other links"):
         router.validate()
     router.subscriptions.entries.received.clear()

@@ -111,6 +111,7 @@ def test_sided_index_is_a_filter_asked_for_each_key_of_each_side(
         wanted = [plain.match(publication, arrival) for publication in PUBLICATIONS]
         assert [index.match(publication, arrival) for publication in PUBLICATIONS] == wanted
         assert index.match_batch(PUBLICATIONS, arrival) == wanted
+        assert list(map(index.match_clients, PUBLICATIONS)) == [found.keys for found in wanted]
 
 
 def filled(engines: Engines, sides: dict[str, dict[str, str]]) -> SidedIndex:

@@ -6,9 +6,10 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
-from sapwood.matching.index import Index
+from sapwood.matching.choice import Engines
 from sapwood.model.interest import Interest
-from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry, Tables
+from sapwood.routing.sided_index import CLIENTS, SidedIndex
+from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry, check_index
 
 WANTED = parse_filter("a > 1")
 
@@ -22,12 +23,12 @@ def entries() -> Entries[Interest]:
     return made
 
 
-def tables() -> Tables:
-    made = Tables(Index(records="counting"))
-    made.local.add("k1", WANTED)
+def index() -> SidedIndex:
+    made = SidedIndex(Engines("counting"))
+    made.add(CLIENTS, "k1", WANTED)
     for neighbor, key in (("r2", "k2"), ("r3", "k3")):
-        made.received[neighbor] = Index(records="counting")
-        made.received[neighbor].add(key, WANTED)
+        made.add_side(neighbor)
+        made.add(neighbor, key, WANTED)
     return made
 
 
@@ -56,12 +57,15 @@ def test_entries_validate_notices_a_key_from_two_sources() -> None:
         made.validate()
 
 
-def test_tables_validate_notices_an_index_that_differs() -> None:
-    made = tables()
-    made.validate(entries())
-    made.received["r2"].remove("k2")
-    with pytest.raises(InvariantError, match="link r2 holds 0"):
-        made.validate(entries())
-    del made.received["r2"]
+def test_check_index_notices_an_index_that_differs() -> None:
+    made = index()
+    check_index(made, entries())
+    made.remove("r2", "k2")
+    with pytest.raises(InvariantError, match="holds 0 subscriptions of link r2"):
+        check_index(made, entries())
+    made.add("r2", "k2", parse_filter("a > 2"))
+    with pytest.raises(InvariantError, match="lost or changed a subscription of link r2"):
+        check_index(made, entries())
+    made.remove_side("r2")
     with pytest.raises(InvariantError, match="of other links"):
-        made.validate(entries())
+        check_index(made, entries())

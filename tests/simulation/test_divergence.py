@@ -43,7 +43,7 @@ def test_divergences_say_which_publication_went_another_way() -> None:
     router = world.routers["b"]
     assert isinstance(router, Router)
     (key,) = router.subscriptions.entries.received["c"]
-    router.tables.received["c"].remove(key)
+    router.index.remove("c", key)
     assert divergences(world, router_maker("covering"), RECORDS, origins=["a"]) == (
         (
             "probe 1 at a: crosses a>b, reaches a/ann/s2; "
@@ -56,7 +56,7 @@ def test_divergences_see_links_that_are_crossed_for_nothing() -> None:
     world = make_world(validate=False)
     router = world.routers["a"]
     assert isinstance(router, Router)
-    router.tables.received["b"].add("left over", world.history.live()[1][1])
+    router.index.add("b", "left over", world.history.live()[1][1])
     assert divergences(world, router_maker("covering"), RECORDS[:1], origins=["a"]) == (
         "probe 0 at a: crosses a>b, reaches a/ann/s2; afresh: crosses no link, reaches a/ann/s2",
     )

@@ -46,6 +46,7 @@ from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Hop, Link, Overlay
 from sapwood.routing.protocols import Protocol, protocol
 from sapwood.routing.router import Router
+from sapwood.routing.sided_index import CLIENTS
 from sapwood.simulation.oracle import judge
 from sapwood.simulation.scenario import (
     AdvertiseAction,
@@ -266,9 +267,9 @@ def _tables(routers: Mapping[str, Router]) -> Mapping[_Table, Sequence[Interest]
     """What is in each table of each router."""
     tables: dict[_Table, list[Interest]] = {}
     for name, router in routers.items():
-        local = router.tables.local
-        tables[_Table(name, None)] = [local.filter(key) for key in local]
-        tables.update((_Table(name, neighbor), []) for neighbor in router.tables.received)
+        index = router.index
+        tables[_Table(name, None)] = [index.filter(CLIENTS, key) for key in index.keys(CLIENTS)]
+        tables.update((_Table(name, neighbor), []) for neighbor in index.neighbors)
         for heard in router.received():
             tables[_Table(name, heard.neighbor)].append(heard.filter)
     return tables
@@ -297,7 +298,7 @@ def _asked(routers: Mapping[str, Router], path: Sequence[str]) -> Iterator[_Tabl
     """The tables that are asked on a way: not those of where the publication comes from."""
     for arrival, name in zip((None, *path), path, strict=False):
         yield _Table(name, None)
-        for neighbor in routers[name].tables.received:
+        for neighbor in routers[name].index.neighbors:
             if neighbor != arrival:
                 yield _Table(name, neighbor)
 

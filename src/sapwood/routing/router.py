@@ -30,13 +30,12 @@ read; so a publication that was accepted before is delivered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sapwood.errors import InvariantError
 from sapwood.limits import HOPS_MAX
 from sapwood.matching.choice import Engines
-from sapwood.matching.index import Index
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
@@ -72,9 +71,10 @@ from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.protocols import Protocol
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.sided_index import CLIENTS, SidedIndex
 from sapwood.routing.spread import Spread
 from sapwood.routing.statements import ADVERTISEMENTS, cycle, stranger
-from sapwood.routing.tables import ReceivedSubscription, Tables
+from sapwood.routing.tables import ReceivedSubscription, check_index
 from sapwood.routing.upkeep.protocol import Action
 
 DEFAULT_ENGINES: Final = Engines("counting")
@@ -93,7 +93,7 @@ class Router:
     protocol that routes by advertisements, and everything under any other; there, an advertisement
     is in force at once and travels nowhere.
 
-    #: the indexes of tables hold exactly the entries of subscriptions, side by side
+    #: the index holds exactly the entries of subscriptions, side by side
     #: where the protocol routes by advertisements, each link knows those that came over it
     """
 
@@ -106,7 +106,7 @@ class Router:
     ) -> None:
         self.name = name
         self.protocol = protocol_named(protocol) if isinstance(protocol, str) else protocol
-        self.tables = Tables(Index(*engines))
+        self.index = SidedIndex(engines)
         identity = f"{name}.{incarnation}"
         self.subscriptions = self.protocol.spread(identity)
         self.advertisements: Spread[Promise] = Spread(
@@ -114,7 +114,6 @@ class Router:
             identity,
             Simple[Promise] if self.protocol.advertised else Flooding[Promise],
         )
-        self._engines = engines
         self._upkeep = self.protocol.upkeep()
 
     def handle(self, input: Input, now: float) -> list[Effect]:  # noqa: A002 - the contract's word
@@ -177,15 +176,13 @@ class Router:
 
     def deliveries(self, publication: Publication) -> list[Deliver]:
         """What the router's clients have to have of a publication, as they are subscribed now."""
-        return [
-            Deliver(client, ids, publication) for client, ids in self._matched_clients(publication)
-        ]
+        return self._deliveries(publication, self.index.match_clients(publication))
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
         self.subscriptions.validate()
         self.advertisements.validate()
-        self.tables.validate(self.subscriptions.entries)
+        check_index(self.index, self.subscriptions.entries)
         for neighbor, link in self.subscriptions.links.items():
             received = self.advertisements.entries.received.get(neighbor)
             if received is None:
@@ -204,14 +201,14 @@ class Router:
         if present is not None:
             return spread.repeated(present, wanted)
         entry = spread.register(request.client, request.subscription, wanted)
-        self.tables.local.add(entry.key, wanted)
+        self.index.add(CLIENTS, entry.key, wanted)
         return spread.tell(entry)
 
     def _client_unsubscribe(self, request: ClientUnsubscribe) -> list[Effect]:
         entry = self.subscriptions.own(request.client).get(request.subscription)
         if entry is None:
             return self.subscriptions.unknown(request.client, request.subscription)
-        self.tables.local.remove(entry.key)
+        self.index.remove(CLIENTS, entry.key)
         return self.subscriptions.release(entry)
 
     def _client_advertise(self, request: ClientAdvertise) -> list[Effect]:
@@ -261,15 +258,15 @@ class Router:
 
     def _detach(self, client: str) -> list[Effect]:
         for entry in self.subscriptions.own(client).values():
-            self.tables.local.remove(entry.key)
+            self.index.remove(CLIENTS, entry.key)
         return [*self.subscriptions.detach(client), *self.advertisements.detach(client)]
 
     # Links -------------------------------------------------------------------------------------
 
     def _link_up(self, neighbor: str, now: float, *, inbound: bool) -> list[Effect]:
-        if neighbor in self.tables.received:
+        if neighbor in self.index:
             raise InvariantError(f"the link to {neighbor!r} is up already")
-        self.tables.received[neighbor] = Index(*self._engines)
+        self.index.add_side(neighbor)
         spreads = (self.subscriptions, self.advertisements)
         self.subscriptions.link_up(neighbor, is_told=inbound)
         self.advertisements.link_up(neighbor)
@@ -280,7 +277,7 @@ class Router:
         return effects
 
     def _link_down(self, neighbor: str, now: float) -> list[Effect]:
-        if neighbor not in self.tables.received:
+        if neighbor not in self.index:
             return []
         effects: list[Effect] = []
         for action in self._upkeep.link_down(neighbor, now):
@@ -290,7 +287,7 @@ class Router:
 
     def _forget(self, neighbor: str) -> list[Effect]:
         """Drop a link and all that came over it."""
-        del self.tables.received[neighbor]
+        self.index.remove_side(neighbor)
         effects = self.subscriptions.link_down(neighbor)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
@@ -301,7 +298,7 @@ class Router:
 
     def _receive(self, arrived: Receive) -> list[Effect]:
         neighbor = arrived.neighbor
-        if neighbor not in self.tables.received:
+        if neighbor not in self.index:
             return []
         match arrived.message:
             case Publish() as message:
@@ -320,13 +317,12 @@ class Router:
                 return self._hear(neighbor, message)
 
     def _hear(self, neighbor: str, message: SubscriptionMessage) -> list[Effect]:
-        """Let the subscriptions, and the index of the link, follow what a neighbor says of them."""
+        """Let the subscriptions, and the side of the link, follow what a neighbor says of them."""
         heard = self.subscriptions.hear(neighbor, message)
-        index = self.tables.received[neighbor]
         for key in heard.left:
-            index.remove(key)
+            self.index.remove(neighbor, key)
         for key, wanted in heard.entered:
-            index.add(key, wanted)
+            self.index.add(neighbor, key, wanted)
         if heard.objection is None:
             return heard.effects
         return [*heard.effects, *self._close(neighbor, heard.objection)]
@@ -357,17 +353,20 @@ class Router:
         self, publication: Publication, origin: str, hops: int, arrival: str | None
     ) -> list[Effect]:
         """Deliver to matching clients, forward over the links that the protocol chooses."""
-        effects: list[Effect] = [*self.deliveries(publication)]
-        onward = self.protocol.forwarding(publication, arrival, self.tables)
+        keys, onward = self.protocol.forwarding(publication, arrival, self.index)
+        effects: list[Effect] = [*self._deliveries(publication, keys)]
         if onward:
             message = Publish(origin, hops + 1, publication)
             effects.extend(Send(neighbor, message) for neighbor in onward)
         return effects
 
-    def _matched_clients(self, publication: Publication) -> list[tuple[str, tuple[str, ...]]]:
-        """Each client with a matching subscription, and the sorted ids of those; by client name."""
+    def _deliveries(self, publication: Publication, keys: Iterable[str]) -> list[Deliver]:
+        """For each client that has one of the keys, by name, the sorted ids of its own."""
         found: dict[str, list[str]] = {}
-        for key in self.tables.local.match(publication):
+        for key in keys:
             entry = self.subscriptions.entries.by_key[key]
             found.setdefault(entry.client, []).append(entry.id)
-        return [(client, tuple(sorted(ids))) for client, ids in sorted(found.items())]
+        return [
+            Deliver(client, tuple(sorted(ids)), publication)
+            for client, ids in sorted(found.items())
+        ]

@@ -205,6 +205,16 @@ class SidedIndex:
         keys.sort()
         return Matches(keys, self._named(links & wanted))
 
+    def match_clients(self, publication: Publication) -> list[str]:
+        """The clients' keys alone; errors as `match`."""
+        keys: list[str] = []
+        if publication.document is not None:
+            keys += self._patterns.match_keys(publication)
+        if publication.attributes is not None:
+            keys += self._clients.match_keys(publication)
+        keys.sort()
+        return keys
+
     def match_batch(
         self, publications: Sequence[Publication], arrival: str | None
     ) -> list[Matches]:

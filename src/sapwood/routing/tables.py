@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from sapwood.errors import InvariantError
-from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
+from sapwood.routing.sided_index import CLIENTS, SidedIndex
 
 W = TypeVar("W", bound=Promise)
 """What entries hold: interests, or what publishers promise."""
@@ -98,30 +98,22 @@ class Entries(Generic[W]):
             raise InvariantError("an entry is known from two sources")
 
 
-@dataclass(slots=True)
-class Tables:
-    """What publications are matched against: the subscriptions of each side.
-
-    `local` holds those of the clients, `received` has an index for each link that is up.
-    """
-
-    local: Index
-    received: dict[str, Index] = field(default_factory=dict)
-
-    def validate(self, entries: Entries[Interest]) -> None:
-        """Check that the indexes hold exactly the subscriptions; raises `InvariantError`."""
-        if list(self.received) != list(entries.received):
-            raise InvariantError("the indexes and the received subscriptions are of other links")
-        local = {entry.key: entry.filter for entry in entries.by_key.values()}
-        _validate_index("the clients' index", self.local, local)
-        for neighbor, index in self.received.items():
-            filters = {key: heard.filter for key, heard in entries.received[neighbor].items()}
-            _validate_index(f"the index of link {neighbor}", index, filters)
+def check_index(index: SidedIndex, entries: Entries[Interest]) -> None:
+    """Check that an index holds exactly the subscriptions; raises `InvariantError`."""
+    index.validate()
+    if index.neighbors != tuple(entries.received):
+        raise InvariantError("the index and the received subscriptions are of other links")
+    local = {entry.key: entry.filter for entry in entries.by_key.values()}
+    _check_side("clients", index, CLIENTS, local)
+    for neighbor, received in entries.received.items():
+        filters = {key: heard.filter for key, heard in received.items()}
+        _check_side(f"link {neighbor}", index, neighbor, filters)
 
 
-def _validate_index(name: str, index: Index, filters: Mapping[str, Interest]) -> None:
-    if len(index) != len(filters):
-        raise InvariantError(f"{name} holds {len(index)} subscriptions, not {len(filters)}")
-    for key, wanted in filters.items():
-        if key not in index or index.filter(key) != wanted:
-            raise InvariantError(f"{name} lost or changed {key}")
+def _check_side(name: str, index: SidedIndex, side: str, filters: Mapping[str, Interest]) -> None:
+    if index.size(side) != len(filters):
+        raise InvariantError(
+            f"the index holds {index.size(side)} subscriptions of {name}, not {len(filters)}"
+        )
+    if {key: index.filter(side, key) for key in index.keys(side)} != filters:
+        raise InvariantError(f"the index lost or changed a subscription of {name}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.flood import flood
-from tests.routing.test_tables import tables
+from tests.routing.test_tables import index
 
 
 def test_flood_goes_everywhere_but_back() -> None:
-    unwanted = Publication("q", {"a": 1})
-    assert flood(unwanted, None, tables()) == ["r2", "r3"]
-    assert flood(unwanted, "r3", tables()) == ["r2"]
+    wanted, unwanted = Publication("p", {"a": 2}), Publication("q", {"a": 1})
+    assert flood(unwanted, None, index()) == ([], ["r2", "r3"])
+    assert flood(wanted, "r3", index()) == (["k1"], ["r2"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sapwood.model.publication import Publication
-from sapwood.routing.tables import Tables
+from sapwood.routing.sided_index import Matches, SidedIndex
 
 
-def flood(publication: Publication, arrival: str | None, tables: Tables) -> list[str]:  # noqa: ARG001
-    """All neighbors but the one it came from; content is not looked at."""
-    return [neighbor for neighbor in tables.received if neighbor != arrival]
+def flood(publication: Publication, arrival: str | None, index: SidedIndex) -> Matches:
+    """To all neighbors but the one it came from; content decides for clients alone."""
+    onward = [neighbor for neighbor in index.neighbors if neighbor != arrival]
+    return Matches(index.match_clients(publication), onward)

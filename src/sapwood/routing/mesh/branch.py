@@ -111,7 +111,7 @@ class Branch:
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
         self.router.validate()
-        if self.peers.keys() != self.router.tables.received.keys():
+        if self.peers.keys() != set(self.router.index.neighbors):
             raise InvariantError(f"the branch of {self.source} has other links than peers")
         if not self.ready <= self.peers.keys() & set(self.place.children):
             raise InvariantError(f"on the tree of {self.source} a stranger is ready")

@@ -13,13 +13,18 @@ from sapwood.matching.protocol import Engine
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """An engine by name: what it matches, whether it is exact, and how to make an empty one."""
+    """An engine by name: what it matches, whether it is exact, and how to make an empty one.
+
+    `is_shared` tells that one engine with the filters of many sides is searched for less than an
+    engine for each side, even where only one match of each side is wanted.
+    """
 
     name: str
     kind: Literal["records", "documents"]
     exact: bool
     summary: str
     make: Callable[[], Engine]
+    is_shared: bool = False
 
 
 def engine_info(name: str) -> EngineInfo:
@@ -78,6 +83,7 @@ ENGINES: Final[Mapping[str, EngineInfo]] = MappingProxyType(
                 exact=True,
                 summary="access predicates over columns, compiled; from thousands to millions",
                 make=_columnar,
+                is_shared=True,
             ),
             EngineInfo(
                 "counting",

@@ -108,8 +108,11 @@ class RoutingCore:
     def handle(self, input: Input, now: float) -> list[Effect]:  # noqa: A002 - the contract's word
         """Take one input; see `Router.handle`."""
         match input:
-            case Receive(neighbor, Publish() as message):
-                return self._receive_publication(neighbor, message, now)
+            case Receive():  # of publications, most often
+                message = input.message
+                if isinstance(message, Publish):
+                    return self._receive_publication(input.neighbor, message, now)
+                return self.apply(input)
             case ClientPublish(client, publication):
                 return self._client_publish(client, publication, now)
             case Tick():

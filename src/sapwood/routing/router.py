@@ -18,7 +18,7 @@ is what `Persist` and `Restored` rest on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.choice import Engines
@@ -44,6 +44,10 @@ from sapwood.routing.upkeep.protocol import Action, Resume
 
 DEFAULT_ENGINES: Final = Engines("counting")
 """Engines that are cheap to change."""
+
+
+_ROUTED: Final = (Receive, *get_args(ClientInput))
+"""What goes straight to the membership where upkeep looks at links only."""
 
 
 class Router:
@@ -79,7 +83,7 @@ class Router:
         is used; what concerns a link that is not up is ignored, as it crossed with the end of the
         link.
         """
-        if self._is_passive and isinstance(input, Receive | ClientInput):
+        if self._is_passive and isinstance(input, _ROUTED):
             return self.membership.handle(input, now)
         upkeep = self.upkeep
         match input:

@@ -226,9 +226,9 @@ class ColumnarEngine:
             found.slots[first:last].sort()
         return found
 
-    def found(self, record: Record) -> Slots:
-        """The slots whose filters accept `record`, in any order, each once."""
-        return self._match_one(record, ALL)
+    def found(self, record: Record, limit: int = ALL) -> Slots:
+        """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
+        return self._match_one(record, limit)
 
     def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.

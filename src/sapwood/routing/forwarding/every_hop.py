@@ -14,7 +14,7 @@ from sapwood.matching.choice import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.protocol import NO_DIGEST, Onward, Routed
-from sapwood.routing.forwarding.side_indexes import SideIndexes
+from sapwood.routing.sided_index import SidedIndex
 from sapwood.routing.tables import CLIENTS
 
 _ONLY: Final = (0,)
@@ -30,7 +30,7 @@ class EveryHop:
     __slots__ = ("_index", "digests_unread")
 
     def __init__(self, engines: Engines) -> None:
-        self._index = SideIndexes(engines)
+        self._index = SidedIndex(engines)
         self.digests_unread = 0
 
     def add_side(self, side: str) -> None:

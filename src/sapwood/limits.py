@@ -64,6 +64,10 @@ DIGEST_BYTES_MAX: Final = 65_536
 16 bytes for each of some thousand subscriptions on the way fits, and so does a Bloom filter of half
 a million bits; what is longer costs a link more than the content matches that it saves."""
 
+UPKEEP_NOTE_BYTES_MAX: Final = 4096
+"""Bytes that an upkeep strategy may say at once beside a message, or by itself: sequence numbers,
+times, the sketch of a table at 4 bits for each of 8,000 entries. What is longer goes in several."""
+
 # Network: frames -------------------------------------------------------------------------------
 
 FRAME_BYTES_MAX: Final = 2_097_152

@@ -15,11 +15,22 @@ def test_protocols_lists_the_catalogue_as_json() -> None:
     assert result.exit_code == 0
     rows = json.loads(result.stdout)
     assert [row["name"] for row in rows] == list(PROTOCOLS)
-    assert {"name": "covering", "kinds": ["records", "documents"], "exact": True} in rows
-    assert all(set(row) == {"name", "kinds", "exact"} for row in rows)
+    assert rows[0] == {
+        "name": "covering",
+        "kinds": ["records", "documents"],
+        "exact": True,
+        "membership": "given",
+        "propagation": "covering",
+        "forwarding": "every-hop",
+        "upkeep": "replay",
+    }
+    assert all(row.keys() == rows[0].keys() for row in rows)
 
 
 def test_protocols_lists_the_catalogue_as_a_table() -> None:
     lines = CliRunner().invoke(main, ["protocols"]).stdout.splitlines()
-    assert lines[0].split() == ["NAME", "KINDS", "EXACT", "SUMMARY"]
+    assert lines[0].split() == [
+        *("NAME", "MEMBERSHIP", "PROPAGATION", "FORWARDING", "UPKEEP"),
+        *("KINDS", "EXACT", "SUMMARY"),
+    ]
     assert [line.split()[0] for line in lines[1:]] == list(PROTOCOLS)

@@ -12,7 +12,7 @@ from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown,
 from sapwood.routing.messages import Confirm, Replace, Subscribe
 from sapwood.routing.router import Router
 from sapwood.routing.spread import Spread
-from tests.routing.wiring import LINE, Wiring
+from tests.routing.wiring import LINE, Wiring, core_of
 
 WIDE, NARROW = parse_filter("price > 10"), parse_filter("price > 20")
 
@@ -147,25 +147,25 @@ def test_relieved_of_what_does_not_stand_for_it_one_waits_for_its_heir_or_for_no
 def test_confirmation_state_is_checked_by_validate() -> None:
     router = linked_router()
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
-    assert isinstance(router.subscriptions, Spread)
-    router.subscriptions.confirmations.sent["r2"]["stranger"] = 1
+    assert isinstance(core_of(router).subscriptions, Spread)
+    core_of(router).subscriptions.confirmations.sent["r2"]["stranger"] = 1
     with pytest.raises(InvariantError, match="numbers"):
         router.validate()
-    del router.subscriptions.confirmations.sent["r2"]["stranger"]
-    router.subscriptions.confirmations.confirmed["r2"].add("stranger")
+    del core_of(router).subscriptions.confirmations.sent["r2"]["stranger"]
+    core_of(router).subscriptions.confirmations.confirmed["r2"].add("stranger")
     with pytest.raises(InvariantError, match="not propagated"):
         router.validate()
-    router.subscriptions.confirmations.confirmed["r2"].clear()
-    router.subscriptions.confirmations.awaited.clear()
+    core_of(router).subscriptions.confirmations.confirmed["r2"].clear()
+    core_of(router).subscriptions.confirmations.awaited.clear()
     with pytest.raises(InvariantError, match="awaited"):
         router.validate()
-    router.subscriptions.confirmations.waiting["r2"].clear()
-    router.subscriptions.confirmations.waiting["r2"]["stranger"] = {"r1.0.1": None}
+    core_of(router).subscriptions.confirmations.waiting["r2"].clear()
+    core_of(router).subscriptions.confirmations.waiting["r2"]["stranger"] = {"r1.0.1": None}
     with pytest.raises(InvariantError, match="stranger"):
         router.validate()
-    router.subscriptions.confirmations.waiting["r2"] = {"r1.0.1": {}}
+    core_of(router).subscriptions.confirmations.waiting["r2"] = {"r1.0.1": {}}
     with pytest.raises(InvariantError, match="nobody"):
         router.validate()
-    del router.subscriptions.confirmations.confirmed["r2"]
+    del core_of(router).subscriptions.confirmations.confirmed["r2"]
     with pytest.raises(InvariantError, match="other links"):
         router.validate()

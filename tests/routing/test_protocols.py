@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.routing.messages import Subscribe
-from sapwood.routing.protocols import PROTOCOLS, meshed, protocol
+from sapwood.routing.protocols import FORWARDINGS, PROTOCOLS, meshed, protocol
 from tests.routing import wiring
 from tests.routing.wiring import LINE, Wiring
 
@@ -39,12 +39,12 @@ def test_covering_takes_the_name_of_a_pair_of_graph_and_index() -> None:
 def test_merging_goes_with_any_covering_and_budget(name: str) -> None:
     chosen = protocol(name)
     assert (chosen.name, chosen.exact) == (name, True)
-    assert chosen.advertised == name.startswith("advertisement")
-    assert chosen.merging is not None
+    assert chosen.clients_advertise == name.startswith("advertisement")
+    assert chosen.routes_depend_on_order
     assert "is merged" in chosen.summary
 
 
-@pytest.mark.parametrize("budget", [":", ":x", ":1", ":-0.1", "0.1", ":nan"])
+@pytest.mark.parametrize("budget", [":", ":x", ":1", ":-0.1", ":nan"])
 def test_a_budget_that_is_none_is_refused(budget: str) -> None:
     with pytest.raises(InputError, match=r"as in \+merging:0\.1"):
         protocol(f"covering+merging{budget}")
@@ -56,7 +56,7 @@ def test_unknown_pair_of_covering_is_an_error_with_the_known_pairs(pair: str) ->
         protocol(f"covering:{pair}")
 
 
-@pytest.mark.parametrize("name", ["covering,flat-1", "simple:flat-1,columnar"])
+@pytest.mark.parametrize("name", ["covering,flat-1", "coverings:flat-1,columnar"])
 def test_only_covering_takes_a_pair(name: str) -> None:
     with pytest.raises(UnknownNameError, match="no protocol is called"):
         protocol(name)
@@ -77,17 +77,16 @@ def test_advertisements_go_with_any_pair_that_finds_covers() -> None:
     name = "advertisement+covering:flat-1,columnar"
     found = protocol(name)
     assert found.name == name
-    assert found.advertised
+    assert found.clients_advertise
     assert "only to where it is advertised" in found.summary
-    assert [one.name for one in PROTOCOLS.values() if one.advertised] == [
+    assert [one.name for one in PROTOCOLS.values() if one.clients_advertise] == [
         "advertisement+covering",
         "advertisement+covering+merging",
         "advertisement+identity",
         "advertisement",
     ]
-    for wrong in ("advertisement+flooding", "advertisement+", "advertisement+advertisement"):
-        with pytest.raises(UnknownNameError):
-            protocol(wrong)
+    with pytest.raises(UnknownNameError):
+        protocol("advertisement+")
 
 
 def test_advertisements_save_messages_where_little_is_advertised() -> None:
@@ -110,11 +109,73 @@ def test_advertisements_save_messages_where_little_is_advertised() -> None:
 
 def test_mesh_stands_before_any_protocol() -> None:
     found = protocol("mesh+advertisement+covering+merging:0.1")
-    assert found.meshed
-    assert found.advertised
+    assert found.allows_circles
+    assert found.clients_advertise
     assert found.name == "mesh+advertisement+covering+merging:0.1"
     assert found.summary.endswith("on a tree for each router")
     assert meshed(found) is found
     assert meshed(protocol("xroute")).name == "mesh+xroute"
     with pytest.raises(UnknownNameError):
         protocol("mesh+nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("flooding+every-hop", "have to be flooded"),
+        ("xroute+merging", "put it behind covering"),
+        ("identity+merging:0.1", "put it behind covering"),
+        ("advertisement+merging", "put it behind covering"),
+        ("advertisement+flooding", "no subscription travels that could follow"),
+        ("advertisement+xroute", "have to reach every router"),
+        ("mesh+given+covering", "mesh and given say who the neighbors are"),
+        ("covering+identity", "covering and identity say which subscriptions travel"),
+        ("covering+flood+every-hop", "flood and every-hop say where publications go"),
+        ("covering+replay+replay", "replay say how state is kept right"),
+        ("advertisement+advertisement", "advertisement is there twice"),
+        ("covering+merging+merging:0.1", "merging is there twice"),
+        ("simple:flat-1,columnar", "simple takes nothing behind a colon"),
+        ("mesh:3+covering", "mesh takes nothing behind a colon"),
+        ("mesh", "does not say which subscriptions travel: add one of covering"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused_with_the_reason(name: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        protocol(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("given+covering+every-hop+replay", "covering"),
+        ("merging:0.1+covering:poset+advertisement+mesh",
+         "mesh+advertisement+covering:poset+merging:0.1"),
+        ("simple+advertisement", "advertisement"),
+        ("flood+flooding", "flooding"),
+        ("replay+flood+covering", "covering+flood"),
+    ],
+)  # fmt: skip
+def test_words_stand_in_any_order_and_what_goes_without_saying_is_left_out(
+    name: str, meant: str
+) -> None:
+    found = protocol(name)
+    assert found.name == meant
+    assert protocol(found.name).name == meant
+
+
+def test_a_protocol_is_a_strategy_in_each_slot() -> None:
+    found = protocol("mesh+advertisement+covering+merging")
+    assert [strategy.name for strategy in found.strategies] == [
+        "mesh",
+        "advertisement+covering+merging",
+        "every-hop",
+        "replay",
+    ]
+    assert (found.kinds, found.exact, found.persists) == (("records", "documents"), True, False)
+    assert protocol("flooding").forwarding.name == "flood"
+
+
+def test_of_digests_each_begins_with_a_byte_of_its_own() -> None:
+    marks = [one.mark for one in FORWARDINGS.values() if one.mark is not None]
+    assert len(marks) == len(set(marks))
+    assert all(0 <= mark < 256 for mark in marks)

@@ -30,7 +30,8 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Confirm, Publish, Subscribe, Unsubscribe
 from sapwood.routing.router import Router
-from tests.routing.wiring import LINE, PROTOCOLS, STAR, Wiring
+from sapwood.routing.tables import CLIENTS
+from tests.routing.wiring import LINE, PROTOCOLS, STAR, Wiring, core_of
 
 WANTED = parse_filter("price > 10")
 OTHER = parse_filter("price > 20")
@@ -255,21 +256,22 @@ def test_router_validate_notices_a_damaged_table() -> None:
     router = router_with_client()
     router.handle(LinkUp("r2"), 0.0)
     router.handle(ClientSubscribe("c", "s", WANTED), 0.0)
-    entry = router.subscriptions.entries.by_client["c"].pop("s")
+    entry = core_of(router).subscriptions.entries.by_client["c"].pop("s")
     with pytest.raises(InvariantError, match="entries and the keys differ"):
         router.validate()
-    router.subscriptions.entries.by_client["c"]["s"] = entry
-    router.tables.local.remove(entry.key)
+    core_of(router).subscriptions.entries.by_client["c"]["s"] = entry
+    forwarding = core_of(router).forwarding
+    forwarding.forgot(CLIENTS, entry.key)
     with pytest.raises(InvariantError, match="clients' index holds 0"):
         router.validate()
-    router.tables.local.add(entry.key, OTHER)
+    forwarding.learned(CLIENTS, entry.key, OTHER)
     with pytest.raises(InvariantError, match="lost or changed"):
         router.validate()
-    router.tables.received.clear()
+    forwarding.remove_side("r2")
     with pytest.raises(InvariantError, match="of other links"):
         router.validate()
-    router.subscriptions.entries.received.clear()
-    with pytest.raises(InvariantError, match="links and received"):
+    core_of(router).subscriptions.entries.received.clear()
+    with pytest.raises(InvariantError, match="links are up for"):
         router.validate()
 
 

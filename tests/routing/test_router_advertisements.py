@@ -37,7 +37,7 @@ from sapwood.routing.messages import (
     Unsubscribe,
 )
 from sapwood.routing.router import Router
-from tests.routing.wiring import ADVERTISED, LINE, PROTOCOLS, STAR, Wiring
+from tests.routing.wiring import ADVERTISED, LINE, PROTOCOLS, STAR, Wiring, core_of
 
 DEAR, CHEAP = parse_filter("price > 10"), parse_filter("price < 5")
 LOW = parse_filter("price < 20")
@@ -272,9 +272,9 @@ def test_overlay_learns_advertisements_and_subscriptions_of_a_link_that_comes_la
 def test_router_validate_notices_advertisements_that_a_link_does_not_know() -> None:
     router = router_with_links("r2")
     router.handle(Receive("r2", Advertise("A", DEAR, 1)), 0.0)
-    del router.advertisements.entries.received["r2"]["A"]
+    del core_of(router).advertisements.entries.received["r2"]["A"]
     with pytest.raises(InvariantError, match="other advertisements"):
         router.validate()
-    router.advertisements.link_down("r2")
+    core_of(router).advertisements.link_down("r2")
     with pytest.raises(InvariantError, match="for subscriptions only"):
         router.validate()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.model.interest import Interest
 from sapwood.routing.effects import Refused, Subscribed, Unsubscribed
 from sapwood.routing.messages import Confirm, ConfirmUpdate
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.protocols import protocol
+from sapwood.routing.propagation.xroute.counted import Counted
 from sapwood.routing.spread import Spread
 from sapwood.routing.statements import SUBSCRIPTIONS, Statements, cycle, stranger
 
@@ -18,7 +19,7 @@ WANTED, OTHER = parse_filter("a > 1"), parse_filter("a > 2")
 
 BOTH = pytest.mark.parametrize(
     "made",
-    [Spread(SUBSCRIPTIONS, "r1.0", Simple), protocol("xroute").spread("r1.0")],
+    [Spread(SUBSCRIPTIONS, "r1.0", Simple), Counted("r1.0", ReferenceCovering)],
     ids=["one by one", "as counts"],
 )
 
@@ -54,8 +55,8 @@ def test_a_link_is_closed_with_the_reason_and_the_remedy() -> None:
 
 
 def test_what_another_protocol_says_is_objected_to() -> None:
-    counted = protocol("xroute").spread("r1.0")
-    single = protocol("simple").spread("r1.0")
+    counted = Counted("r1.0", ReferenceCovering)
+    single: Spread[Interest] = Spread(SUBSCRIPTIONS, "r1.0", Simple)
     for made, message in ((counted, Confirm("k", 1)), (single, ConfirmUpdate(1))):
         made.link_up("r2")
         heard = made.hear("r2", message)

@@ -6,9 +6,8 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
-from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
-from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry, Tables
+from sapwood.routing.tables import CLIENTS, Entries, LocalEntry, ReceivedEntry
 
 WANTED = parse_filter("a > 1")
 
@@ -22,13 +21,24 @@ def entries() -> Entries[Interest]:
     return made
 
 
-def tables() -> Tables:
-    made = Tables(Index(records="counting"))
-    made.local.add("k1", WANTED)
-    for neighbor, key in (("r2", "k2"), ("r3", "k3")):
-        made.received[neighbor] = Index(records="counting")
-        made.received[neighbor].add(key, WANTED)
-    return made
+class Written:
+    """A follower that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, ...]] = []
+
+    def add_side(self, side: str) -> None:
+        self.told.append(("side", side))
+
+    def remove_side(self, side: str) -> None:
+        self.told.append(("no side", side))
+
+    def learned(self, side: str, key: str, filter: Interest) -> None:
+        assert filter == WANTED
+        self.told.append(("learned", side, key))
+
+    def forgot(self, side: str, key: str) -> None:
+        self.told.append(("forgot", side, key))
 
 
 def test_candidates_of_a_link_are_all_but_what_it_brought() -> None:
@@ -56,12 +66,42 @@ def test_entries_validate_notices_a_key_from_two_sources() -> None:
         made.validate()
 
 
-def test_tables_validate_notices_an_index_that_differs() -> None:
-    made = tables()
-    made.validate(entries())
-    made.received["r2"].remove("k2")
-    with pytest.raises(InvariantError, match="link r2 holds 0"):
-        made.validate(entries())
-    del made.received["r2"]
-    with pytest.raises(InvariantError, match="of other links"):
-        made.validate(entries())
+def test_a_follower_is_told_of_every_change() -> None:
+    written = Written()
+    made: Entries[Interest] = Entries(written)
+    made.by_client["c"] = {}
+    entry = LocalEntry("k1", "c", "s1", WANTED)
+    made.add(entry)
+    made.link_up("r2")
+    made.enter("r2", "k2", ReceivedEntry(WANTED, 1))
+    made.enter("r2", "k3", ReceivedEntry(WANTED, 2))
+    made.leave("r2", "k2")
+    made.remove(entry)
+    assert list(made.link_down("r2")) == ["k3"]
+    assert written.told == [
+        ("learned", CLIENTS, "k1"),
+        ("side", "r2"),
+        ("learned", "r2", "k2"),
+        ("learned", "r2", "k3"),
+        ("forgot", "r2", "k2"),
+        ("forgot", CLIENTS, "k1"),
+        ("no side", "r2"),
+    ]
+
+
+def test_a_follower_that_comes_later_is_told_what_is_there() -> None:
+    made, written = entries(), Written()
+    made.follow(written)
+    assert written.told == [
+        ("learned", CLIENTS, "k1"),
+        ("side", "r2"),
+        ("learned", "r2", "k2"),
+        ("side", "r3"),
+        ("learned", "r3", "k3"),
+    ]
+    assert made.follower is written
+    assert made.sides() == {
+        CLIENTS: {"k1": WANTED},
+        "r2": {"k2": WANTED},
+        "r3": {"k3": WANTED},
+    }

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -32,8 +33,14 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.making import AnyRouter, make_router
 from sapwood.routing.messages import Message
+from sapwood.routing.router import Router
+
+
+def core_of(router: Router) -> RoutingCore:
+    """The only core of a router on a tree."""
+    assert isinstance(router.membership, RoutingCore)
+    return router.membership
 
 
 class Wiring:
@@ -45,15 +52,15 @@ class Wiring:
 
     def __init__(self, protocol: str, edges: Iterable[tuple[str, str]] = ()) -> None:
         self.protocol = protocol
-        self.routers: dict[str, AnyRouter] = {}
+        self.routers: dict[str, Router] = {}
         self.queues: dict[tuple[str, str], deque[Message]] = {}
         self.log: list[tuple[str, Effect]] = []
         for a, b in edges:
             self.link(a, b)
 
-    def router(self, name: str) -> AnyRouter:
+    def router(self, name: str) -> Router:
         if name not in self.routers:
-            self.routers[name] = make_router(name, self.protocol)
+            self.routers[name] = Router(name, self.protocol)
         return self.routers[name]
 
     def link(self, a: str, b: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -29,7 +28,7 @@ from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from tests.simulation.helpers import faults_found, run_with
-from tests.simulation.test_mutants import Mutant, sends
+from tests.simulation.test_mutants import Mutant, sends, with_links
 
 PROTOCOL = "advertisement"
 SEEDS_MAX = 100
@@ -92,7 +91,7 @@ class ForgetfulLink(Advertised):
 class ForgetsCandidates(AdvertisedMutant):
     """A subscription that no advertisement intersects is dropped for good (XSiena 2.45)."""
 
-    protocol_used = replace(protocol(PROTOCOL), propagation=partial(ForgetfulLink, Simple))
+    protocol_used = with_links(protocol(PROTOCOL), partial(ForgetfulLink, Simple))
 
 
 class SkipsEnforcement(AdvertisedMutant):

@@ -8,6 +8,7 @@ from sapwood.simulation.divergence import divergences, leaks, strays
 from sapwood.simulation.history import AdvertisementName, ClientName
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import World
+from tests.routing.wiring import core_of
 from tests.simulation.helpers import ADVERTISED, PROTOCOLS, advertise, subscribe
 
 LINE = Topology(("a", "b", "c"), (Link("a", "b"), Link("b", "c")))
@@ -42,8 +43,8 @@ def test_divergences_say_which_publication_went_another_way() -> None:
     world = make_world(validate=False)
     router = world.routers["b"]
     assert isinstance(router, Router)
-    (key,) = router.subscriptions.entries.received["c"]
-    router.tables.received["c"].remove(key)
+    (key,) = core_of(router).subscriptions.entries.received["c"]
+    core_of(router).forwarding.forgot("c", key)
     assert divergences(world, router_maker("covering"), RECORDS, origins=["a"]) == (
         (
             "probe 1 at a: crosses a>b, reaches a/ann/s2; "
@@ -56,7 +57,7 @@ def test_divergences_see_links_that_are_crossed_for_nothing() -> None:
     world = make_world(validate=False)
     router = world.routers["a"]
     assert isinstance(router, Router)
-    router.tables.received["b"].add("left over", world.history.live()[1][1])
+    core_of(router).forwarding.learned("b", "left over", world.history.live()[1][1])
     assert divergences(world, router_maker("covering"), RECORDS[:1], origins=["a"]) == (
         "probe 0 at a: crosses a>b, reaches a/ann/s2; afresh: crosses no link, reaches a/ann/s2",
     )
@@ -72,7 +73,7 @@ def test_leaks_name_the_router_and_its_tables() -> None:
     router = world.routers["b"]
     assert isinstance(router, Router)
     left_over = ReceivedEntry(world.history.live()[0][1], 1)
-    router.subscriptions.entries.received["c"]["left over"] = left_over
+    core_of(router).subscriptions.entries.received["c"]["left over"] = left_over
     (found,) = leaks(world, router_maker("simple"))
     assert found.startswith("b: {")
     assert "'received': 1" in found
@@ -99,8 +100,8 @@ def test_divergences_see_a_subscription_that_does_not_come_back_for_an_advertise
     world = make_world("advertisement", validate=False)
     router = world.routers["c"]
     assert isinstance(router, Router)
-    (key,) = router.subscriptions.entries.by_key
-    link = router.subscriptions.links["b"]
+    (key,) = core_of(router).subscriptions.entries.by_key
+    link = core_of(router).subscriptions.links["b"]
     assert isinstance(link, Advertised)
     link.remove(key)  # forgets that it waits
     found = divergences(world, router_maker("advertisement"), RECORDS, origins=["a"])

@@ -25,12 +25,12 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.mesh.branch import Branch, Place
-from sapwood.routing.mesh.changeover import _advertise, advance
-from sapwood.routing.mesh.clients import Clients, Named
-from sapwood.routing.mesh.links import LinkMap
-from sapwood.routing.mesh.router import MeshRouter
-from sapwood.routing.mesh.trees import Trees
+from sapwood.routing.membership.mesh.branch import Branch, Place
+from sapwood.routing.membership.mesh.changeover import _advertise, advance
+from sapwood.routing.membership.mesh.clients import Clients, Named
+from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.mesh.trees import Trees
 from sapwood.routing.messages import (
     Announce,
     Join,
@@ -42,6 +42,7 @@ from sapwood.routing.messages import (
     Version,
 )
 from sapwood.routing.protocols import protocol
+from sapwood.routing.router import DEFAULT_ENGINES
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, draw_scenario
@@ -55,13 +56,13 @@ SEEDS_MAX = 60
 SEEN: Counter[str] = Counter()
 
 
-class MeshMutant(MeshRouter):
+class MeshMutant(Mesh):
     """A router on many trees that does not check itself; its defects are in what it overrides."""
 
     protocol_used = protocol(PROTOCOL)
 
     def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, self.protocol_used, incarnation=incarnation)
+        super().__init__(name, self.protocol_used, DEFAULT_ENGINES, incarnation)
 
     def handle(self, event: Input, now: float) -> list[Effect]:
         return self.spoil(event, super().handle(event, now))

@@ -27,11 +27,16 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
+from sapwood.routing.membership.given import Given
 from sapwood.routing.messages import Confirm, Publish, Replace, Subscribe, Unsubscribe
 from sapwood.routing.propagation.covering import Covering
-from sapwood.routing.propagation.protocol import Change
+from sapwood.routing.propagation.protocol import Change, Propagation
 from sapwood.routing.protocols import protocol
-from sapwood.routing.router import Router
+from sapwood.routing.router import DEFAULT_ENGINES
+from sapwood.routing.spread import Spread
+from sapwood.routing.statements import SUBSCRIPTIONS
+from sapwood.routing.strategies import Protocol
+from sapwood.routing.tables import Follower
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import draw_scenario
@@ -41,13 +46,22 @@ from tests.simulation.recipes import NAMED
 SEEDS_MAX = 100
 
 
-class Mutant(Router):
+def with_links(chosen: Protocol, make: Callable[[], Propagation[Interest]]) -> Protocol:
+    """A protocol whose links are told by what this makes."""
+
+    def subscriptions(identity: str, follower: Follower[Interest]) -> Spread[Interest]:
+        return Spread(SUBSCRIPTIONS, identity, make, follower)
+
+    return replace(chosen, propagation=replace(chosen.propagation, make=subscriptions))
+
+
+class Mutant(Given):
     """A router that does not check itself; its defects are in `spoil`."""
 
     protocol_used = protocol("covering")
 
     def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, self.protocol_used, incarnation=incarnation)
+        super().__init__(name, self.protocol_used, DEFAULT_ENGINES, incarnation)
         self.handled = 0
 
     def handle(self, event: Input, now: float) -> list[Effect]:
@@ -195,7 +209,7 @@ class WrongCovering(Covering):
 class CoversTooMuch(Mutant):
     """Any subscription on the same attributes counts as a cover."""
 
-    protocol_used = replace(protocol("covering"), propagation=WrongCovering)
+    protocol_used = with_links(protocol("covering"), WrongCovering)
 
 
 class DeliversEverything(Mutant):

@@ -15,22 +15,23 @@ import pytest
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError, SapwoodError
 from sapwood.model.interest import Interest
-from sapwood.routing.counted import Counted
 from sapwood.routing.effects import Effect, Send, Subscribed
 from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive
+from sapwood.routing.membership.given import Given
 from sapwood.routing.messages import ConfirmUpdate, Update
+from sapwood.routing.propagation.xroute.counted import Counted
 from sapwood.routing.propagation.xroute.interface import (
     Booking,
     Canceled,
     Interface,
     Registered,
 )
-from sapwood.routing.propagation.xroute.node import CLIENTS, Node
+from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.search import Containment
 from sapwood.routing.propagation.xroute.triples import NO_COUNT, Count, Operation, Triple
 from sapwood.routing.propagation.xroute.view import Entry, View
 from sapwood.routing.protocols import protocol
-from sapwood.routing.router import Router
+from sapwood.routing.tables import CLIENTS
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import draw_scenario
@@ -257,7 +258,7 @@ def test_routers_find_by_themselves_what_only_their_books_show() -> None:
 
     class Checked(mutant_of(view=CancelsWithoutWhatWasHidden)):  # type: ignore[misc]
         def validate(self) -> None:
-            Router.validate(self)
+            Given.validate(self)
 
     def run_all() -> None:
         for scenario in scenarios():

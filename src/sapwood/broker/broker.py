@@ -18,10 +18,10 @@ from typing import Final
 
 from sapwood.broker.carrying import Carrying
 from sapwood.broker.counters import Counters
-from sapwood.broker.dialing import Dialer
 from sapwood.broker.gauging import Gauge, GaugeReading
 from sapwood.broker.keeping import Keeping
 from sapwood.broker.kernels import KernelLoader, kernels_of
+from sapwood.broker.linking import Linking
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.peer import Peer
 from sapwood.broker.pressure import Pressure
@@ -35,10 +35,18 @@ from sapwood.limits import (
     TABLE_SIZES_S,
 )
 from sapwood.matching.readiness import loading
-from sapwood.routing.inputs import ClientPublish, DetachClient, Input, LinkDown, LinkUp, Receive
-from sapwood.routing.making import AnyRouter, make_router
-from sapwood.routing.mesh.router import MeshRouter
+from sapwood.routing.inputs import (
+    ClientPublish,
+    DetachClient,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+    Tick,
+)
+from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.alarm import Alarm
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -64,7 +72,7 @@ class Broker:
 
     name: str
     address: Address
-    router: AnyRouter
+    router: Router
     reception: Reception
 
     def __init__(
@@ -84,7 +92,7 @@ class Broker:
         self._keeping = Keeping(None, time.time)
         self._gauge: GaugeReading | None = None
         self._kernels = KernelLoader(self._log)
-        self._dialers: list[asyncio.Task[None]] = []
+        self._linking = Linking(self.connect, self.roster, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
 
@@ -98,6 +106,7 @@ class Broker:
         loop = asyncio.get_running_loop()
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
+        self._alarm = Alarm(loop.call_at, self._tick)
         listen = self.settings.listen
         try:
             self._server = await loop.create_server(
@@ -112,7 +121,7 @@ class Broker:
         self.address = Address(host, port)
         self.name = self.settings.name or f"{socket.gethostname()}-{port}"
         settings = self.settings
-        self.router = make_router(
+        self.router = Router(
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
         me = Identity(
@@ -128,7 +137,10 @@ class Broker:
             self._server.close()
             self._keeping.close()
             raise
-        self._carrying = Carrying(self.roster, self._keeping, self.counters, self._log)
+        self._carrying = Carrying(
+            self.roster, self._keeping, self._linking, self.counters, self._log
+        )
+        self._alarm.set(self.router.next_deadline())
         await self._server.start_serving()
         self._tell_program(f"listening on {self.address} as {self.name}")
         for peer in settings.peers:
@@ -145,9 +157,8 @@ class Broker:
             self._gauge.close()  # what tables hold before everybody leaves
             self._gauge = None
         self._server.close()
-        for dialer in self._dialers:
-            dialer.cancel()
-        await asyncio.gather(*self._dialers, return_exceptions=True)
+        self._alarm.stop()
+        await self._linking.stop()
         leaving = list(self.roster.peers)
         for peer in leaving:
             peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
@@ -174,8 +185,7 @@ class Broker:
 
     def keep_link(self, address: Address) -> None:
         """Connect to another broker, and again whenever the link is gone."""
-        dialer = Dialer(address, self.connect, self.roster, self._log)
-        self._dialers.append(asyncio.create_task(dialer.run(), name=f"dial {address}"))
+        self._linking.keep(address)
 
     async def connect(self, address: Address) -> Peer:
         """Connect to another broker; raises `OSError`."""
@@ -228,8 +238,12 @@ class Broker:
 
     def settle(self, peer: Peer) -> None:
         """Send everybody what has come of the last arrival."""
+        self.roster.touched[peer] = None
+        self._flush()
+
+    def _flush(self) -> None:
+        """Make durable what has to be, then send what waits in queues."""
         roster = self.roster
-        roster.touched[peer] = None
         try:
             self._keeping.sync()
         except OSError as error:
@@ -299,12 +313,24 @@ class Broker:
             with loading(self._kernels):
                 effects = self.router.handle(request, now)
             self._carrying.carry_out(effects, request)
-            if isinstance(self.router, MeshRouter):
-                self._pressure.tell_over(self.router.map.shared)
+            if not self.router.is_tree:
+                self._pressure.tell_over(self.router.tells_over())
+            self._alarm.set(self.router.next_deadline())
             if self._gauge is not None:
                 self._gauge.stir(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+
+    def _tick(self) -> None:
+        """The router may want to be called: the alarm rings early where the deadline has moved."""
+        now, deadline = asyncio.get_running_loop().time(), self.router.next_deadline()
+        if self._stopping or deadline is None:
+            return
+        if deadline > now:
+            self._alarm.set(deadline)
+            return
+        self._handle(Tick(), now)
+        self._flush()
 
     def _failed(self, error: Exception) -> None:
         """Handle nothing more, since it could be handled wrongly, and end the broker."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from sapwood.broker.counters import Counters
 from sapwood.broker.keeping import Keeping
+from sapwood.broker.linking import Linking
 from sapwood.broker.logs import Log
 from sapwood.broker.roster import Roster, client_of, link_of
 from sapwood.errors import InvariantError
@@ -13,8 +14,11 @@ from sapwood.routing.effects import (
     Accepted,
     Advertised,
     CloseLink,
+    Connect,
     Deliver,
+    Disconnect,
     Effect,
+    Persist,
     Refused,
     Send,
     Subscribed,
@@ -36,11 +40,13 @@ class Carrying:
         self,
         roster: Roster,
         keeping: Keeping,
+        linking: Linking,
         counters: Counters,
         log: Log,
     ) -> None:
         self._roster = roster
         self._keeping = keeping
+        self._linking = linking
         self._counters = counters
         self._log = log
         #: what the router is working on, for the effects that refer to it
@@ -55,6 +61,9 @@ class Carrying:
             Unadvertised: self._unadvertised,
             Refused: self._refused,
             CloseLink: self._close_link,
+            Connect: self._connect,
+            Disconnect: self._disconnect,
+            Persist: self._persist,
         }
 
     def carry_out(self, effects: Iterable[Effect], request: Input) -> None:
@@ -118,6 +127,17 @@ class Carrying:
         self._log.error("link closed for good", neighbor=effect.neighbor, reason=effect.reason)
         peer.connection.say_goodbye(GoodbyeCode.BARRED, effect.reason)
         self._roster.touched[peer] = None
+
+    def _connect(self, effect: Connect) -> None:
+        self._linking.ask(effect.neighbor, effect.address)
+
+    def _disconnect(self, effect: Disconnect) -> None:
+        self._linking.release(effect.neighbor)
+
+    def _persist(self, effect: Persist) -> None:
+        raise InvariantError(
+            f"a broker without a store is to keep a {type(effect.record).__name__}"
+        )
 
     def _client(self, name: str) -> ClientPeer | None:
         """A client that can be told something, which will be sent."""

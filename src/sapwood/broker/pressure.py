@@ -79,8 +79,8 @@ class Pressure:
         self.congestion.link_up(neighbor)
         self.spread()
 
-    def tell_over(self, neighbors: frozenset[str]) -> None:
-        """From now on only these neighbors tell each other."""
+    def tell_over(self, neighbors: frozenset[str] | None) -> None:
+        """From now on only these neighbors tell each other; `None` for all."""
         if self.congestion.tell_over(neighbors):
             self.spread()
 

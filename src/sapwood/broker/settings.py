@@ -21,8 +21,8 @@ from sapwood.limits import (
 from sapwood.matching.choice import Engines
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood.matching.engines import engine_info
-from sapwood.routing.protocols import Protocol
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.strategies import Protocol
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import PORT_DEFAULT, Address
 from sapwood.wire.names import check_name
@@ -56,8 +56,13 @@ class BrokerSettings:
     journal_bytes_max: int = JOURNAL_BYTES_MAX
 
     def __post_init__(self) -> None:
-        if isinstance(self.protocol, str):
-            protocol_named(self.protocol)
+        protocol = self.protocol
+        chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+        if chosen.persists:
+            raise InputError(
+                f"--protocol {chosen.name}: under {chosen.upkeep.name} routers keep what survives "
+                "a crash, and this broker has no store for that: leave the word out"
+            )
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sapwood.routing.protocols import Protocol
+    from sapwood.routing.strategies import Protocol
 
 
 def chosen_protocol(name: str, dtd: str | None) -> Protocol:

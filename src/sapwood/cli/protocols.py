@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from sapwood.cli.output import json_option, print_json, print_table
+
+SLOTS: Final = ("membership", "propagation", "forwarding", "upkeep")
+"""What a protocol has a strategy for."""
 
 
 @click.command
@@ -12,7 +17,11 @@ from sapwood.cli.output import json_option, print_json, print_table
 def command(*, as_json: bool) -> None:
     """List the routing protocols.
 
-    All exact protocols deliver the same publications; they differ in what travels between routers.
+    All exact protocols deliver the same publications; they differ in who a router's neighbors are
+    (membership), which subscriptions travel between routers (propagation), how publications find
+    their way (forwarding), and what keeps all that right when links and routers fail (upkeep). A
+    name is the words of these four, joined by "+", without those that go without saying.
+
     Under those that begin with "advertisement", clients advertise what they are going to publish.
     Any of covering's pairs of graph and index can be named, as in covering:flat-1,columnar or
     advertisement+covering:flat-1,columnar. With mesh+ before its name each of them routes on a tree
@@ -22,13 +31,27 @@ def command(*, as_json: bool) -> None:
 
     if as_json:
         print_json(
-            [{"name": p.name, "kinds": list(p.kinds), "exact": p.exact} for p in PROTOCOLS.values()]
+            [
+                {
+                    "name": p.name,
+                    "kinds": list(p.kinds),
+                    "exact": p.exact,
+                    **{slot: getattr(p, slot).name for slot in SLOTS},
+                }
+                for p in PROTOCOLS.values()
+            ]
         )
         return
     print_table(
-        ("NAME", "KINDS", "EXACT", "SUMMARY"),
+        ("NAME", *map(str.upper, SLOTS), "KINDS", "EXACT", "SUMMARY"),
         [
-            (p.name, ", ".join(p.kinds), "yes" if p.exact else "no", p.summary)
+            (
+                p.name,
+                *(strategy.name for strategy in p.strategies),
+                ", ".join(p.kinds),
+                "yes" if p.exact else "no",
+                p.summary,
+            )
             for p in PROTOCOLS.values()
         ],
     )

@@ -135,7 +135,7 @@ def command(
             rejections=StrictRejections() if strict else rejected_file,
         )
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
-        by_default = advertisements is None and chosen.advertised
+        by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
         result = evaluate(scenario, chosen, with_probes=faults is not None, watch=progress)

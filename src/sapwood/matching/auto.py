@@ -190,12 +190,12 @@ class AutoEngine:
         """The matches of many records at once."""
         return self._engine(len(records)).match_slots(records)
 
-    def found(self, record: Record) -> Slots:
-        """The slots whose filters accept `record`, in any order, each once."""
+    def found(self, record: Record, limit: int = ALL) -> Slots:
+        """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
         engine = self._engine(1)
         if isinstance(engine, _Plain):
             return np.array(engine.match(record), np.int32)
-        return engine.found(record)
+        return engine.found(record, limit)
 
     def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; may end early, but has one.

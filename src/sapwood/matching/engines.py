@@ -12,7 +12,11 @@ from sapwood.matching.protocol import Engine
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """An engine by name: what it matches, whether it is exact, and how to make an empty one."""
+    """An engine by name: what it matches, whether it is exact, and how to make an empty one.
+
+    `is_shared` tells that one engine with the filters of many sides is searched for less than an
+    engine for each side, even where only one match of each side is wanted.
+    """
 
     name: str
     kind: Literal["records", "documents"]
@@ -21,6 +25,7 @@ class EngineInfo:
     make: Callable[[], Engine]
     #: the engine whose files `save` writes, if that is another one
     saved_as: str = ""
+    is_shared: bool = False
 
 
 def engine_info(name: str) -> EngineInfo:
@@ -83,6 +88,7 @@ ENGINES: Final = Catalogue(
             summary="the default: counting while that is faster, columnar from then on",
             make=_auto,
             saved_as="columnar",
+            is_shared=True,
         ),
         EngineInfo(
             "columnar",
@@ -90,6 +96,7 @@ ENGINES: Final = Catalogue(
             exact=True,
             summary="access predicates over columns, compiled; from thousands to millions",
             make=_columnar,
+            is_shared=True,
         ),
         EngineInfo(
             "counting",

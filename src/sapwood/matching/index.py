@@ -124,8 +124,8 @@ class Index:
         """The ids, sorted."""
         return iter(sorted(self._by_id()))
 
-    def add(self, id: str, filter: Interest | str) -> None:
-        """Add a filter of either language, or the text of a record filter.
+    def add(self, id: str, filter: Interest | str) -> int:
+        """Add a filter of either language, or the text of a record filter; returns its slot.
 
         Raises `DuplicateIdError` for an id that is taken, `FilterSyntaxError` or `LimitError` for a
         text that is no filter, `InputError` for what is neither filter nor text,
@@ -147,6 +147,7 @@ class Index:
         self._ids[slot] = id
         self._order.forget(slot)
         slots[id] = slot
+        return slot
 
     def remove(self, id: str) -> None:
         """Remove a filter; raises `UnknownIdError` if there is none with this id."""
@@ -172,16 +173,25 @@ class Index:
         Raises `InvalidValueError` or `LimitError` for a record that no publication may hold,
         `DocumentError` or `LimitError` for a document that is none.
         """
-        record, document = _parts(publication)
-        slots = _NO_SLOTS if record is None else self._found(record)
-        if document is not None and self._documents.engine is not None:
-            seen = np.array(self._documents.engine.match(document), np.int32)
-            slots = np.concatenate((slots, seen))
+        slots = self.found(publication)
         if len(slots) > _FEW:
             return self._sorted_ids(SlotBatch(np.array((0, len(slots))), slots))[0]
         ids = self._ids.take(slots) if len(slots) else []
         ids.sort()
         return ids
+
+    def found(self, publication: Matchable, limit: int = ALL) -> Slots:
+        """The slots whose filters accept the publication, in any order; errors as `match`.
+
+        Fewer than `limit` are all there are, each once. Where there are so many or more, the search
+        may have ended early, and some may be there twice.
+        """
+        record, document = _parts(publication)
+        slots = _NO_SLOTS if record is None else self._found(record, limit)
+        if document is not None and self._documents.engine is not None:
+            seen = np.array(self._documents.engine.match(document), np.int32)
+            slots = np.concatenate((slots, seen))
+        return slots
 
     def match_any(self, publication: Matchable) -> bool:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
@@ -246,11 +256,11 @@ class Index:
             matched += self._sorted_ids(found)
         return matched
 
-    def _found(self, record: Record) -> Slots:
-        """The slots whose filters accept a record, in any order."""
+    def _found(self, record: Record, limit: int) -> Slots:
+        """The slots whose filters accept a record, in any order; so many are enough."""
         engine, unsorted = self._records.engine, self._records.unsorted
         if unsorted is not None:
-            return unsorted.found(record)
+            return unsorted.found(record, limit)
         return np.array([] if engine is None else engine.match(record), np.int32)
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:

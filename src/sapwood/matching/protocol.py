@@ -111,8 +111,11 @@ class Remembering(Protocol[_Wanted_co]):
 class Unsorted(Protocol):
     """An engine that need not sort what it finds, for whoever sorts it in another way."""
 
-    def found(self, record: Record) -> Slots:
-        """The slots whose filters accept `record`, in any order, each once."""
+    def found(self, record: Record, limit: int = ALL) -> Slots:
+        """The slots whose filters accept `record`, in any order, each once.
+
+        Ends with the first `limit` or more, some of which may then be there twice.
+        """
 
     def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sapwood.model.publication import Publication
+from sapwood.routing.inputs import Record
 from sapwood.routing.messages import Message
 
 
@@ -97,6 +98,34 @@ class CloseLink:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Persist:
+    """Write a record down where it survives a crash, before any effect that stands behind it.
+
+    `Restored` brings all of them back, in order.
+    """
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Keep a link to a router from now on; `LinkUp` says when it is there.
+
+    `address` is where it listens, in the terms of the shell; empty where the name is enough.
+    """
+
+    neighbor: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """Give up the link to a router that `Connect` asked for; `LinkDown` says when it is gone."""
+
+    neighbor: str
+
+
 Effect: TypeAlias = (
     Send
     | Deliver
@@ -107,4 +136,7 @@ Effect: TypeAlias = (
     | Accepted
     | Refused
     | CloseLink
+    | Persist
+    | Connect
+    | Disconnect
 )

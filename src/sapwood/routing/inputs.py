@@ -121,4 +121,34 @@ class Tick:
     """The time that next_deadline asked for has come."""
 
 
-Input: TypeAlias = ClientInput | LinkUp | LinkDown | Receive | Tick
+Change: TypeAlias = ClientInput | LinkUp | LinkDown | Receive
+"""What changes routing state, and publications: a router's state is what came of its changes, one
+after the other, and of nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What an upkeep strategy wants to remember under a name of its own.
+
+    A later note of the same name takes the place of the earlier one.
+    """
+
+    name: str
+    value: bytes
+
+
+Record: TypeAlias = Change | Note
+"""What survives a crash: see `effects.Persist`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What an earlier life of this router has persisted, in order; comes before all other inputs.
+
+    Its clients count as gone until they are attached again, its links as down.
+    """
+
+    records: tuple[Record, ...]
+
+
+Input: TypeAlias = Change | Tick | Restored

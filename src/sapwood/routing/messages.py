@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import Meta, Struct
 
-from sapwood.limits import DIGEST_BYTES_MAX, MESH_ROUTERS_MAX
+from sapwood.limits import DIGEST_BYTES_MAX, MESH_ROUTERS_MAX, UPKEEP_NOTE_BYTES_MAX
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
@@ -223,9 +223,39 @@ TreeNews: TypeAlias = Neighbors | Announce | Join | Leave | Ready | Carry
 MeshMessage: TypeAlias = TreeNews | OnTree
 """What routers say to each other where links form circles."""
 
-Message: TypeAlias = TreeMessage | MeshMessage
+RouterMessage: TypeAlias = TreeMessage | MeshMessage
+"""What routers say to each other, upkeep aside."""
+
+
+class UpkeepNote(RoutingMessage, frozen=True, tag=50):
+    """What an upkeep strategy says to that of a neighbor, opaque to everybody else.
+
+    A `periodic` one is said for ever, as a heartbeat is or the renewal of a lease: whoever waits
+    until nothing is under way does not wait for it.
+    """
+
+    note: Annotated[bytes, Meta(max_length=UPKEEP_NOTE_BYTES_MAX)]
+    periodic: bool = False
+
+
+class Stamped(RoutingMessage, frozen=True, tag=51):
+    """A message with what an upkeep strategy says beside it to that of a neighbor.
+
+    `stamp` may be a number, or a time; it is opaque to everybody else.
+    """
+
+    stamp: Annotated[bytes, Meta(max_length=UPKEEP_NOTE_BYTES_MAX)]
+    message: RouterMessage
+
+
+UpkeepMessage: TypeAlias = UpkeepNote | Stamped
+"""What upkeep strategies say to each other; taken off before anything is routed."""
+
+Message: TypeAlias = RouterMessage | UpkeepMessage
 
 
 def carried(message: Message) -> Message:
-    """What a message says, on whatever tree it travels."""
+    """What a message says, on whatever tree it travels and whatever is stamped on it."""
+    if isinstance(message, Stamped):
+        message = message.message
     return message.message if isinstance(message, OnTree) else message

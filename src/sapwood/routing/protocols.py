@@ -1,28 +1,29 @@
-"""The catalogue of protocols: named choices of propagation, forwarding and upkeep."""
+"""The catalogue of protocols: where all strategies are registered, and put together by name.
+
+A protocol's name is its words, joined by `+`: one for membership, some for propagation (what
+travels, that it follows advertisements, that it is merged), one for forwarding, one for upkeep, in
+any order. What goes without saying is left out: `given`, `every-hop` (under `flooding`: `flood`),
+`replay`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from sapwood.covering.catalogue import (
-    COVERING_INDEXES,
-    CoveringInfo,
-    covering_named,
-    interest_index,
-)
+from sapwood.covering.catalogue import COVERING_INDEXES, covering_named, interest_index
 from sapwood.covering.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging.records import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.interest import Interest
-from sapwood.routing.counted import Counted
-from sapwood.routing.forwarding.content import match_links
-from sapwood.routing.forwarding.flood import flood
-from sapwood.routing.forwarding.protocol import Forwarding
+from sapwood.routing.forwarding.every_hop import EveryHop
+from sapwood.routing.forwarding.flood import Flood
+from sapwood.routing.membership.given import Given
+from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.flooding import Flooding
@@ -30,200 +31,359 @@ from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.merging import Merging
 from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.propagation.xroute.search import MakeIndex
+from sapwood.routing.propagation.xroute.counted import Counted
 from sapwood.routing.spread import Spread
 from sapwood.routing.statements import SUBSCRIPTIONS
-from sapwood.routing.upkeep.hard_state import HardState
-from sapwood.routing.upkeep.protocol import Upkeep
+from sapwood.routing.strategies import (
+    DEFAULT_MEMBERSHIP,
+    DEFAULT_UPKEEP,
+    ForwardingStrategy,
+    MakePropagation,
+    MembershipStrategy,
+    PropagationStrategy,
+    Protocol,
+    Rule,
+    Strategy,
+    UpkeepStrategy,
+)
+from sapwood.routing.tables import Follower
+from sapwood.routing.upkeep.replay import Replay
+
+S = TypeVar("S", bound=Strategy)
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """One choice in each place.
+def _catalogue(*strategies: S) -> Mapping[str, S]:
+    return MappingProxyType({strategy.name: strategy for strategy in strategies})
 
-    `kinds` are the filter languages it routes; `exact` means that it delivers exactly the pairs a
-    brute-force matcher finds. `propagation` makes the state of one link, `upkeep` that of one
-    router. `advertised` means that subscriptions travel only towards advertisements, so that
-    clients have to advertise what they publish. With `counting` subscriptions travel as counts,
-    and this makes the covering indexes for it; nothing is propagated one by one then. `merging`
-    takes the place of `propagation` where links need keys of their own: given the identity of a
-    router it makes what makes them. `meshed` means that links may form circles, and routers route
-    on a tree for each of them.
+
+# Membership --------------------------------------------------------------------------------------
+
+MEMBERSHIPS: Final = _catalogue(
+    MembershipStrategy(
+        name=DEFAULT_MEMBERSHIP,
+        summary="links are given, and form a tree",
+        make=Given,
+    ),
+    MembershipStrategy(
+        name="mesh",
+        summary="on a tree for each router",
+        make=Mesh,
+        allows_circles=True,
+    ),
+)
+
+# Propagation: what travels, and what changes that ------------------------------------------------
+
+Links: TypeAlias = Callable[[str], Callable[[], Propagation[Interest]]]
+"""Given the identity of a router, makes what makes the state of each of its links."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Travel(Strategy):
+    """A word that says which subscriptions travel.
+
+    One by one, as `links` says, or in another way, which is `make`. `choose` is for what stands
+    behind the word's colon, where anything can.
     """
 
-    name: str
-    summary: str
-    kinds: tuple[str, ...]
-    exact: bool
-    propagation: Callable[[], Propagation[Interest]]
-    forwarding: Forwarding
-    upkeep: Callable[[], Upkeep]
-    advertised: bool = False
-    counting: MakeIndex | None = None
-    merging: Callable[[str], Callable[[], Propagation[Interest]]] | None = None
-    meshed: bool = False
-
-    def spread(self, identity: str) -> Spread[Interest] | Counted:
-        """The subscriptions of one router, whose identity is unique for all time."""
-        if self.counting is not None:
-            return Counted(identity, self.counting)
-        make = self.propagation if self.merging is None else self.merging(identity)
-        return Spread(SUBSCRIPTIONS, identity, make)
+    links: Links | None = None
+    make: MakePropagation | None = None
+    choose: Callable[[str], Travel] | None = None
+    forwarding: str = "every-hop"
 
 
-def _protocol(
-    name: str,
-    summary: str,
-    propagation: Callable[[], Propagation[Interest]],
-    forwarding: Forwarding,
-) -> Protocol:
-    return Protocol(
-        name=name,
-        summary=summary,
-        kinds=("records", "documents"),
-        exact=True,
-        propagation=propagation,
-        forwarding=forwarding,
-        upkeep=HardState,
-    )
-
-
-def _advertised(name: str, summary: str, inner: Protocol) -> Protocol:
-    merging = inner.merging
+def _covering_by(pair: str) -> Travel:
+    """Covering with a pair of graph and index by name."""
+    chosen = covering_named(pair)
     return replace(
-        inner,
-        name=name,
-        summary=f"{summary}, and only to where it is advertised",
-        propagation=partial(Advertised, inner.propagation),
-        merging=None
-        if merging is None
-        else lambda identity: partial(Advertised, merging(identity)),
-        advertised=True,
+        _COVERING,
+        name=f"{_COVERING.name}:{chosen.name}",
+        summary=f"{_COVERING.summary}; covers are found by {chosen.name}",
+        links=lambda _: lambda: Covering(chosen.make()),
     )
 
 
-_COVERING: Final = _protocol(
-    "covering",
-    "subscriptions travel unless one that covers them already did",
-    Covering,
-    match_links,
+_COVERING: Final = Travel(
+    name="covering",
+    summary="subscriptions travel unless one that covers them already did",
+    links=lambda _: Covering,
+    choose=_covering_by,
+)
+_SIMPLE: Final = Travel(
+    name="simple",
+    summary="every subscription travels to every router",
+    links=lambda _: Simple[Interest],
 )
 
-
-def _merged(inner: Protocol, name: str, budget: float, paths: PathUniverse | None) -> Protocol:
-    """An inner protocol of which what it would propagate is merged within a budget."""
-    documents = () if paths is None else (PatternMerger(paths, budget),)
-    merger = EitherMerger((PerfectRecordMerger(), *documents))
-
-    def of_router(identity: str) -> Callable[[], Propagation[Interest]]:
-        serials = count(1)
-        return lambda: Merging(inner.propagation(), merger, f"{identity}.m{next(serials)}")
-
-    share = f"up to {budget:.0%} is added" if budget else "nothing is added"
-    summary = f"what covering would send is merged, as far as {share}"
-    return replace(inner, name=name, summary=summary, merging=of_router)
-
-
-_MERGING: Final = _merged(_COVERING, "covering+merging", 0.0, None)
-_IDENTITY: Final = _protocol(
-    "identity", "of equal subscriptions one travels", Identity, match_links
-)
-_SIMPLE: Final = _protocol(
-    "simple", "every subscription travels to every router", Simple, match_links
-)
-_FLOODING: Final = _protocol(
-    "flooding",
-    "publications travel to every router and are filtered at the edge",
-    Flooding,
-    flood,
-)
-
-_XROUTE: Final = replace(
-    _protocol(
-        "xroute",
-        "covered subscriptions travel as counts, in one message each",
-        Flooding,
-        match_links,
+TRAVELS: Final = _catalogue(
+    _COVERING,
+    Travel(
+        name="identity",
+        summary="of equal subscriptions one travels",
+        links=lambda _: Identity,
     ),
-    counting=lambda: interest_index(COVERING_INDEXES["columnar"]),
+    _SIMPLE,
+    Travel(
+        name="flooding",
+        summary="publications travel to every router and are filtered at the edge",
+        links=lambda _: Flooding[Interest],
+        requires=(
+            Rule(
+                frozenset({"flood"}),
+                "under flooding no router knows what others want, so publications have to be "
+                "flooded: leave out the word for forwarding",
+            ),
+        ),
+        forwarding="flood",
+    ),
+    Travel(
+        name="xroute",
+        summary="covered subscriptions travel as counts, in one message each",
+        make=lambda identity, follower: Counted(
+            identity, lambda: interest_index(COVERING_INDEXES["columnar"]), follower
+        ),
+    ),
 )
 
-_ADVERTISEMENT: Final = "advertisement"
-_MESH: Final = "mesh"
+ADVERTISEMENT: Final = Strategy(
+    name="advertisement",
+    summary="and only to where it is advertised",
+    excludes=(
+        Rule(
+            frozenset({"flooding"}),
+            "under flooding no subscription travels that could follow advertisements: leave out "
+            "one of the two words",
+        ),
+        Rule(
+            frozenset({"xroute"}),
+            "XRoute's counts have to reach every router, whatever is advertised: leave out one of "
+            "the two words",
+        ),
+    ),
+)
 
-PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
-    {
-        protocol.name: protocol
-        for protocol in (
-            _COVERING,
-            _IDENTITY,
-            _SIMPLE,
-            _FLOODING,
-            _MERGING,
-            _XROUTE,
-            _advertised(f"{_ADVERTISEMENT}+covering", _COVERING.summary, _COVERING),
-            _advertised(f"{_ADVERTISEMENT}+covering+merging", _MERGING.summary, _MERGING),
-            _advertised(f"{_ADVERTISEMENT}+identity", _IDENTITY.summary, _IDENTITY),
-            _advertised(_ADVERTISEMENT, "every subscription travels", _SIMPLE),
+MERGING: Final = Strategy(
+    name="merging",
+    summary="what covering would send is merged",
+    requires=(
+        Rule(
+            frozenset({"covering"}),
+            "merging takes the place of what covering would send: put it behind covering",
+        ),
+    ),
+)
+
+# Forwarding and upkeep ---------------------------------------------------------------------------
+
+FORWARDINGS: Final = _catalogue(
+    ForwardingStrategy(
+        name="every-hop",
+        summary="every router matches publications against what its neighbors want",
+        make=lambda _, engines: EveryHop(engines),
+    ),
+    ForwardingStrategy(
+        name="flood",
+        summary="every router sends publications over all its links",
+        make=lambda _, engines: Flood(engines),
+    ),
+)
+
+UPKEEPS: Final = _catalogue(
+    UpkeepStrategy(
+        name=DEFAULT_UPKEEP,
+        summary="a link that is gone is forgotten, one that comes is told everything",
+        make=Replay,
+    ),
+)
+
+# Putting together --------------------------------------------------------------------------------
+
+
+class Catalogues(NamedTuple):
+    """All strategies there are, slot by slot, by name."""
+
+    memberships: Mapping[str, MembershipStrategy] = MEMBERSHIPS
+    travels: Mapping[str, Travel] = TRAVELS
+    forwardings: Mapping[str, ForwardingStrategy] = FORWARDINGS
+    upkeeps: Mapping[str, UpkeepStrategy] = UPKEEPS
+
+    def protocol(self, name: str, paths: PathUniverse | None = None) -> Protocol:
+        """The protocol of a name; see the function of that name."""
+        chosen = self._sorted(name)
+        memberships, travels, forwardings, upkeeps = self
+        if "travels" not in chosen and ADVERTISEMENT.name not in chosen:
+            known = ", ".join((*travels, ADVERTISEMENT.name))
+            raise InputError(
+                f"protocol {name!r} does not say which subscriptions travel: add one of {known}"
+            )
+        word, argument = chosen.get("travels", (_SIMPLE.name, None))
+        travel = travels[word]
+        if argument is not None:
+            assert travel.choose is not None, "words that take no argument have none"
+            travel = travel.choose(argument)
+        budget = chosen.get(MERGING.name)
+        propagation = _propagation(
+            travel,
+            None if budget is None else _merging(name, budget[1]),
+            paths,
+            is_advertised=ADVERTISEMENT.name in chosen,
         )
+        return Protocol(
+            memberships[chosen.get("memberships", (DEFAULT_MEMBERSHIP,))[0]],
+            propagation,
+            forwardings[chosen.get("forwardings", (propagation.forwarding,))[0]],
+            upkeeps[chosen.get("upkeeps", (DEFAULT_UPKEEP,))[0]],
+        )
+
+    def _sorted(self, name: str) -> dict[str, tuple[str, str | None]]:
+        """The words of a name with what is behind their colons, by what they are about.
+
+        Raises `UnknownNameError` for a word that there is not, `InputError` for two about one
+        thing, or for an argument where there can be none.
+        """
+        known: dict[str, Mapping[str, Strategy]] = {
+            **self._asdict(),
+            ADVERTISEMENT.name: _catalogue(ADVERTISEMENT),
+            MERGING.name: _catalogue(MERGING),
+        }
+        chosen: dict[str, tuple[str, str | None]] = {}
+        for part in name.split("+"):
+            word, colon, argument = part.partition(":")
+            about = next((about for about, words in known.items() if word in words), None)
+            if about is None:
+                raise UnknownNameError("protocol", name, PROTOCOLS)
+            if about in chosen:
+                pair = " and ".join(dict.fromkeys((chosen[about][0], word)))
+                raise InputError(f"protocol {name!r}: {_ONE_OF[about].format(pair)}")
+            strategy = known[about][word]
+            takes_one = isinstance(strategy, Travel) and strategy.choose is not None
+            if colon and not takes_one and about != MERGING.name:
+                raise InputError(f"protocol {name!r}: {word} takes nothing behind a colon")
+            chosen[about] = (word, argument if colon else None)
+        return chosen
+
+
+_ONE_OF: Final = MappingProxyType(
+    {
+        "memberships": "{} say who the neighbors are, and only one can",
+        "travels": "{} say which subscriptions travel, and only one can",
+        "forwardings": "{} say where publications go, and only one can",
+        "upkeeps": "{} say how state is kept right, and only one can",
+        ADVERTISEMENT.name: "{} is there twice",
+        MERGING.name: "{} is there twice",
     }
 )
 
 
+def _merging(name: str, text: str | None) -> tuple[str, float]:
+    """The word merging as it is written, and the budget behind it, 0 where there is none."""
+    if text is None:
+        return MERGING.name, 0.0
+    try:
+        budget = float(text)
+    except ValueError:
+        budget = -1.0
+    if not 0 <= budget < 1:
+        raise InputError(f"protocol {name!r}: behind +merging goes a share, as in +merging:0.1")
+    return f"{MERGING.name}:{text}", budget
+
+
+def _propagation(
+    travel: Travel,
+    merging: tuple[str, float] | None,
+    paths: PathUniverse | None,
+    *,
+    is_advertised: bool,
+) -> PropagationStrategy:
+    """What travels, with what changes that; whether they go together is the protocol's business."""
+    parts: list[Strategy] = [travel]
+    names, summary, links = [travel.name], travel.summary, travel.links
+    if merging is not None:
+        word, budget = merging
+        parts.append(MERGING)
+        names.append(word)
+        share = f"up to {budget:.0%} is added" if budget else "nothing is added"
+        summary = f"{MERGING.summary}, as far as {share}"
+        links = None if links is None else _merged(links, budget, paths)
+    if is_advertised:
+        parts.append(ADVERTISEMENT)
+        names = [ADVERTISEMENT.name, *(name for name in names if name != _SIMPLE.name)]
+        summary = f"{summary.removesuffix(' to every router')}, {ADVERTISEMENT.summary}"
+        links = None if links is None else _advertised(links)
+    make = travel.make if links is None else _one_by_one(links)
+    assert make is not None, "subscriptions travel one by one or in another way"
+    return PropagationStrategy(
+        name="+".join(names),
+        summary=summary,
+        requires=tuple(chain.from_iterable(part.requires for part in parts)),
+        excludes=tuple(chain.from_iterable(part.excludes for part in parts)),
+        of=tuple(part.words[0] for part in parts),
+        make=make,
+        clients_advertise=is_advertised,
+        routes_depend_on_order=merging is not None,
+        forwarding=travel.forwarding,
+    )
+
+
+def _one_by_one(links: Links) -> MakePropagation:
+    def make(identity: str, follower: Follower[Interest]) -> Spread[Interest]:
+        return Spread(SUBSCRIPTIONS, identity, links(identity), follower)
+
+    return make
+
+
+def _advertised(inner: Links) -> Links:
+    return lambda identity: partial(Advertised, inner(identity))
+
+
+def _merged(inner: Links, budget: float, paths: PathUniverse | None) -> Links:
+    """Links on which what the inner ones would propagate is merged within a budget."""
+    documents = () if paths is None else (PatternMerger(paths, budget),)
+    merger = EitherMerger((PerfectRecordMerger(), *documents))
+
+    def of_router(identity: str) -> Callable[[], Propagation[Interest]]:
+        serials, make = count(1), inner(identity)
+        return lambda: Merging(make(), merger, f"{identity}.m{next(serials)}")
+
+    return of_router
+
+
+CATALOGUES: Final = Catalogues()
+
+PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
+    {
+        name: CATALOGUES.protocol(name)
+        for name in (
+            "covering",
+            "identity",
+            "simple",
+            "flooding",
+            "covering+merging",
+            "xroute",
+            "advertisement+covering",
+            "advertisement+covering+merging",
+            "advertisement+identity",
+            "advertisement",
+        )
+    }
+)
+"""The protocols that are listed; any others are put together by their words."""
+
+
 def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
-    """The protocol of that name, or one that is put together by its name.
+    """The protocol of that name.
 
-    `covering:` and the name of a pair of graph and index (`sapwood.covering.catalogue`) is covering
-    with that pair. `+merging` can stand behind it, with a budget as in `+merging:0.1`: the share of
-    what a merger accepts that none of its members accepts. `advertisement+` can stand before all.
+    Behind `covering:` goes the name of a pair of graph and index (`sapwood.covering.catalogue`),
+    behind `merging:` a budget: the share of what a merger accepts that none of its members accepts.
     Mergers of documents are judged against `paths`; without it, and for records, only those are
-    made that add nothing. `mesh+` can stand before anything, for overlays with circles (`meshed`).
+    made that add nothing.
 
-    Raises `UnknownNameError` with the names there are, `InputError` for a budget that is none.
+    Raises `UnknownNameError` with the names there are, `InputError` with the reason for words that
+    do not go together.
     """
-    if name.startswith(f"{_MESH}+"):
-        return meshed(protocol(name.removeprefix(f"{_MESH}+"), paths))
-    known = PROTOCOLS.get(name)
-    if known is not None and (paths is None or known.merging is None):
-        return known
-    rest = name.removeprefix(f"{_ADVERTISEMENT}+")
-    base, plus, budget = rest.partition("+merging")
-    kind, colon, pair = base.partition(":")
-    if kind != "covering":
-        raise UnknownNameError("protocol", name, PROTOCOLS)
-    found = _covering(covering_named(pair)) if colon else _COVERING
-    if plus:
-        found = _merged(found, rest, _budget(name, budget), paths)
-    if rest == name:
-        return found
-    return _advertised(name, found.summary, found)
+    return CATALOGUES.protocol(name, paths)
 
 
 def meshed(inner: Protocol) -> Protocol:
     """The same protocol on each of many trees, so that links may form circles."""
-    if inner.meshed:
-        return inner
-    summary = f"{inner.summary}; on a tree for each router"
-    return replace(inner, name=f"{_MESH}+{inner.name}", summary=summary, meshed=True)
-
-
-def _covering(pair: CoveringInfo) -> Protocol:
-    return _protocol(
-        f"covering:{pair.name}",
-        f"{PROTOCOLS['covering'].summary}; covers are found by {pair.name}",
-        lambda: Covering(pair.make()),
-        match_links,
-    )
-
-
-def _budget(name: str, text: str) -> float:
-    """The budget behind `+merging`, 0 where there is none."""
-    if not text:
-        return 0.0
-    try:
-        budget = float(text.removeprefix(":"))
-    except ValueError:
-        budget = -1.0
-    if not (text.startswith(":") and 0 <= budget < 1):
-        raise InputError(f"protocol {name!r}: behind +merging goes a share, as in +merging:0.1")
-    return budget
+    return inner if inner.allows_circles else replace(inner, membership=MEMBERSHIPS["mesh"])

@@ -2,100 +2,62 @@
 
 `Router.handle(input, now)` is all that changes it, and the list of effects it returns is all that
 comes out. It owns no clock, no randomness and no socket; the simulator and the server drive the
-same object.
+same object. `next_deadline()` tells them when to call again with `Tick`.
 
-Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where
-an advertisement came over that link that intersects it (`propagation/advertised.py`), and clients
-may publish only what an advertisement of theirs accepts that is *in force*. Advertisements travel
-to every router. One that comes over a link is answered first by the subscriptions that it makes
-wanted there, then it travels on, and when every other link has confirmed it, it is confirmed.
-Why nothing is lost, for a publication p that was accepted under an advertisement A in force, and a
-subscription S that was in force before and accepts p:
+Inside are two parts. *Upkeep* sits between the links and all else: it sees what comes and what
+goes, and says what is to be done (`upkeep/protocol.py`). *Membership* is below it: it knows the
+neighbors and routes among them (`membership/protocol.py`), by one core or several (`core.py`),
+which hold propagation and forwarding.
 
-1. Call the routers from A's home to that of S r0 ... rk. As soon as r(i) knows A, from r(i-1), and
-   S, or a subscription that stands for it, from beyond, it has sent one that stands for S to
-   r(i-1), for A intersects all that accept p; and it keeps one there, as a change is said before
-   what it replaces is withdrawn.
-2. Where S (or what stands for it) was at r(i) when A came, the answer precedes the confirmation of
-   A on the same FIFO link; and r(i-1) confirms only after it. So where A found S at rk, r0 has the
-   last confirmation of A only after every router on the way has what stands for S.
-3. Where S came to r(i) later than A, it waits until what stands for it is confirmed by r(i-1). If
-   that one, too, came to r(i-1) later than A, the same holds there, and so on as far as r0; if
-   not, step 2 holds from r(i-1) on. So S is in force only after every router on the way has what
-   stands for it, or A is in force only then.
-
-A withdrawal of A follows p on every link, and what it makes unwanted is withdrawn after it was
-read; so a publication that was accepted before is delivered.
+Every change of routing state goes one way: an input passes upkeep, and what upkeep hands on goes to
+the membership by `_apply`. Nothing else reaches it. Membership is deterministic, so whoever keeps
+what was handed on, in order, has the whole state: carrying it out again makes an equal router. That
+is what `Persist` and `Restored` rest on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, get_args
 
 from sapwood.errors import InvariantError
-from sapwood.limits import HOPS_MAX
 from sapwood.matching.choice import Engines
-from sapwood.matching.index import Index
-from sapwood.model.promise import Promise
-from sapwood.model.publication import Publication
-from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
+from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientAdvertise,
-    ClientPublish,
-    ClientSubscribe,
-    ClientUnadvertise,
-    ClientUnsubscribe,
+    Change,
+    ClientInput,
     DetachClient,
     Input,
     LinkDown,
     LinkUp,
     Receive,
+    Record,
+    Restored,
     Tick,
 )
-from sapwood.routing.messages import (
-    Advertise,
-    Announce,
-    Carry,
-    ConfirmAdvertisement,
-    Join,
-    Leave,
-    Neighbors,
-    OnTree,
-    Publish,
-    Ready,
-    SubscriptionMessage,
-    Unadvertise,
-)
-from sapwood.routing.propagation.advertised import Advertised
-from sapwood.routing.propagation.flooding import Flooding
-from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.protocols import Protocol
+from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.routing.spread import Spread
-from sapwood.routing.statements import ADVERTISEMENTS, cycle, stranger
-from sapwood.routing.tables import ReceivedSubscription, Tables
-from sapwood.routing.upkeep.protocol import Action
+from sapwood.routing.strategies import Protocol
+from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.upkeep.protocol import Action, Resume
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
 
 
+_ROUTED: Final = (Receive, *get_args(ClientInput))
+"""What goes straight to the membership where upkeep looks at links only."""
+
+
 class Router:
-    """A router of an overlay that is a tree.
+    """A router of an overlay.
 
-    `name` is unique in the overlay. `incarnation` is a number, or a text without dots, that no
-    earlier router of that name has had; it keeps the keys of subscriptions unique across restarts.
-    `protocol` and `engines` are names from their catalogues, or the protocol itself.
+    `name` is unique in the overlay. `incarnation` is a number greater than that of any earlier
+    router of that name. `protocol` and `engines` are names from their catalogues, or the protocol
+    itself. What a client may publish: see `RoutingCore`.
 
-    A client that has advertised may publish only what its advertisements in force accept: one the
-    record, one (the same or another) the document. One that has not may publish nothing under a
-    protocol that routes by advertisements, and everything under any other; there, an advertisement
-    is in force at once and travels nowhere.
-
-    #: the indexes of tables hold exactly the entries of subscriptions, side by side
-    #: where the protocol routes by advertisements, each link knows those that came over it
+    #: absent are clients that were restored and have not come back; the membership has them
     """
 
     def __init__(
@@ -103,20 +65,16 @@ class Router:
         name: str,
         protocol: str | Protocol = "covering",
         engines: Engines = DEFAULT_ENGINES,
-        incarnation: int | str = 0,
+        incarnation: int = 0,
     ) -> None:
         self.name = name
         self.protocol = protocol_named(protocol) if isinstance(protocol, str) else protocol
-        self.tables = Tables(Index(*engines))
-        identity = f"{name}.{incarnation}"
-        self.subscriptions = self.protocol.spread(identity)
-        self.advertisements: Spread[Promise] = Spread(
-            ADVERTISEMENTS,
-            identity,
-            Simple[Promise] if self.protocol.advertised else Flooding[Promise],
-        )
+        self.incarnation = incarnation
         self._engines = engines
-        self._upkeep = self.protocol.upkeep()
+        self.membership = self._make_membership()
+        self.upkeep = self.protocol.upkeep.make(self)
+        self._is_passive = self.upkeep.is_passive
+        self._absent: dict[str, None] = {}
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now` (seconds, any origin, never going back).
@@ -125,252 +83,128 @@ class Router:
         is used; what concerns a link that is not up is ignored, as it crossed with the end of the
         link.
         """
+        if self._is_passive and isinstance(input, _ROUTED):
+            return self.membership.handle(input, now)
+        upkeep = self.upkeep
         match input:
             case Receive():
-                return self._receive(input)
-            case ClientPublish(client, publication):
-                return self._client_publish(client, publication)
-            case ClientSubscribe():
-                return self._client_subscribe(input)
-            case ClientUnsubscribe():
-                return self._client_unsubscribe(input)
-            case ClientAdvertise():
-                return self._client_advertise(input)
-            case ClientUnadvertise():
-                return self._client_unadvertise(input)
-            case AttachClient(client):
-                self.subscriptions.attach(client)
-                self.advertisements.attach(client)
+                return self._do(upkeep.arrived(input, now), now)
+            case LinkUp():
+                return self._do(upkeep.link_up(input, now), now)
+            case LinkDown():
+                return self._do(upkeep.link_down(input, now), now)
+            case Tick():
+                effects = self._do(upkeep.tick(now), now)
+                return [*effects, *self._apply(input, now)]
+            case Restored(records):
+                return self._restore(records, now)
+            case AttachClient(client) if client in self._absent:
+                del self._absent[client]
                 return []
             case DetachClient(client):
-                return self._detach(client)
-            case LinkUp(neighbor, inbound):
-                return self._link_up(neighbor, now, inbound=inbound)
-            case LinkDown(neighbor):
-                return self._link_down(neighbor, now)
-            case Tick():
-                return []
+                self._absent.pop(client, None)
+        return self._do(upkeep.asked(input, now), now)
 
     def next_deadline(self) -> float | None:
-        """When `handle` wants to be called even without an input; `None` for never."""
-        return self._upkeep.next_deadline()
+        """When `handle` wants a `Tick`, if no input comes before; `None` for never."""
+        ours, below = self.upkeep.next_deadline(), self.membership.next_deadline()
+        if ours is None or below is None:
+            return below if ours is None else ours
+        return min(ours, below)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the links of all routers together have to form a tree."""
+        return self.membership.is_tree
+
+    def tells_over(self) -> frozenset[str] | None:
+        """The neighbors on one tree that all routers agree on, for what is told along a tree.
+
+        `None` where all links are on it.
+        """
+        return self.membership.tells_over()
 
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table: for metrics.
 
         `local`: subscriptions of own clients; `received` and `propagated`: subscriptions known
         from, and told to, neighbors, over all links; `advertisements`: those of own clients and
-        those known from neighbors; `unconfirmed`: what of all these is not yet in force.
+        those known from neighbors; `unconfirmed`: what of all these is not yet in force. On many
+        trees, all of them together, and `held`: publications that wait until an older tree has run
+        dry. Upkeep may have tables of its own.
         """
-        known, advertised = self.subscriptions.entries, self.advertisements.entries
-        return {
-            "local": len(known.by_key),
-            "received": sum(len(received) for received in known.received.values()),
-            "propagated": sum(len(link.propagated) for link in self.subscriptions.links.values()),
-            "advertisements": len(advertised.by_key)
-            + sum(len(received) for received in advertised.received.values()),
-            "unconfirmed": self.subscriptions.unconfirmed + self.advertisements.unconfirmed,
-        }
+        return {**self.membership.table_sizes(), **self.upkeep.table_sizes()}
 
-    def received(self) -> Iterator[ReceivedSubscription]:
+    def counters(self) -> dict[str, int]:
+        """What was counted since the router was made: for metrics.
+
+        `digests_unread`: digests of other forwarding strategies that were passed on.
+        """
+        return self.membership.counters()
+
+    def received(self) -> Iterator[LinkSubscription]:
         """The subscriptions that came over links, for checks."""
-        for neighbor, received in self.subscriptions.entries.received.items():
-            for key, entry in received.items():
-                yield ReceivedSubscription(neighbor, key, entry.filter)
+        return self.membership.received()
 
-    def deliveries(self, publication: Publication) -> list[Deliver]:
-        """What the router's clients have to have of a publication, as they are subscribed now."""
-        return [
-            Deliver(client, ids, publication) for client, ids in self._matched_clients(publication)
-        ]
+    def told(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that neighbors have been told of, for checks."""
+        return self.membership.told()
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
-        self.subscriptions.validate()
-        self.advertisements.validate()
-        self.tables.validate(self.subscriptions.entries)
-        for neighbor, link in self.subscriptions.links.items():
-            received = self.advertisements.entries.received.get(neighbor)
-            if received is None:
-                raise InvariantError(f"link {neighbor} is up for subscriptions only")
-            heard = {key: entry.filter for key, entry in received.items()}
-            if isinstance(link, Advertised) and link.advertisements != heard:
-                raise InvariantError(
-                    f"link {neighbor} knows other advertisements than came over it"
-                )
+        self.membership.validate()
+        self.upkeep.validate()
 
-    # Clients -----------------------------------------------------------------------------------
+    # What upkeep answers -----------------------------------------------------------------------
 
-    def _client_subscribe(self, request: ClientSubscribe) -> list[Effect]:
-        spread, wanted = self.subscriptions, request.filter
-        present = spread.own(request.client).get(request.subscription)
-        if present is not None:
-            return spread.repeated(present, wanted)
-        entry = spread.register(request.client, request.subscription, wanted)
-        self.tables.local.add(entry.key, wanted)
-        return spread.tell(entry)
-
-    def _client_unsubscribe(self, request: ClientUnsubscribe) -> list[Effect]:
-        entry = self.subscriptions.own(request.client).get(request.subscription)
-        if entry is None:
-            return self.subscriptions.unknown(request.client, request.subscription)
-        self.tables.local.remove(entry.key)
-        return self.subscriptions.release(entry)
-
-    def _client_advertise(self, request: ClientAdvertise) -> list[Effect]:
-        spread = self.advertisements
-        present = spread.own(request.client).get(request.advertisement)
-        if present is not None:
-            return spread.repeated(present, request.filter)
-        entry = spread.register(request.client, request.advertisement, request.filter)
-        return spread.tell(entry)
-
-    def _client_unadvertise(self, request: ClientUnadvertise) -> list[Effect]:
-        entry = self.advertisements.own(request.client).get(request.advertisement)
-        if entry is None:
-            return self.advertisements.unknown(request.client, request.advertisement)
-        return self.advertisements.release(entry)
-
-    def _client_publish(self, client: str, publication: Publication) -> list[Effect]:
-        objection = self._objection(client, publication)
-        if objection is not None:
-            return [Refused(client, publication.id, objection)]
-        effects = self._route(publication, self.name, 0, None)
-        return [*effects, Accepted(client, publication.id)]
-
-    def _objection(self, client: str, publication: Publication) -> str | None:
-        """Why a client may not publish this (yet); `None` if it may."""
-        own = self.advertisements.own(client).values()
-        if not own:
-            if not self.protocol.advertised:
-                return None
-            return (
-                f"under protocol {self.protocol.name!r} clients advertise what they will publish: "
-                "advertise a filter that accepts the publication first"
-            )
-        for part in publication.parts():
-            accepting = [entry for entry in own if entry.filter.matches(part)]
-            if not accepting:
-                return (
-                    "none of the client's advertisements accepts the publication: advertise a "
-                    "filter that does first"
-                )
-            if not any(map(self.advertisements.confirmations.in_force, (e.key for e in accepting))):
-                return (
-                    f"advertisement {accepting[0].id!r} is not in force yet: publish when the "
-                    "broker has answered it"
-                )
-        return None
-
-    def _detach(self, client: str) -> list[Effect]:
-        for entry in self.subscriptions.own(client).values():
-            self.tables.local.remove(entry.key)
-        return [*self.subscriptions.detach(client), *self.advertisements.detach(client)]
-
-    # Links -------------------------------------------------------------------------------------
-
-    def _link_up(self, neighbor: str, now: float, *, inbound: bool) -> list[Effect]:
-        if neighbor in self.tables.received:
-            raise InvariantError(f"the link to {neighbor!r} is up already")
-        self.tables.received[neighbor] = Index(*self._engines)
-        spreads = (self.subscriptions, self.advertisements)
-        self.subscriptions.link_up(neighbor, is_told=inbound)
-        self.advertisements.link_up(neighbor)
+    def _do(self, actions: Sequence[Action], now: float) -> list[Effect]:
+        """Do what upkeep says, in order."""
         effects: list[Effect] = []
-        for action in self._upkeep.link_up(neighbor, now):
-            assert action is Action.REPLAY, "there is nothing to forget on a new link"
-            effects.extend(effect for spread in spreads for effect in spread.replay(neighbor))
+        for action in actions:
+            if isinstance(action, Change):
+                effects.extend(self._apply(action, now))
+            elif isinstance(action, Resume):
+                raise InvariantError("a router becomes its earlier self only when it is restored")
+            else:
+                effects.append(action)
         return effects
 
-    def _link_down(self, neighbor: str, now: float) -> list[Effect]:
-        if neighbor not in self.tables.received:
-            return []
+    def _apply(self, change: Change | Tick, now: float) -> list[Effect]:
+        """Let the membership take an input, and upkeep see what comes of it."""
+        below = self.membership.handle(change, now)
+        if self._is_passive:
+            return below
         effects: list[Effect] = []
-        for action in self._upkeep.link_down(neighbor, now):
-            assert action is Action.FORGET, "there is nobody to replay to"
-            effects.extend(self._forget(neighbor))
+        for effect in below:
+            if isinstance(effect, Send):
+                effects.extend(self.upkeep.sent(effect, now))
+                continue
+            effects.append(effect)
+            if isinstance(effect, CloseLink):  # what the shell does not say, as we know it
+                effects.extend(self._do(self.upkeep.link_down(LinkDown(effect.neighbor), now), now))
         return effects
 
-    def _forget(self, neighbor: str) -> list[Effect]:
-        """Drop a link and all that came over it."""
-        del self.tables.received[neighbor]
-        effects = self.subscriptions.link_down(neighbor)
-        return [*effects, *self.advertisements.link_down(neighbor)]
-
-    def _close(self, neighbor: str, reason: str) -> list[Effect]:
-        return [*self._forget(neighbor), CloseLink(neighbor, reason)]
-
-    # Messages ----------------------------------------------------------------------------------
-
-    def _receive(self, arrived: Receive) -> list[Effect]:
-        neighbor = arrived.neighbor
-        if neighbor not in self.tables.received:
-            return []
-        match arrived.message:
-            case Publish() as message:
-                return self._receive_publication(neighbor, message)
-            case Advertise() as message:
-                return self._receive_advertisement(neighbor, message)
-            case Unadvertise(key):
-                return self._receive_unadvertisement(neighbor, key)
-            case ConfirmAdvertisement(key, sending):
-                return self.advertisements.confirmed(neighbor, key, sending)
-            case (
-                Neighbors() | Announce() | Join() | Leave() | Ready() | Carry() | OnTree()
-            ) as message:
-                return self._close(neighbor, stranger(message))
-            case message:
-                return self._hear(neighbor, message)
-
-    def _hear(self, neighbor: str, message: SubscriptionMessage) -> list[Effect]:
-        """Let the subscriptions, and the index of the link, follow what a neighbor says of them."""
-        heard = self.subscriptions.hear(neighbor, message)
-        index = self.tables.received[neighbor]
-        for key in heard.left:
-            index.remove(key)
-        for key, wanted in heard.entered:
-            index.add(key, wanted)
-        if heard.objection is None:
-            return heard.effects
-        return [*heard.effects, *self._close(neighbor, heard.objection)]
-
-    def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
-        key, wanted = message.key, message.filter
-        known = self.advertisements.known(key)
-        if known is not None:
-            return self._close(neighbor, cycle(f"advertisement {key}", known, neighbor))
-        # Before the confirmation, which may follow at once: see the module.
-        effects = self.subscriptions.advertised(neighbor, key, wanted)
-        spread = self.advertisements.receive(neighbor, key, wanted, message.sending)
-        return [*effects, *spread]
-
-    def _receive_unadvertisement(self, neighbor: str, key: str) -> list[Effect]:
-        if key not in self.advertisements.entries.received[neighbor]:
-            return []
-        effects = self.advertisements.retract(neighbor, key)
-        return [*effects, *self.subscriptions.unadvertised(neighbor, key)]
-
-    def _receive_publication(self, neighbor: str, message: Publish) -> list[Effect]:
-        if message.origin == self.name or message.hops > HOPS_MAX:
-            what = f"publication {message.publication.id!r} of router {message.origin}"
-            return self._close(neighbor, cycle(what, "here", neighbor))
-        return self._route(message.publication, message.origin, message.hops, neighbor)
-
-    def _route(
-        self, publication: Publication, origin: str, hops: int, arrival: str | None
-    ) -> list[Effect]:
-        """Deliver to matching clients, forward over the links that the protocol chooses."""
-        effects: list[Effect] = [*self.deliveries(publication)]
-        onward = self.protocol.forwarding(publication, arrival, self.tables)
-        if onward:
-            message = Publish(origin, hops + 1, publication)
-            effects.extend(Send(neighbor, message) for neighbor in onward)
+    def _restore(self, records: Sequence[Record], now: float) -> list[Effect]:
+        """Become what an earlier life was: its changes again, and not what came of them."""
+        effects: list[Effect] = []
+        for action in self.upkeep.restored(records, now):
+            match action:
+                case Resume(incarnation):
+                    self.incarnation = incarnation
+                    self.membership = self._make_membership()
+                case AttachClient(client):
+                    self._absent[client] = None
+                    self._apply(action, now)
+                case DetachClient(client):
+                    self._absent.pop(client, None)
+                    self._apply(action, now)
+                case _:
+                    if isinstance(action, Change):
+                        self._apply(action, now)
+                    else:
+                        effects.append(action)
         return effects
 
-    def _matched_clients(self, publication: Publication) -> list[tuple[str, tuple[str, ...]]]:
-        """Each client with a matching subscription, and the sorted ids of those; by client name."""
-        found: dict[str, list[str]] = {}
-        for key in self.tables.local.match(publication):
-            entry = self.subscriptions.entries.by_key[key]
-            found.setdefault(entry.client, []).append(entry.id)
-        return [(client, tuple(sorted(ids))) for client, ids in sorted(found.items())]
+    def _make_membership(self) -> Membership:
+        strategy = self.protocol.membership
+        return strategy.make(self.name, self.protocol, self._engines, self.incarnation)

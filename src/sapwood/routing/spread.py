@@ -8,7 +8,7 @@ propagation strategy).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sapwood.errors import InvariantError
 from sapwood.limits import REPLACED_KEYS_MAX
@@ -24,11 +24,15 @@ from sapwood.routing.messages import (
     SubscriptionMessage,
     Unsubscribe,
 )
-from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.flooding import Flooding
-from sapwood.routing.propagation.protocol import Change, Propagation, net_change
+from sapwood.routing.propagation.protocol import (
+    NO_ADVERTISEMENTS,
+    Change,
+    Propagation,
+    net_change,
+)
 from sapwood.routing.statements import Heard, Kind, Statements, cycle, stranger
-from sapwood.routing.tables import LocalEntry, ReceivedEntry, W
+from sapwood.routing.tables import Follower, LocalEntry, ReceivedEntry, W
 
 
 class Spread(Statements[W]):
@@ -44,9 +48,13 @@ class Spread(Statements[W]):
     __slots__ = ("_propagation", "_sendings", "confirmations", "links")
 
     def __init__(
-        self, kind: Kind, identity: str, propagation: Callable[[], Propagation[W]]
+        self,
+        kind: Kind,
+        identity: str,
+        propagation: Callable[[], Propagation[W]],
+        follower: Follower[W] | None = None,
     ) -> None:
-        super().__init__(kind, identity)
+        super().__init__(kind, identity, follower)
         self.links: dict[str, Propagation[W]] = {}
         self.confirmations = Confirmations()
         self._propagation = propagation
@@ -76,7 +84,7 @@ class Spread(Statements[W]):
     def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
         """A link is there, over which nothing was told so far, or never will be."""
         self.links[neighbor] = self._propagation() if is_told else Flooding()
-        self.entries.received[neighbor] = {}
+        self.entries.link_up(neighbor)
         self.confirmations.link_up(neighbor)
 
     def replay(self, neighbor: str) -> list[Effect]:
@@ -86,7 +94,7 @@ class Spread(Statements[W]):
     def link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop it and all that came over it."""
         del self.links[neighbor]
-        received = self.entries.received.pop(neighbor)
+        received = self.entries.link_down(neighbor)
         effects = self._announce(self.confirmations.link_down(neighbor))
         for key in received:
             effects.extend(self.withdraw(key, source=neighbor))
@@ -96,15 +104,12 @@ class Spread(Statements[W]):
         self: Spread[Interest], neighbor: str, key: str, wanted: Promise
     ) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
-        link = self.links[neighbor]
-        if not isinstance(link, Advertised):
-            return []
-        return self.say(neighbor, link.advertised(key, wanted))
+        return self.say(neighbor, self.links[neighbor].advertised(key, wanted))
 
     def unadvertised(self: Spread[Interest], neighbor: str, key: str) -> list[Effect]:
         """An advertisement of a link is gone, and with it what only it made wanted there."""
         link = self.links[neighbor]
-        if not isinstance(link, Advertised):
+        if link.advertisements is None:
             return []
         return [*self.say(neighbor, link.unadvertised(key)), *self.relieve(neighbor)]
 
@@ -118,9 +123,8 @@ class Spread(Statements[W]):
             case Replace(key, wanted, sending, replaced):
                 return self._enter(neighbor, key, wanted, sending, replaced)
             case Unsubscribe(key):
-                if key not in self.entries.received[neighbor]:
-                    return Heard([])
-                return Heard(self.retract(neighbor, key), left=(key,))
+                is_known = key in self.entries.received[neighbor]
+                return Heard(self.retract(neighbor, key) if is_known else [])
             case Confirm(key, sending):
                 return Heard(self.confirmed(neighbor, key, sending))
             case _:
@@ -137,15 +141,14 @@ class Spread(Statements[W]):
         self, neighbor: str, key: str, wanted: W, sending: int, replaced: Sequence[str] = ()
     ) -> list[Effect]:
         """A neighbor states something new, in the place of what it stated under other keys."""
-        received = self.entries.received[neighbor]
-        received[key] = ReceivedEntry(wanted, sending)
+        self.entries.enter(neighbor, key, ReceivedEntry(wanted, sending))
         for other in replaced:
-            del received[other]
+            self.entries.leave(neighbor, other)
         return self.propagate(key, wanted, neighbor, replaced)
 
     def retract(self, neighbor: str, key: str) -> list[Effect]:
         """A neighbor withdraws what it stated."""
-        del self.entries.received[neighbor][key]
+        self.entries.leave(neighbor, key)
         return self.withdraw(key, source=neighbor)
 
     def confirmed(self, neighbor: str, key: str, sending: int) -> list[Effect]:
@@ -210,13 +213,28 @@ class Spread(Statements[W]):
         link = self.links[neighbor]
         return self._announce(self.confirmations.relieve(neighbor, link.representative))
 
-    def validate(self) -> None:
-        """Check every relation between the tables; raises `InvariantError`."""
+    def told(self) -> Iterator[tuple[str, str, W]]:
+        """Neighbor, key and filter of all that neighbors have been told."""
+        for neighbor, link in self.links.items():
+            for key, wanted in link.propagated.items():
+                yield neighbor, key, wanted
+
+    def validate(
+        self, advertisements: Mapping[str, Mapping[str, Promise]] = NO_ADVERTISEMENTS
+    ) -> None:
+        """Check every relation between the tables; raises `InvariantError`.
+
+        `advertisements` are those that came over each link.
+        """
         if list(self.links) != list(self.entries.received):
             raise InvariantError("links and received tables differ")
         self.entries.validate()
         for neighbor, link in self.links.items():
             link.validate(dict(self.entries.candidates(neighbor)))
+            if link.advertisements is not None and link.advertisements != advertisements[neighbor]:
+                raise InvariantError(
+                    f"link {neighbor} knows other advertisements than came over it"
+                )
         self.confirmations.validate(self.links)
 
     def _enter(
@@ -233,8 +251,7 @@ class Spread(Statements[W]):
             return Heard([], objection=cycle(f"subscription {key}", known, neighbor))
         received = self.entries.received[neighbor]
         left = tuple(other for other in dict.fromkeys(replaced) if other in received)
-        effects = self.receive(neighbor, key, wanted, sending, left)
-        return Heard(effects, entered=((key, wanted),), left=left)
+        return Heard(self.receive(neighbor, key, wanted, sending, left))
 
     def _statement(self, key: str, wanted: W, replaced: tuple[str, ...]) -> Message:
         """What states an entry under the latest number, in the place of others."""

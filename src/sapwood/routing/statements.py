@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic
 
 from sapwood.errors import InvariantError
-from sapwood.model.interest import Interest
 from sapwood.routing.effects import (
     Advertised,
     Effect,
@@ -31,7 +30,7 @@ from sapwood.routing.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from sapwood.routing.tables import Entries, LocalEntry, W
+from sapwood.routing.tables import Entries, Follower, LocalEntry, W
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +76,26 @@ ADVERTISEMENTS: Final = Kind(
 class Heard:
     """What a neighbor's message about subscriptions came to.
 
-    Subscriptions of the neighbor, by key, have `entered` the tables, others have `left`. With an
-    `objection` the neighbor broke a rule of routing; what it said up to there is carried out.
+    With an `objection` the neighbor broke a rule of routing; what it said up to there is carried
+    out.
     """
 
     effects: list[Effect]
-    entered: tuple[tuple[str, Interest], ...] = ()
-    left: tuple[str, ...] = ()
     objection: str | None = None
 
 
 class Statements(ABC, Generic[W]):
     """All that the clients of one router state of one kind, and what they hear about it.
 
-    `identity` is unique among all routers and all their lives; it begins every key made here.
+    `identity` is unique among all routers and all their lives; it begins every key made here. The
+    `follower` is told of every change of what is known.
     """
 
     __slots__ = ("_identity", "_serial", "entries", "kind")
 
-    def __init__(self, kind: Kind, identity: str) -> None:
+    def __init__(self, kind: Kind, identity: str, follower: Follower[W] | None = None) -> None:
         self.kind = kind
-        self.entries: Entries[W] = Entries()
+        self.entries: Entries[W] = Entries(follower)
         self._identity = identity
         self._serial = 0
 

@@ -6,14 +6,16 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from sapwood.errors import InvariantError
-from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
+
+CLIENTS: Final = ""
+"""The side of a router's own clients; no neighbor has an empty name."""
 
 W = TypeVar("W", bound=Promise)
 """What entries hold: interests, or what publishers promise."""
@@ -37,8 +39,8 @@ class ReceivedEntry(Generic[W]):
     sending: int
 
 
-class ReceivedSubscription(NamedTuple):
-    """A subscription that a router knows from a neighbor.
+class LinkSubscription(NamedTuple):
+    """A subscription that a router knows from a neighbor, or has told it of.
 
     On a tree of its own it waits for publications that `source` accepts, else for those of all.
     """
@@ -49,16 +51,41 @@ class ReceivedSubscription(NamedTuple):
     source: str | None = None
 
 
+W_contra = TypeVar("W_contra", bound=Promise, contravariant=True)
+
+
+class Follower(Protocol[W_contra]):
+    """What follows the entries of a router: told of each change, at once, by whoever makes it.
+
+    A side is a neighbor or `CLIENTS`, the router's own clients; that one is always there.
+    """
+
+    def add_side(self, side: str) -> None:
+        """A neighbor is there, from which nothing has come."""
+
+    def remove_side(self, side: str) -> None:
+        """A neighbor is gone, with all that came from there."""
+
+    def learned(self, side: str, key: str, filter: W_contra) -> None:
+        """An entry came from a side, under a key that no side has."""
+
+    def forgot(self, side: str, key: str) -> None:
+        """An entry of a side is there no longer."""
+
+
 @dataclass(slots=True)
 class Entries(Generic[W]):
     """All subscriptions that a router knows, or all advertisements.
 
-    `received` holds one table for each link that is up, `by_client` one for each client.
+    `received` holds one table for each link that is up, `by_client` one for each client. All
+    changes are made by the methods below, so that the `follower`, if there is one, misses none.
 
     #: by_client[c][i].key in by_key, and the other way round
     #: no key is known from two sources
+    #: the follower was told of exactly the entries that are here, and of the sides they are on
     """
 
+    follower: Follower[W] | None = None
     by_client: dict[str, dict[str, LocalEntry[W]]] = field(default_factory=dict)
     by_key: dict[str, LocalEntry[W]] = field(default_factory=dict)
     received: dict[str, dict[str, ReceivedEntry[W]]] = field(default_factory=dict)
@@ -67,11 +94,59 @@ class Entries(Generic[W]):
         """Register an entry of an attached client."""
         self.by_client[entry.client][entry.id] = entry
         self.by_key[entry.key] = entry
+        if self.follower is not None:
+            self.follower.learned(CLIENTS, entry.key, entry.filter)
 
     def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
         del self.by_client[entry.client][entry.id]
         del self.by_key[entry.key]
+        if self.follower is not None:
+            self.follower.forgot(CLIENTS, entry.key)
+
+    def link_up(self, neighbor: str) -> None:
+        """A link is there, over which nothing has come."""
+        assert neighbor not in self.received, "a link comes up once"
+        self.received[neighbor] = {}
+        if self.follower is not None:
+            self.follower.add_side(neighbor)
+
+    def link_down(self, neighbor: str) -> dict[str, ReceivedEntry[W]]:
+        """A link is gone; returns what had come over it."""
+        if self.follower is not None:
+            self.follower.remove_side(neighbor)
+        return self.received.pop(neighbor)
+
+    def enter(self, neighbor: str, key: str, entry: ReceivedEntry[W]) -> None:
+        """An entry has come over a link, under a key that is not known."""
+        received = self.received[neighbor]
+        assert key not in received, "a key comes over a link once"
+        received[key] = entry
+        if self.follower is not None:
+            self.follower.learned(neighbor, key, entry.filter)
+
+    def leave(self, neighbor: str, key: str) -> None:
+        """An entry that came over a link is there no longer."""
+        del self.received[neighbor][key]
+        if self.follower is not None:
+            self.follower.forgot(neighbor, key)
+
+    def follow(self, follower: Follower[W]) -> None:
+        """Let another one follow in the place of the first, and tell it of all that is here."""
+        self.follower = follower
+        for entry in self.by_key.values():
+            follower.learned(CLIENTS, entry.key, entry.filter)
+        for neighbor, received in self.received.items():
+            follower.add_side(neighbor)
+            for key, heard in received.items():
+                follower.learned(neighbor, key, heard.filter)
+
+    def sides(self) -> dict[str, dict[str, W]]:
+        """The filters of each side by key, that of the clients first."""
+        sides = {CLIENTS: {entry.key: entry.filter for entry in self.by_key.values()}}
+        for neighbor, received in self.received.items():
+            sides[neighbor] = {key: heard.filter for key, heard in received.items()}
+        return sides
 
     def source_of(self, key: str) -> str | None:
         """The neighbor over whose link the entry came; `None` if no link brought it."""
@@ -96,32 +171,3 @@ class Entries(Generic[W]):
         keys = [*self.by_key, *(key for received in self.received.values() for key in received)]
         if len(keys) != len(set(keys)):
             raise InvariantError("an entry is known from two sources")
-
-
-@dataclass(slots=True)
-class Tables:
-    """What publications are matched against: the subscriptions of each side.
-
-    `local` holds those of the clients, `received` has an index for each link that is up.
-    """
-
-    local: Index
-    received: dict[str, Index] = field(default_factory=dict)
-
-    def validate(self, entries: Entries[Interest]) -> None:
-        """Check that the indexes hold exactly the subscriptions; raises `InvariantError`."""
-        if list(self.received) != list(entries.received):
-            raise InvariantError("the indexes and the received subscriptions are of other links")
-        local = {entry.key: entry.filter for entry in entries.by_key.values()}
-        _validate_index("the clients' index", self.local, local)
-        for neighbor, index in self.received.items():
-            filters = {key: heard.filter for key, heard in entries.received[neighbor].items()}
-            _validate_index(f"the index of link {neighbor}", index, filters)
-
-
-def _validate_index(name: str, index: Index, filters: Mapping[str, Interest]) -> None:
-    if len(index) != len(filters):
-        raise InvariantError(f"{name} holds {len(index)} subscriptions, not {len(filters)}")
-    for key, wanted in filters.items():
-        if key not in index or index.filter(key) != wanted:
-            raise InvariantError(f"{name} lost or changed {key}")

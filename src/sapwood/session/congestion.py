@@ -38,8 +38,8 @@ class Congestion:
         """Whether the publishers of this broker have to wait."""
         return bool(self._causes)
 
-    def tell_over(self, neighbors: frozenset[str]) -> bool:
-        """From now on only these neighbors tell each other; whether that is a change."""
+    def tell_over(self, neighbors: frozenset[str] | None) -> bool:
+        """From now on only these neighbors, or all, tell each other; whether that is a change."""
         changed, self._ways = self._ways != neighbors, neighbors
         return changed
 

@@ -74,6 +74,7 @@ def leaks(world: World, make_router: MakeRouter) -> tuple[str, ...]:
         world.detach(client)
     world.drain()
     empty = World(world.topology, make_router, validate=False)
+    empty.drain()
     return tuple(
         f"{name}: {router.table_sizes()}"
         for name, router in world.routers.items()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
-from sapwood.routing.protocols import Protocol
+from sapwood.routing.strategies import Protocol
 from sapwood.simulation.divergence import divergences
 from sapwood.simulation.history import History
 from sapwood.simulation.metrics import Metrics, measure
@@ -85,7 +85,7 @@ def evaluate(
         judgment = judge(
             world.history,
             world.network.delay_max_s,
-            advertised=protocol.advertised,
+            advertised=protocol.clients_advertise,
             stuck=outcome.stuck,
             seed=scenario.seed,
             progress=lambda _: advance(1),
@@ -96,7 +96,8 @@ def evaluate(
     if with_probes:
         published = islice(world.history.publications.values(), PROBES)
         probes = [one.publication for one in published]
-        diverged = divergences(world, make_router, probes, links=protocol.merging is None)
+        links = not protocol.routes_depend_on_order
+        diverged = divergences(world, make_router, probes, links=links)
         figures = figures.with_diverged(len(diverged))
     return Evaluation(figures, judgment, pairs, diverged)
 

@@ -48,9 +48,9 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(
-        advertisements=chosen.advertised or seed % ADVERTISING_EVERY == 0,
+        advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=seed % DOCUMENTS_EVERY == 0,
-        circles=chosen.meshed or seed % CIRCLES_EVERY == 0,
+        circles=chosen.allows_circles or seed % CIRCLES_EVERY == 0,
         rewiring=rewiring,
     )
     return draw_scenario(seed, mixture)
@@ -67,7 +67,7 @@ def examine(scenario: Scenario, protocol: str) -> Examination:
 
 def judge_world(world: World, stuck: tuple[str, ...], protocol: str) -> Judgment:
     """The oracle's judgment on a world at rest."""
-    advertised = protocol_named(protocol).advertised
+    advertised = protocol_named(protocol).clients_advertise
     return judge(world.history, world.network.delay_max_s, stuck=stuck, advertised=advertised)
 
 
@@ -78,7 +78,7 @@ def findings(
 
     The world is used up: probes are published in it, and its clients leave.
     """
-    links = protocol_named(protocol).merging is None
+    links = not protocol_named(protocol).routes_depend_on_order
     words = {
         "lost": judgment.lost.count,
         "unexpected": judgment.unexpected.count,
@@ -97,4 +97,4 @@ def findings(
 
 def strayed(world: World, protocol: str) -> tuple[str, ...]:
     """Subscriptions that no advertisement asks for, where one has to."""
-    return strays(world) if protocol_named(protocol).advertised else ()
+    return strays(world) if protocol_named(protocol).clients_advertise else ()

@@ -14,9 +14,10 @@ from typing import assert_never
 from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.overlay.topology import Overlay
-from sapwood.routing.making import make_router
-from sapwood.routing.protocols import Protocol, meshed
+from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.router import Router
+from sapwood.routing.strategies import Protocol
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
@@ -54,7 +55,7 @@ def router_maker(
 ) -> MakeRouter:
     """Makes real routers of a protocol, or the name of one, and of matching engines by name."""
     engines = Engines(engine, documents)
-    return lambda name, incarnation: make_router(name, protocol, engines, incarnation)
+    return lambda name, incarnation: Router(name, protocol, engines, incarnation)
 
 
 def protocol_on(overlay: Overlay, protocol: str | Protocol) -> Protocol:

@@ -13,8 +13,11 @@ from sapwood.routing.effects import (
     Accepted,
     Advertised,
     CloseLink,
+    Connect,
     Deliver,
+    Disconnect,
     Effect,
+    Persist,
     Refused,
     Send,
     Subscribed,
@@ -32,7 +35,10 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Note,
     Receive,
+    Record,
+    Restored,
     Tick,
 )
 from sapwood.routing.messages import (
@@ -50,11 +56,13 @@ from sapwood.routing.messages import (
     Publish,
     Ready,
     Replace,
+    Stamped,
     Subscribe,
     TreeNews,
     Unadvertise,
     Unsubscribe,
     Update,
+    UpkeepNote,
 )
 from sapwood.routing.propagation.xroute.triples import Operation
 
@@ -115,6 +123,8 @@ class Trace:
                 return f"link to {neighbor} down"
             case Tick():
                 return "tick"
+            case Restored(records):
+                return f"restored {len(records)} records"
             case _:
                 assert_never(event)
 
@@ -138,8 +148,19 @@ class Trace:
                 return f"{subject} of {client} refused: {reason}"
             case CloseLink(neighbor, reason):
                 return f"close link to {neighbor}: {reason}"
+            case Persist(record):
+                return f"persist {self._record(record)}"
+            case Connect(neighbor, address):
+                return f"connect to {neighbor} at {address}"
+            case Disconnect(neighbor):
+                return f"disconnect from {neighbor}"
             case _:
                 assert_never(effect)
+
+    def _record(self, record: Record) -> str:
+        if isinstance(record, Note):
+            return f"{record.name}: {record.value.hex()}"
+        return self._input(record)
 
     def _message(self, message: Message) -> str:
         match message:
@@ -163,10 +184,15 @@ class Trace:
                 return f"unadvertise {key}"
             case ConfirmAdvertisement(key, sending):
                 return f"confirm advertisement {key}, sending {sending}"
-            case Publish(origin, hops, publication):
-                return f"publish {publication.id} of {origin} after {hops}"
+            case Publish(origin, hops, publication, digest):
+                beside = f", digest {digest.hex()}" if digest else ""
+                return f"publish {publication.id} of {origin} after {hops}{beside}"
             case OnTree(source, life, inner):
                 return f"{self._message(inner)} (tree of {source}, life {life})"
+            case Stamped(stamp, stamped):
+                return f"{self._message(stamped)} (stamp {stamp.hex()})"
+            case UpkeepNote(note):
+                return f"note {note.hex()}"
             case _:
                 return _of_links(message)
 

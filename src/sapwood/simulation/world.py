@@ -26,8 +26,11 @@ from sapwood.routing.effects import (
     Accepted,
     Advertised,
     CloseLink,
+    Connect,
     Deliver,
+    Disconnect,
     Effect,
+    Persist,
     Refused,
     Send,
     Subscribed,
@@ -46,11 +49,11 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    Restored,
     Tick,
 )
-from sapwood.routing.mesh.router import MeshRouter
 from sapwood.routing.messages import Publish, carried
-from sapwood.routing.tables import ReceivedSubscription
+from sapwood.routing.tables import LinkSubscription
 from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import (
     AdvertisementName,
@@ -68,12 +71,17 @@ from sapwood.simulation.network import (
     Timing,
     is_periodic,
 )
+from sapwood.simulation.stored import Stored, Wishes
 from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
 
 
 class Machine(Protocol):
     """What the world needs of a router."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the links of all routers together have to form a tree."""
 
     def handle(self, event: Input, now: float) -> list[Effect]:
         """Take one input; say what is to be done."""
@@ -87,7 +95,7 @@ class Machine(Protocol):
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table."""
 
-    def received(self) -> Iterable[ReceivedSubscription]:
+    def received(self) -> Iterable[LinkSubscription]:
         """The subscriptions that came over links."""
 
 
@@ -112,14 +120,6 @@ class Tally:
     unsent: int = 0
     #: links that a router closed because its neighbor broke a rule
     links_closed: int = 0
-
-
-@dataclass(slots=True)
-class Wishes:
-    """What a client wants and what it will publish, by its own ids."""
-
-    subscriptions: dict[str, Interest] = field(default_factory=dict)
-    advertisements: dict[str, Promise] = field(default_factory=dict)
 
 
 class World:
@@ -147,6 +147,7 @@ class World:
         self.topology = topology
         self.trace = Trace()
         self.tally = Tally()
+        self.stored = Stored()
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
@@ -161,7 +162,7 @@ class World:
         self.network = Network(topology, self._agenda, draw, timing)
         for name in topology.routers:
             self._start(name)
-        is_mesh = any(isinstance(router, MeshRouter) for router in self.routers.values())
+        is_mesh = not all(router.is_tree for router in self.routers.values())
         self.history = History(topology, is_mesh)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
@@ -256,16 +257,26 @@ class World:
         self.trace.remark(self.now, f"{router} returns")
         self._incarnations[router] += 1
         self._start(router)
+        records = self.stored.of(router)
+        if records:
+            self._feed(router, Restored(records))
         for neighbor in self.topology.neighbors(router):
             self._bring_up(router, neighbor, f"{router} is down")
+        stale = list(self.stored.stale(router, self._wishes[router])) if records else []
         for client, wishes in self._wishes[router].items():
             self._feed(router, AttachClient(client))
+            for request in stale:
+                if request.client == client:
+                    self._feed(router, request)
             for id_, promised in wishes.advertisements.items():
                 self.history.advertise(self.now, AdvertisementName(router, client, id_), promised)
                 self._feed(router, ClientAdvertise(client, id_, promised))
             for id_, wanted in wishes.subscriptions.items():
                 self.history.subscribe(self.now, SubscriptionName(router, client, id_), wanted)
                 self._feed(router, ClientSubscribe(client, id_, wanted))
+        for request in stale:
+            if isinstance(request, DetachClient):
+                self._feed(router, request)
 
     def heal(self) -> None:
         """End all faults: crashed routers return, failed links come up."""
@@ -300,6 +311,7 @@ class World:
             self._remove_link(router, neighbor)
         if router in self.routers:
             self._stop(router, REMOVED)
+        self.stored.forget(router)
         self._wishes[router] = {}
         self._rewire(overlay)
 
@@ -443,6 +455,7 @@ class World:
     def _stop(self, router: str, reason: str) -> None:
         """Let a router run no more; all lives of a router end here."""
         del self.routers[router]
+        self.stored.stop(router, self._wishes[router])
         self._timers.forget(router)
         self.history.gone(self.now, router)
         for neighbor in self.topology.neighbors(router):
@@ -552,6 +565,19 @@ class World:
                 self.tally.links_closed += 1
                 if self.network.close(router, neighbor):
                     self._note_down(router, neighbor, reason)
+            case Persist(record):
+                self.stored.keep(router, record)
+            case Connect() | Disconnect():
+                self._rewire_for(router, effect)
+
+    def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
+        """A router asks for a link that there is not, or gives one up."""
+        neighbor = effect.neighbor
+        is_linked = neighbor in self.topology.neighbors(router)
+        if isinstance(effect, Disconnect) and is_linked:
+            self.remove_link(router, neighbor)
+        elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
+            self.add_link(router, neighbor)
 
 
 def _is_routine(effect: Effect) -> bool:

@@ -145,7 +145,7 @@ class BrokerProcesses:
     def __post_init__(self) -> None:
         self._dialed = _dialed(self.names, self.edges)
         count, is_tree = len(self.edges), len(self.edges) == len(self.names) - 1
-        if not is_tree and not protocol_named(self.protocol).meshed:
+        if not is_tree and not protocol_named(self.protocol).allows_circles:
             raise InputError(f"{count} links do not join {len(self.names)} brokers to one tree")
 
     def __enter__(self) -> Self:

@@ -13,9 +13,10 @@ from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.model.interest import Interest
 from sapwood.overlay.topology import Topology
-from sapwood.routing.propagation.xroute.node import CLIENTS, Node
+from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.search import MakeIndex
 from sapwood.routing.propagation.xroute.triples import Operation, Triple
+from sapwood.routing.tables import CLIENTS
 
 TOP: Final = ""
 """What is beyond the producer's router: nobody."""

@@ -41,8 +41,10 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.graph import overlay_of
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Hop, Link, Overlay
-from sapwood.routing.protocols import Protocol, protocol
+from sapwood.routing.core import RoutingCore
+from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
+from sapwood.routing.strategies import Protocol
 from sapwood.simulation.oracle import judge
 from sapwood.simulation.scenario import (
     AdvertiseAction,
@@ -135,7 +137,7 @@ class _Run:
             return routers[name]
 
         world = simulate(scenario, make, validate=False).world
-        said = _ASKED if chosen.advertised else _ASKED[1:]
+        said = _ASKED if chosen.clients_advertise else _ASKED[1:]
         return cls(world, routers, sum(isinstance(step.action, said) for step in scenario.steps))
 
     def messages(self) -> int:
@@ -266,12 +268,15 @@ def _tables(routers: Mapping[str, Router]) -> Mapping[_Table, Sequence[Interest]
     """What is in each table of each router."""
     tables: dict[_Table, list[Interest]] = {}
     for name, router in routers.items():
-        local = router.tables.local
-        tables[_Table(name, None)] = [local.filter(key) for key in local]
-        tables.update((_Table(name, neighbor), []) for neighbor in router.tables.received)
-        for heard in router.received():
-            tables[_Table(name, heard.neighbor)].append(heard.filter)
+        for side, filters in _core(router).subscriptions.entries.sides().items():
+            tables[_Table(name, side or None)] = list(filters.values())
     return tables
+
+
+def _core(router: Router) -> RoutingCore:
+    """The one core of a router on a tree."""
+    assert isinstance(router.membership, RoutingCore), "these overlays are trees"
+    return router.membership
 
 
 def _mean(one: _Run, ids: Collection[str], cost: Callable[[str, _Table], float]) -> float:
@@ -297,7 +302,7 @@ def _asked(routers: Mapping[str, Router], path: Sequence[str]) -> Iterator[_Tabl
     """The tables that are asked on a way: not those of where the publication comes from."""
     for arrival, name in zip((None, *path), path, strict=False):
         yield _Table(name, None)
-        for neighbor in routers[name].tables.received:
+        for neighbor in routers[name].membership.neighbors():
             if neighbor != arrival:
                 yield _Table(name, neighbor)
 

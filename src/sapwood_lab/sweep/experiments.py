@@ -53,7 +53,7 @@ def simulate_overlay(configuration: Mapping[str, Any]) -> dict[str, Any]:
     judgment = judge(
         world.history,
         world.network.delay_max_s,
-        advertised=protocol.advertised,
+        advertised=protocol.clients_advertise,
         stuck=outcome.stuck,
         seed=seed,
     )

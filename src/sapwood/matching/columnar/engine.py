@@ -239,9 +239,9 @@ class ColumnarEngine:
             found.slots[first:last].sort()
         return found
 
-    def found(self, record: Record) -> Slots:
-        """The slots whose filters accept `record`, in any order, each once."""
-        return self._settled((record,)).found(record)
+    def found(self, record: Record, limit: int = ALL) -> Slots:
+        """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
+        return self._settled((record,)).found(record, limit)
 
     def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.

@@ -1,20 +1,81 @@
-"""What a forwarding strategy is: the next links of a publication."""
+"""What a forwarding strategy is: where publications go next, and what the next routers are told.
+
+A strategy is an object, one for each router (on many trees, one for each version of each tree). It
+follows the router's subscriptions side by side (`tables.Follower`) and keeps whatever it computes
+from them: indexes, key tables, trees, Bloom structures. All of it is derived: a new strategy that
+is told of all entries decides the same (`Entries.follow`).
+
+Digests. A strategy may write a few bytes beside a publication for the next routers: keys that it
+has found, a forwarding tree, Bloom bits. They travel in `Publish.digest` and mean nothing to
+anybody else. A digest that is not empty begins with the *mark* of the strategy that wrote it, a
+byte that no other strategy uses, so that each knows its own. Routers with different strategies may
+stand beside each other: a digest that a strategy does not know it passes on unread with what it
+decides by itself, which is a content match for this hop, and counts it (`digests_unread`). So a
+digest may save work and never lose a publication; whoever reads one must allow for routers in
+between that did not.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.tables import Tables
+from sapwood.routing.tables import Follower
+
+NO_DIGEST: Final = b""
 
 
-class Forwarding(Protocol):
-    """Chooses, at one router, the links over which a publication goes on."""
+class Onward(NamedTuple):
+    """What goes to one neighbor: some publications of a batch, each with its digest.
 
-    def __call__(self, publication: Publication, arrival: str | None, tables: Tables) -> list[str]:
-        """The neighbors to send to, in the order in which their links came up.
+    `places` are their places in the batch, in order: of a batch (p, q, r), `places == (0, 2)` and
+    `digests == (b"", b"k7")` mean p without a digest and r with one.
+    """
 
-        `arrival` is the neighbor it came from, `None` for a client of this router; it is never
-        among the result, which on a tree excludes loops.
+    neighbor: str
+    places: Sequence[int]
+    digests: Sequence[bytes]
+
+
+class Routed(NamedTuple):
+    """Where a batch goes.
+
+    `keys[i]` are those of the clients' subscriptions that accept publication i, in any order.
+    `onward` has each neighbor that gets anything once, in the order in which their links came up.
+    """
+
+    keys: Sequence[Sequence[str]]
+    onward: Sequence[Onward]
+
+
+class Forwarding(Follower[Interest], Protocol):
+    """Chooses, at one router, where publications go."""
+
+    @property
+    def digests_unread(self) -> int:
+        """Digests of other strategies that came and were passed on."""
+        ...
+
+    def route(
+        self,
+        batch: Sequence[Publication],
+        arrival: str | None,
+        digests: Sequence[bytes],
+        now: float,
+    ) -> Routed:
+        """Where the publications of a batch go, which came from one side with these digests.
+
+        `arrival` is the neighbor that they came from, `None` for a client of this router; it is
+        never among those they go to, which on a tree excludes loops.
         """
+        ...
+
+    def matched(self, publication: Publication) -> Sequence[str]:
+        """The keys of the clients' subscriptions that accept a publication, as they are now."""
+        ...
+
+    def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
+        """Check what is kept against the filters of each side; raises `InvariantError`."""
         ...

@@ -30,10 +30,10 @@ from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.order import has_one_form
 from sapwood.model.patterns.pattern import TreePattern
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
+from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
 
 
-class Covering:
+class Covering(Unconditional):
     """The state of a link that is told of enough candidates to cover all.
 
     `manager` (empty) finds the covers; without one the pair that the catalogue recommends does.

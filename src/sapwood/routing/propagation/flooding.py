@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Generic
 
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
+from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
 from sapwood.routing.tables import W
 
 
-class Flooding(Generic[W]):
+class Flooding(Unconditional, Generic[W]):
     """The state of a link that is told nothing."""
 
     __slots__ = ()

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
+from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
 
 
-class Identity:
+class Identity(Unconditional):
     """The state of a link that is told of one candidate of each class of equal filters.
 
     #: every candidate is in exactly one class, that of its filter

@@ -22,10 +22,10 @@ from sapwood.errors import InvariantError
 from sapwood.limits import MERGING_PASS_MIN
 from sapwood.model.interest import Interest
 from sapwood.model.order import has_one_form
-from sapwood.routing.propagation.protocol import Change, Propagation, net_change
+from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
 
 
-class Merging:
+class Merging(Unconditional):
     """The state of a link on which mergers stand for what the inner strategy propagates.
 
     `prefix` begins the keys of mergers.

@@ -1,18 +1,26 @@
-"""What a propagation strategy is: the state of one outgoing link.
+"""What a propagation strategy is: which neighbor learns of which subscription.
 
-Each link has *candidates* (all subscriptions that came from elsewhere) and what was *propagated*
-over it, a part of the candidates. A strategy keeps the rule that makes the part sufficient: every
-candidate has a *representative* among the propagated, whose filter accepts all that the candidate
-accepts. Publications that any candidate wants will therefore come back over the link.
+`SubscriptionPropagation` is all of it at one router. Where subscriptions travel one by one
+(`spread.py`), a strategy is the state of one outgoing link, a `Propagation`: each link has
+*candidates* (all subscriptions that came from elsewhere) and what was *propagated* over it, a part
+of the candidates. A strategy keeps the rule that makes the part sufficient: every candidate has a
+*representative* among the propagated, whose filter accepts all that the candidate accepts.
+Publications that any candidate wants will therefore come back over the link.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
-from sapwood.routing.tables import W
+from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
+from sapwood.routing.effects import Effect
+from sapwood.routing.messages import SubscriptionMessage
+from sapwood.routing.statements import Heard
+from sapwood.routing.tables import Entries, LocalEntry, W
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,9 @@ class Change:
     withdraw: tuple[str, ...] = ()
 
 
-NOTHING_TO_SAY = Change()
+NOTHING_TO_SAY: Final = Change()
+
+NO_ADVERTISEMENTS: Final[Mapping[str, Mapping[str, Promise]]] = MappingProxyType({})
 
 
 def net_change(changes: Iterable[Change]) -> Change:
@@ -79,6 +89,142 @@ class Propagation(Protocol[W]):
         """What the neighbor has been told and not been told to forget."""
         ...
 
+    @property
+    def advertisements(self) -> Mapping[str, Promise] | None:
+        """Those that came over the link; `None` for a strategy that looks at none."""
+        ...
+
+    def advertised(self, key: str, filter: Promise) -> Change:
+        """An advertisement came over the link."""
+        ...
+
+    def unadvertised(self, key: str) -> Change:
+        """An advertisement of the link is gone."""
+        ...
+
     def validate(self, candidates: Mapping[str, W]) -> None:
         """Check the rule of the strategy against the true candidates; raises `InvariantError`."""
+        ...
+
+
+class Unconditional:
+    """What strategies share under which every candidate is wanted, whatever is advertised."""
+
+    __slots__ = ()
+
+    @property
+    def advertisements(self) -> Mapping[str, Promise] | None:
+        """None are looked at."""
+        return None
+
+    def advertised(self, key: str, filter: Promise) -> Change:  # noqa: ARG002
+        """Say nothing."""
+        return NOTHING_TO_SAY
+
+    def unadvertised(self, key: str) -> Change:  # noqa: ARG002
+        """Say nothing."""
+        return NOTHING_TO_SAY
+
+
+class ToldLink(Protocol):
+    """What one neighbor has been told."""
+
+    @property
+    def propagated(self) -> Collection[Any]:
+        """The keys, or the filters, that it knows from this router."""
+        ...
+
+
+class SubscriptionPropagation(Protocol):
+    """All subscriptions of one router: known from clients and neighbors, told to neighbors.
+
+    `Statements` says what clients ask of it.
+    """
+
+    @property
+    def entries(self) -> Entries[Interest]:
+        """What is known, and from which side."""
+        ...
+
+    @property
+    def links(self) -> Mapping[str, ToldLink]:
+        """The neighbors that are told anything, and what they have been told."""
+        ...
+
+    @property
+    def unconfirmed(self) -> int:
+        """How much waits for confirmations, of clients and of neighbors."""
+        ...
+
+    def told(self) -> Iterable[tuple[str, str, Interest]]:
+        """Neighbor, key and filter of all that neighbors have been told.
+
+        The key is empty where subscriptions travel as counts.
+        """
+        ...
+
+    # Clients: as in `Statements` ---------------------------------------------------------------
+
+    def attach(self, client: str) -> None:
+        """A client has come, with nothing."""
+        ...
+
+    def detach(self, client: str) -> list[Effect]:
+        """A client has left; its subscriptions go with it."""
+        ...
+
+    def own(self, client: str) -> dict[str, LocalEntry[Interest]]:
+        """The subscriptions of an attached client, by its ids."""
+        ...
+
+    def register(self, client: str, id_: str, wanted: Interest) -> LocalEntry[Interest]:
+        """Take in a subscription under a free id."""
+        ...
+
+    def tell(self, entry: LocalEntry[Interest]) -> list[Effect]:
+        """Let the overlay know of it."""
+        ...
+
+    def repeated(self, present: LocalEntry[Interest], wanted: Interest) -> list[Effect]:
+        """What a client hears that subscribes under an id again."""
+        ...
+
+    def unknown(self, client: str, id_: str) -> list[Effect]:
+        """What a client hears that withdraws what it never subscribed to."""
+        ...
+
+    def release(self, entry: LocalEntry[Interest]) -> list[Effect]:
+        """A client withdraws a subscription."""
+        ...
+
+    # Links -------------------------------------------------------------------------------------
+
+    def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
+        """A link is there, over which nothing was told so far, or never will be."""
+        ...
+
+    def replay(self, neighbor: str) -> list[Effect]:
+        """Tell a neighbor all that it needs to know."""
+        ...
+
+    def link_down(self, neighbor: str) -> list[Effect]:
+        """A link is gone: drop it and all that came over it."""
+        ...
+
+    def hear(self, neighbor: str, message: SubscriptionMessage) -> Heard:
+        """A neighbor says something of subscriptions."""
+        ...
+
+    def advertised(self, neighbor: str, key: str, wanted: Promise) -> list[Effect]:
+        """An advertisement came over a link: what it makes wanted is said there."""
+        ...
+
+    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
+        """An advertisement of a link is gone, and with it what only it made wanted there."""
+        ...
+
+    def validate(
+        self, advertisements: Mapping[str, Mapping[str, Promise]] = NO_ADVERTISEMENTS
+    ) -> None:
+        """Check all against what was advertised over each link; raises `InvariantError`."""
         ...

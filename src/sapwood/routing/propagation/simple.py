@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Generic
 
 from sapwood.errors import InvariantError
-from sapwood.routing.propagation.protocol import Change
+from sapwood.routing.propagation.protocol import Change, Unconditional
 from sapwood.routing.tables import W
 
 
-class Simple(Generic[W]):
+class Simple(Unconditional, Generic[W]):
     """The state of a link that is told of every candidate.
 
     #: propagated == candidates

@@ -1,31 +1,120 @@
-"""What an upkeep strategy is: the answer to links that come and go, and to time."""
+"""What an upkeep strategy is: a pair of interceptors and a timer, between links and routing.
+
+All that reaches a router passes its upkeep before it is routed, and all that routing sends passes
+it before it is sent. A strategy answers with what is to be done, in order: inputs for the
+membership below it, and effects. The answer may be the input itself, nothing, several messages in
+the place of one, or something else: the router asks, and never asserts what the answer is.
+
+* `LinkUp(n)` as part of an answer lets routing begin with a neighbor afresh and tell it everything
+  (*replay*), `LinkDown(n)` drops what came from there and withdraws it elsewhere (*forget*). A
+  strategy may answer a link's end with nothing, so that routing does not hear of it, and send again
+  what was lost when the link is back.
+* `Persist(record)` before an input lets the input survive a crash: routing is deterministic, so its
+  state is what comes of its changes, one after the other. `restored` gets the records back and
+  answers with the changes to carry out again, all or some. What has to be the router's earlier self
+  to the letter, with the keys and numbers that neighbors know, answers `Resume` first.
+* A message for the strategy of a neighbor is an `UpkeepNote`; what goes with every message, a
+  number or a time, is a `Stamped` one. What the neighbor's strategy does not take off reaches
+  routing, which closes the link.
+
+A strategy keeps what it knows of links itself: one instance for a router, whatever its membership.
+"""
 
 from __future__ import annotations
 
-from enum import Enum, auto
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from sapwood.routing.effects import Effect, Send
+from sapwood.routing.inputs import Change, LinkDown, LinkUp, Receive, Record
+from sapwood.routing.tables import LinkSubscription
 
 
-class Action(Enum):
-    """What the router is to do about a link."""
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Be the router of an earlier incarnation again: its names and numbers go on.
 
-    REPLAY = auto()
-    """Tell the neighbor all that it should know."""
-    FORGET = auto()
-    """Drop what came over the link and withdraw it elsewhere."""
+    For the answer to `restored` only, before any change, from a strategy that restores everything:
+    two different lives must never say different things under one incarnation.
+    """
+
+    incarnation: int
+
+
+Action: TypeAlias = Change | Effect | Resume
+"""What is to be done: an input for the membership, an effect, or to be an earlier incarnation."""
+
+
+class Kept(Protocol):
+    """The router, as its upkeep sees it."""
+
+    @property
+    def name(self) -> str:
+        """Unique in the overlay."""
+        ...
+
+    @property
+    def incarnation(self) -> int:
+        """Which life of the router this is."""
+        ...
+
+    def received(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that came over links."""
+        ...
+
+    def told(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that neighbors have been told of."""
+        ...
 
 
 class Upkeep(Protocol):
-    """Decides, for one router, how its state follows its links."""
+    """Keeps the state of one router right when things fail, and in time."""
 
-    def link_up(self, neighbor: str, now: float) -> tuple[Action, ...]:
-        """What to do for a link that carries messages from now on."""
+    @property
+    def is_passive(self) -> bool:
+        """Whether links that come and go are all it looks at, and it remembers none of them.
+
+        Then messages, requests and closed links pass without its being asked.
+        """
         ...
 
-    def link_down(self, neighbor: str, now: float) -> tuple[Action, ...]:
-        """What to do for a link that is gone."""
+    def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
+        """A link carries messages from now on, for the first time or again."""
+        ...
+
+    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
+        """A link is gone, or routing has closed it."""
+        ...
+
+    def asked(self, request: Change, now: float) -> Sequence[Action]:
+        """A client comes, leaves, publishes, or asks for something."""
+        ...
+
+    def arrived(self, received: Receive, now: float) -> Sequence[Action]:
+        """A message came over a link."""
+        ...
+
+    def sent(self, send: Send, now: float) -> Sequence[Effect]:
+        """Routing sends a message; also while changes are restored, and then nothing leaves."""
+        ...
+
+    def restored(self, records: Sequence[Record], now: float) -> Sequence[Action]:
+        """An earlier life has persisted these, in order. Effects of changes are dropped."""
+        ...
+
+    def tick(self, now: float) -> Sequence[Action]:
+        """The time has come that `next_deadline` asked for, or another reason to look."""
         ...
 
     def next_deadline(self) -> float | None:
-        """When the strategy wants to be asked again without any input; `None` for never."""
+        """When `tick` wants to be called; `None` for never."""
+        ...
+
+    def table_sizes(self) -> dict[str, int]:
+        """What it keeps, by names that no table of routing has: for metrics."""
+        ...
+
+    def validate(self) -> None:
+        """Check its own relations; raises `InvariantError`."""
         ...

@@ -18,8 +18,9 @@ from sapwood.model import constraint
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
-from sapwood.routing.propagation.xroute.node import CLIENTS, Node
+from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.triples import Count, Operation
+from sapwood.routing.tables import CLIENTS
 
 NUMBERS = range(6)
 

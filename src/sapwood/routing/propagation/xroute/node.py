@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.interface import Booking, Canceled, Interface
 from sapwood.routing.propagation.xroute.search import Containment, MakeIndex
 from sapwood.routing.propagation.xroute.triples import Operation, Triple
 from sapwood.routing.propagation.xroute.view import View
-
-CLIENTS: Final = ""
-"""The interface of a router's own clients; no neighbor has an empty name."""
+from sapwood.routing.tables import CLIENTS
 
 
 class Node:

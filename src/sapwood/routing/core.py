@@ -1,0 +1,364 @@
+"""Routing on one tree: what a router knows, tells its neighbors, and does with publications.
+
+Everything that changes what is known goes one way, `RoutingCore.apply`: all requests of clients,
+all that neighbors say, links that come and go. What follows from it follows at once (`Entries`):
+which neighbor is told of what, what is confirmed, and where publications go. Publications change
+nothing. A core is below membership (`sapwood.routing.membership`): its links are those of one tree.
+
+Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where
+an advertisement came over that link that intersects it (`propagation/advertised.py`), and clients
+may publish only what an advertisement of theirs accepts that is *in force*. Advertisements travel
+to every router. One that comes over a link is answered first by the subscriptions that it makes
+wanted there, then it travels on, and when every other link has confirmed it, it is confirmed.
+Why nothing is lost, for a publication p that was accepted under an advertisement A in force, and a
+subscription S that was in force before and accepts p:
+
+1. Call the routers from A's home to that of S r0 ... rk. As soon as r(i) knows A, from r(i-1), and
+   S, or a subscription that stands for it, from beyond, it has sent one that stands for S to
+   r(i-1), for A intersects all that accept p; and it keeps one there, as a change is said before
+   what it replaces is withdrawn.
+2. Where S (or what stands for it) was at r(i) when A came, the answer precedes the confirmation of
+   A on the same FIFO link; and r(i-1) confirms only after it. So where A found S at rk, r0 has the
+   last confirmation of A only after every router on the way has what stands for S.
+3. Where S came to r(i) later than A, it waits until what stands for it is confirmed by r(i-1). If
+   that one, too, came to r(i-1) later than A, the same holds there, and so on as far as r0; if
+   not, step 2 holds from r(i-1) on. So S is in force only after every router on the way has what
+   stands for it, or A is in force only then.
+
+A withdrawal of A follows p on every link, and what it makes unwanted is withdrawn after it was
+read; so a publication that was accepted before is delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from sapwood.errors import InvariantError
+from sapwood.limits import HOPS_MAX
+from sapwood.matching.choice import Engines
+from sapwood.model.promise import Promise
+from sapwood.model.publication import Publication
+from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
+from sapwood.routing.forwarding.protocol import NO_DIGEST
+from sapwood.routing.inputs import (
+    AttachClient,
+    Change,
+    ClientAdvertise,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnadvertise,
+    ClientUnsubscribe,
+    DetachClient,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+    Restored,
+    Tick,
+)
+from sapwood.routing.messages import (
+    Advertise,
+    ConfirmAdvertisement,
+    MeshMessage,
+    Publish,
+    SubscriptionMessage,
+    Unadvertise,
+    UpkeepMessage,
+)
+from sapwood.routing.propagation.flooding import Flooding
+from sapwood.routing.propagation.simple import Simple
+from sapwood.routing.spread import Spread
+from sapwood.routing.statements import ADVERTISEMENTS, cycle, stranger
+from sapwood.routing.strategies import Protocol
+from sapwood.routing.tables import LinkSubscription
+
+
+class RoutingCore:
+    """A router's part of one tree.
+
+    `name` is unique in the overlay. `incarnation` is a number, or a text without dots, that no
+    earlier core of a router of that name has had; it keeps the keys of subscriptions unique across
+    restarts.
+
+    A client that has advertised may publish only what its advertisements in force accept: one the
+    record, one (the same or another) the document. One that has not may publish nothing under a
+    protocol that routes by advertisements, and everything under any other; there, an advertisement
+    is in force at once and travels nowhere.
+
+    #: forwarding follows the entries of subscriptions, side by side
+    #: where the protocol routes by advertisements, each link knows those that came over it
+    """
+
+    def __init__(
+        self, name: str, protocol: Protocol, engines: Engines, incarnation: int | str = 0
+    ) -> None:
+        self.name = name
+        self.protocol = protocol
+        self._engines = engines
+        identity = f"{name}.{incarnation}"
+        self.forwarding = protocol.forwarding.make(name, engines)
+        self.subscriptions = protocol.propagation.make(identity, self.forwarding)
+        self.advertisements: Spread[Promise] = Spread(
+            ADVERTISEMENTS,
+            identity,
+            Simple[Promise] if protocol.clients_advertise else Flooding[Promise],
+        )
+
+    def handle(self, input: Input, now: float) -> list[Effect]:
+        """Take one input; see `Router.handle`."""
+        match input:
+            case Receive():  # of publications, most often
+                message = input.message
+                if isinstance(message, Publish):
+                    return self._receive_publication(input.neighbor, message, now)
+                return self.apply(input)
+            case ClientPublish(client, publication):
+                return self._client_publish(client, publication, now)
+            case Tick():
+                return []
+            case Restored():
+                raise InvariantError("what is restored comes change by change")
+            case _:
+                return self.apply(input)
+
+    def apply(self, change: Change) -> list[Effect]:
+        """Change what is known, publications aside: this is the only way to do it.
+
+        A client's name must be attached before it is used; what concerns a link that is not up is
+        ignored, as it crossed with the end of the link.
+        """
+        match change:
+            case Receive():
+                return self._receive(change)
+            case ClientSubscribe():
+                return self._client_subscribe(change)
+            case ClientUnsubscribe():
+                return self._client_unsubscribe(change)
+            case ClientAdvertise():
+                return self._client_advertise(change)
+            case ClientUnadvertise():
+                return self._client_unadvertise(change)
+            case AttachClient(client):
+                self.subscriptions.attach(client)
+                self.advertisements.attach(client)
+                return []
+            case DetachClient(client):
+                return [*self.subscriptions.detach(client), *self.advertisements.detach(client)]
+            case LinkUp(neighbor, inbound):
+                return self._link_up(neighbor, inbound=inbound)
+            case LinkDown(neighbor):
+                return self._link_down(neighbor)
+            case ClientPublish():
+                raise InvariantError("a publication changes nothing that is known")
+            case _:
+                assert_never(change)
+
+    def rebuild(self) -> None:
+        """Make what only follows from the entries afresh: it decides as before."""
+        self.forwarding = self.protocol.forwarding.make(self.name, self._engines)
+        self.subscriptions.entries.follow(self.forwarding)
+
+    def table_sizes(self) -> dict[str, int]:
+        """Entries in each table: see `Router.table_sizes`."""
+        known, advertised = self.subscriptions.entries, self.advertisements.entries
+        return {
+            "local": len(known.by_key),
+            "received": sum(len(received) for received in known.received.values()),
+            "propagated": sum(len(link.propagated) for link in self.subscriptions.links.values()),
+            "advertisements": len(advertised.by_key)
+            + sum(len(received) for received in advertised.received.values()),
+            "unconfirmed": self.subscriptions.unconfirmed + self.advertisements.unconfirmed,
+        }
+
+    def counters(self) -> dict[str, int]:
+        """What was counted: see `Router.counters`."""
+        return {"digests_unread": self.forwarding.digests_unread}
+
+    def received(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that came over links."""
+        for neighbor, received in self.subscriptions.entries.received.items():
+            for key, entry in received.items():
+                yield LinkSubscription(neighbor, key, entry.filter)
+
+    def told(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that neighbors have been told of."""
+        for neighbor, key, wanted in self.subscriptions.told():
+            yield LinkSubscription(neighbor, key, wanted)
+
+    def deliveries(self, publication: Publication) -> list[Deliver]:
+        """What the router's clients have to have of a publication, as they are subscribed now."""
+        return self._deliveries(publication, self.forwarding.matched(publication))
+
+    def validate(self) -> None:
+        """Check every relation between the tables; raises `InvariantError`."""
+        subscriptions, advertisements = self.subscriptions.entries, self.advertisements.entries
+        if list(subscriptions.received) != list(advertisements.received):
+            raise InvariantError("links are up for subscriptions only, or for advertisements only")
+        self.advertisements.validate()
+        self.subscriptions.validate(
+            {
+                neighbor: {key: entry.filter for key, entry in received.items()}
+                for neighbor, received in advertisements.received.items()
+            }
+        )
+        self.forwarding.validate(subscriptions.sides())
+
+    # Clients -----------------------------------------------------------------------------------
+
+    def _client_subscribe(self, request: ClientSubscribe) -> list[Effect]:
+        spread, wanted = self.subscriptions, request.filter
+        present = spread.own(request.client).get(request.subscription)
+        if present is not None:
+            return spread.repeated(present, wanted)
+        entry = spread.register(request.client, request.subscription, wanted)
+        return spread.tell(entry)
+
+    def _client_unsubscribe(self, request: ClientUnsubscribe) -> list[Effect]:
+        entry = self.subscriptions.own(request.client).get(request.subscription)
+        if entry is None:
+            return self.subscriptions.unknown(request.client, request.subscription)
+        return self.subscriptions.release(entry)
+
+    def _client_advertise(self, request: ClientAdvertise) -> list[Effect]:
+        spread = self.advertisements
+        present = spread.own(request.client).get(request.advertisement)
+        if present is not None:
+            return spread.repeated(present, request.filter)
+        entry = spread.register(request.client, request.advertisement, request.filter)
+        return spread.tell(entry)
+
+    def _client_unadvertise(self, request: ClientUnadvertise) -> list[Effect]:
+        entry = self.advertisements.own(request.client).get(request.advertisement)
+        if entry is None:
+            return self.advertisements.unknown(request.client, request.advertisement)
+        return self.advertisements.release(entry)
+
+    def _client_publish(self, client: str, publication: Publication, now: float) -> list[Effect]:
+        objection = self._objection(client, publication)
+        if objection is not None:
+            return [Refused(client, publication.id, objection)]
+        effects = self._route(Publish(self.name, 0, publication, NO_DIGEST), None, now)
+        effects.append(Accepted(client, publication.id))
+        return effects
+
+    def _objection(self, client: str, publication: Publication) -> str | None:
+        """Why a client may not publish this (yet); `None` if it may."""
+        own = self.advertisements.own(client).values()
+        if not own:
+            if not self.protocol.clients_advertise:
+                return None
+            return (
+                f"under protocol {self.protocol.name!r} clients advertise what they will publish: "
+                "advertise a filter that accepts the publication first"
+            )
+        for part in publication.parts():
+            accepting = [entry for entry in own if entry.filter.matches(part)]
+            if not accepting:
+                return (
+                    "none of the client's advertisements accepts the publication: advertise a "
+                    "filter that does first"
+                )
+            if not any(map(self.advertisements.confirmations.in_force, (e.key for e in accepting))):
+                return (
+                    f"advertisement {accepting[0].id!r} is not in force yet: publish when the "
+                    "broker has answered it"
+                )
+        return None
+
+    # Links -------------------------------------------------------------------------------------
+
+    def _link_up(self, neighbor: str, *, inbound: bool) -> list[Effect]:
+        """A link is there: tell the neighbor all that it should know."""
+        if neighbor in self.subscriptions.entries.received:
+            raise InvariantError(f"the link to {neighbor!r} is up already")
+        self.subscriptions.link_up(neighbor, is_told=inbound)
+        self.advertisements.link_up(neighbor)
+        return [*self.subscriptions.replay(neighbor), *self.advertisements.replay(neighbor)]
+
+    def _link_down(self, neighbor: str) -> list[Effect]:
+        """A link is gone: drop all that came over it, and withdraw it elsewhere."""
+        if neighbor not in self.subscriptions.entries.received:
+            return []
+        effects = self.subscriptions.link_down(neighbor)
+        return [*effects, *self.advertisements.link_down(neighbor)]
+
+    def _close(self, neighbor: str, reason: str) -> list[Effect]:
+        return [*self._link_down(neighbor), CloseLink(neighbor, reason)]
+
+    # Messages ----------------------------------------------------------------------------------
+
+    def _receive(self, arrived: Receive) -> list[Effect]:
+        neighbor, message = arrived.neighbor, arrived.message
+        if neighbor not in self.subscriptions.entries.received:
+            return []
+        match message:
+            case Advertise():
+                return self._receive_advertisement(neighbor, message)
+            case Unadvertise(key):
+                return self._receive_unadvertisement(neighbor, key)
+            case ConfirmAdvertisement(key, sending):
+                return self.advertisements.confirmed(neighbor, key, sending)
+            case Publish():
+                raise InvariantError("a publication changes nothing that is known")
+            case _:
+                if isinstance(message, MeshMessage | UpkeepMessage):
+                    return self._close(neighbor, stranger(message))
+                return self._hear(neighbor, message)
+
+    def _hear(self, neighbor: str, message: SubscriptionMessage) -> list[Effect]:
+        heard = self.subscriptions.hear(neighbor, message)
+        if heard.objection is None:
+            return heard.effects
+        return [*heard.effects, *self._close(neighbor, heard.objection)]
+
+    def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
+        key, wanted = message.key, message.filter
+        known = self.advertisements.known(key)
+        if known is not None:
+            return self._close(neighbor, cycle(f"advertisement {key}", known, neighbor))
+        # Before the confirmation, which may follow at once: see the module.
+        effects = self.subscriptions.advertised(neighbor, key, wanted)
+        spread = self.advertisements.receive(neighbor, key, wanted, message.sending)
+        return [*effects, *spread]
+
+    def _receive_unadvertisement(self, neighbor: str, key: str) -> list[Effect]:
+        if key not in self.advertisements.entries.received[neighbor]:
+            return []
+        effects = self.advertisements.retract(neighbor, key)
+        return [*effects, *self.subscriptions.unadvertised(neighbor, key)]
+
+    # Publications ------------------------------------------------------------------------------
+
+    def _receive_publication(self, neighbor: str, message: Publish, now: float) -> list[Effect]:
+        if neighbor not in self.subscriptions.entries.received:
+            return []
+        if message.origin == self.name or message.hops > HOPS_MAX:
+            what = f"publication {message.publication.id!r} of router {message.origin}"
+            return self._close(neighbor, cycle(what, "here", neighbor))
+        return self._route(message, neighbor, now)
+
+    def _route(self, message: Publish, arrival: str | None, now: float) -> list[Effect]:
+        """Deliver to matching clients, send on to the neighbors that the strategy chooses."""
+        publication = message.publication
+        keys, onward = self.forwarding.route((publication,), arrival, (message.digest,), now)
+        effects: list[Effect] = [*self._deliveries(publication, keys[0])] if keys[0] else []
+        sent: Publish | None = None
+        for neighbor, _, (digest,) in onward:
+            assert neighbor != arrival, "a publication goes back to where it came from"
+            if sent is None or sent.digest != digest:
+                sent = Publish(message.origin, message.hops + 1, publication, digest)
+            effects.append(Send(neighbor, sent))
+        return effects
+
+    def _deliveries(self, publication: Publication, keys: Sequence[str]) -> list[Deliver]:
+        """One for each client that has one of the subscriptions, by client name; ids sorted."""
+        found: dict[str, list[str]] = {}
+        entries = self.subscriptions.entries.by_key
+        for key in keys:
+            entry = entries[key]
+            found.setdefault(entry.client, []).append(entry.id)
+        return [
+            Deliver(client, tuple(sorted(ids)), publication)
+            for client, ids in sorted(found.items())
+        ]

@@ -1,0 +1,95 @@
+"""A content match at every hop: reverse path forwarding.
+
+XSiena 2.3 (equation 2.15); Shen calls it Never-Reuse (2.3, algorithm 3.1), since no result of an
+earlier hop is used. Writes no digest and reads none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from sapwood.errors import InvariantError
+from sapwood.matching.choice import Engines
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.routing.forwarding.protocol import NO_DIGEST, Onward, Routed
+from sapwood.routing.sided_index import SidedIndex
+from sapwood.routing.tables import CLIENTS
+
+_ONLY: Final = (0,)
+_NONE: Final = (NO_DIGEST,)
+
+
+class EveryHop:
+    """Matches each publication against the subscriptions of all sides.
+
+    #: the index holds exactly the subscriptions that were learned and not forgotten, side by side
+    """
+
+    __slots__ = ("_index", "digests_unread")
+
+    def __init__(self, engines: Engines) -> None:
+        self._index = SidedIndex(engines)
+        self.digests_unread = 0
+
+    def add_side(self, side: str) -> None:
+        """A neighbor is there, from which nothing has come."""
+        self._index.add_side(side)
+
+    def remove_side(self, side: str) -> None:
+        """A neighbor is gone, with all that came from there."""
+        self._index.remove_side(side)
+
+    def learned(self, side: str, key: str, filter: Interest) -> None:
+        """A subscription came from a side."""
+        self._index.add(side, key, filter)
+
+    def forgot(self, side: str, key: str) -> None:
+        """A subscription of a side is there no longer."""
+        self._index.remove(side, key)
+
+    def route(
+        self,
+        batch: Sequence[Publication],
+        arrival: str | None,
+        digests: Sequence[bytes],
+        now: float,  # noqa: ARG002 - what was true a moment ago is not used
+    ) -> Routed:
+        """Each publication to those whose subscriptions accept it; digests go on as they came."""
+        if len(batch) == 1:  # most often
+            keys, neighbors = self._index.match(batch[0], arrival)
+            passed = digests if digests[0] else _NONE
+            self.digests_unread += passed is digests
+            return Routed((keys,), [Onward(neighbor, _ONLY, passed) for neighbor in neighbors])
+        self.digests_unread += sum(map(bool, digests))
+        found = self._index.match_batch(batch, arrival)
+        places: dict[str, list[int]] = {neighbor: [] for neighbor in self._index.neighbors}
+        for place, (_, neighbors) in enumerate(found):
+            for neighbor in neighbors:
+                places[neighbor].append(place)
+        onward = [
+            Onward(neighbor, some, [digests[place] for place in some])
+            for neighbor, some in places.items()
+            if some
+        ]
+        return Routed([keys for keys, _ in found], onward)
+
+    def matched(self, publication: Publication) -> Sequence[str]:
+        """The keys of the clients' subscriptions that accept a publication."""
+        return self._index.match_clients(publication)
+
+    def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
+        """Check that the index holds exactly the subscriptions."""
+        self._index.validate()
+        if [CLIENTS, *self._index.neighbors] != list(sides):
+            raise InvariantError("the index and the received subscriptions are of other links")
+        for side, filters in sides.items():
+            name = f"the index of link {side}" if side else "the clients' index"
+            size = self._index.size(side)
+            if size != len(filters):
+                raise InvariantError(f"{name} holds {size} subscriptions, not {len(filters)}")
+            known = set(self._index.keys(side))
+            for key, wanted in filters.items():
+                if key not in known or self._index.filter(side, key) != wanted:
+                    raise InvariantError(f"{name} lost or changed {key}")

@@ -1,0 +1,1 @@
+"""Who a router's neighbors are, and with which it routes for which source: one strategy each."""

@@ -1,0 +1,121 @@
+"""One router's part of one version of one source's tree: a core of its own, and its links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sapwood.errors import InvariantError
+from sapwood.overlay.spanning import SpanningTree
+from sapwood.routing.core import RoutingCore
+from sapwood.routing.membership.mesh.clients import Named
+from sapwood.routing.messages import Announce, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a router stands in an announced tree; at the source, and outside, without parent."""
+
+    announced: Announce
+    is_inside: bool
+    parent: str | None
+    children: tuple[str, ...]
+
+    @classmethod
+    def of(cls, router: str, announced: Announce) -> Place:
+        """The place of a router in a tree."""
+        tree: SpanningTree = announced.tree
+        parent: str | None = None
+        children: list[str] = []
+        for above, below in tree.links():
+            if below == router:
+                parent = above
+            if above == router:
+                children.append(below)
+        return cls(announced, parent is not None or tree.source == router, parent, tuple(children))
+
+
+class Basis(NamedTuple):
+    """What a branch depends on: when this changes it is begun afresh."""
+
+    version: Version
+    #: which life of the parent's branch it is joined to; `None` at the source
+    parent_life: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """A core that routes the publications of one source, on one version of its tree.
+
+    #: the links of the core are the peers
+    #: peers are the parent, and the children that have joined; each with its life
+    #: unconfirmed are the subscriptions of own clients that are not in force on this tree
+    #: owed are those of them that clients believe in force: the source may not come here before
+    #: ready are the peers that have said that below them nothing is owed; all are children
+    #: is_ready: the parent has been told so of this branch; at the source, it carries
+    #: carries: the source has begun to publish here
+    #: advertises, at the source: what clients advertise is here as well, as all below is ready
+    #: unadvertised is what of it is not in force here; promised what of that clients believe in
+    #: force
+    """
+
+    place: Place
+    basis: Basis
+    life: int
+    core: RoutingCore
+    peers: dict[str, int] = field(default_factory=dict)
+    unconfirmed: set[Named] = field(default_factory=set)
+    owed: set[Named] = field(default_factory=set)
+    ready: set[str] = field(default_factory=set)
+    is_ready: bool = False
+    carries: bool = False
+    advertises: bool = False
+    unadvertised: set[Named] = field(default_factory=set)
+    promised: set[Named] = field(default_factory=set)
+
+    @property
+    def source(self) -> str:
+        """Whose publications it routes."""
+        return self.place.announced.tree.source
+
+    @property
+    def version(self) -> Version:
+        """The version of the tree."""
+        return self.basis.version
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether here and below all have joined, and no subscription is owed."""
+        return not self.owed and self.ready.issuperset(self.place.children)
+
+    def lose(self, neighbor: str) -> None:
+        """A peer is none any more."""
+        del self.peers[neighbor]
+        self.ready.discard(neighbor)
+
+    def confirmed(self, named: Named) -> None:
+        """A subscription is in force here, or withdrawn."""
+        self.unconfirmed.discard(named)
+        self.owed.discard(named)
+
+    def advertised(self, named: Named) -> None:
+        """An advertisement is in force here, or withdrawn."""
+        self.unadvertised.discard(named)
+        self.promised.discard(named)
+
+    def forget(self, client: str) -> None:
+        """A client has left."""
+        for kept in (self.unconfirmed, self.owed, self.unadvertised, self.promised):
+            kept.difference_update([named for named in kept if named[0] == client])
+
+    def validate(self) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        self.core.validate()
+        if self.peers.keys() != self.core.subscriptions.entries.received.keys():
+            raise InvariantError(f"the branch of {self.source} has other links than peers")
+        if not self.ready <= self.peers.keys() & set(self.place.children):
+            raise InvariantError(f"on the tree of {self.source} a stranger is ready")
+        if not (self.owed <= self.unconfirmed and self.promised <= self.unadvertised):
+            raise InvariantError(f"on the tree of {self.source} something is owed that is in force")
+        if self.unadvertised and not self.advertises:
+            raise InvariantError(f"on the tree of {self.source} nothing is advertised yet")

@@ -1,0 +1,55 @@
+"""How the publications of a router change over to its latest tree, and how it is made ready.
+
+See `sapwood.routing.membership.mesh.mesh` for why in these steps.
+"""
+
+from __future__ import annotations
+
+from sapwood.routing.effects import Effect, Send
+from sapwood.routing.membership.mesh.branch import Branch
+from sapwood.routing.membership.mesh.forest import Forest
+from sapwood.routing.messages import Ready
+
+
+def advance(forest: Forest, now: float) -> list[Effect]:
+    """Tell parents which branches have become ready; where the own one has, publish there."""
+    effects: list[Effect] = []
+    while forest.touched:
+        source = next(iter(forest.touched))
+        del forest.touched[source]
+        trees = forest.trees[source]
+        latest = trees.latest
+        if latest is None or latest.is_ready or not (latest.is_whole and trees.is_dry):
+            continue
+        if source != forest.name:
+            assert latest.place.parent is not None, "who is not the source has a parent"
+            latest.is_ready = True
+            effects.append(Send(latest.place.parent, Ready(source, latest.life)))
+            continue
+        if not latest.advertises:
+            effects.extend(_advertise(forest, latest, now))
+        if not latest.promised:
+            effects.extend(_change_over(forest, latest))
+    return effects
+
+
+def _advertise(forest: Forest, latest: Branch, now: float) -> list[Effect]:
+    """Put on a tree what clients advertise, now that all below have joined it.
+
+    Earlier it could be confirmed by those who have, and reach others only later.
+    """
+    latest.advertises = True
+    requests = list(forest.clients.advertisements())
+    for request in requests:
+        named = (request.client, request.advertisement)
+        latest.unadvertised.add(named)
+        if named not in forest.clients.unannounced:
+            latest.promised.add(named)
+    return [effect for request in requests for effect in forest.hand(latest, request, now)]
+
+
+def _change_over(forest: Forest, latest: Branch) -> list[Effect]:
+    """Publish on the latest tree from now on; what is on its way on the old one runs dry."""
+    old, forest.own = forest.own, latest
+    latest.is_ready = latest.carries = True
+    return [*forest.end(old), *forest.carry(latest)]

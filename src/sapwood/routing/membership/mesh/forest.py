@@ -1,0 +1,403 @@
+"""The branches of one router: how they begin, take over from one another, and end.
+
+See `sapwood.routing.membership.mesh.mesh` for what is kept, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sapwood.errors import InvariantError
+from sapwood.limits import MESH_HELD_MAX
+from sapwood.model.publication import Publication
+from sapwood.overlay.spanning import SpanningTree
+from sapwood.routing.core import RoutingCore
+from sapwood.routing.effects import (
+    Accepted,
+    Advertised,
+    CloseLink,
+    Connect,
+    Deliver,
+    Disconnect,
+    Effect,
+    Persist,
+    Refused,
+    Send,
+    Subscribed,
+    Unadvertised,
+    Unsubscribed,
+)
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientSubscribe,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+)
+from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
+from sapwood.routing.membership.mesh.clients import Clients, Named
+from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.trees import Trees
+from sapwood.routing.messages import (
+    Announce,
+    Carry,
+    Join,
+    Leave,
+    MeshMessage,
+    OnTree,
+    Ready,
+    UpkeepMessage,
+    Version,
+)
+
+
+class Forest:
+    """All branches of a router.
+
+    `make_core` makes the core of a branch, for an incarnation of its own. Where effects contain
+    a `CloseLink`, its branch has forgotten the link, and no other one has.
+
+    #: own is the branch that carries what the router's clients publish
+    #: trees[s].latest is there iff the parent there has joined the same version, and s was in reach
+    #: when that was last looked at; its basis is what they said. Older branches have a parent that
+    #: is linked, unless they are at their source
+    #: links are those that are up, each with what the neighbor last joined, by source
+    #: touched are the sources of which a branch may have become ready
+    """
+
+    def __init__(
+        self,
+        incarnation: int,
+        make_core: Callable[[str], RoutingCore],
+        clients: Clients,
+        known: LinkMap,
+    ) -> None:
+        self.name = known.own.router
+        self.trees: dict[str, Trees] = {}
+        self.links: dict[str, dict[str, Join]] = {}
+        self.clients = clients
+        self.touched: dict[str, None] = {}
+        self._incarnation = incarnation
+        self._make_core = make_core
+        self._map = known
+        self._lives = 0
+        alone = Announce(SpanningTree((self.name,)), Version(incarnation, 0), 0)
+        self.trees[self.name] = Trees(Place.of(self.name, alone))
+        self._grow(self.name, 0.0)
+        self.own = self.trees[self.name].branches[0]
+        self.own.is_ready = self.own.carries = self.own.advertises = True
+
+    def __iter__(self) -> Iterator[Branch]:
+        """All branches, those of one source in the order of their versions."""
+        return (branch for trees in self.trees.values() for branch in tuple(trees.branches))
+
+    # Trees -------------------------------------------------------------------------------------
+
+    def next_announcement(self, tree: SpanningTree) -> Announce:
+        """What the own router says of its publications when they are to take another tree."""
+        incarnation, number = self.trees[self.name].place.announced.version
+        return Announce(tree, Version(incarnation, number + 1), self.own.version.number)
+
+    def adopt(self, announced: Announce, now: float) -> list[Effect]:
+        """A later tree is announced: what grew is given up, what carries goes on."""
+        source = announced.tree.source
+        place = Place.of(self.name, announced)
+        trees = self.trees.get(source)
+        if trees is None:
+            trees = self.trees[source] = Trees(place)
+        trees.place = place
+        effects: list[Effect] = []
+        for branch in trees.superseded():
+            effects.extend(self.end(branch))
+        self._review(source)
+        return [*effects, *self._grow(source, now)]
+
+    def grow_all(self, now: float) -> list[Effect]:
+        """Other routers are in reach: begin what branches there may be."""
+        return [effect for source in self.trees for effect in self._grow(source, now)]
+
+    def review(self, sources: frozenset[str]) -> None:
+        """Look again at what keeps subscriptions from being in force as to some sources."""
+        for source in self.trees:
+            if source in sources:
+                self._review(source)
+
+    def _basis(self, trees: Trees) -> Basis | None:
+        """What a branch of the latest tree must depend on; `None` where there can be none."""
+        place = trees.place
+        version = place.announced.version
+        if not place.is_inside:
+            return None
+        if place.parent is None:
+            return Basis(version, None)
+        joined = self.links.get(place.parent, {}).get(place.announced.tree.source)
+        if joined is None or joined.version != version:
+            return None
+        return Basis(version, joined.life)
+
+    def _grow(self, source: str, now: float) -> list[Effect]:
+        """Begin a branch of the latest tree, or begin it afresh, or give it up, if it is time."""
+        trees = self.trees[source]
+        basis, branch = self._basis(trees), trees.latest
+        effects: list[Effect] = []
+        if branch is not None and branch.basis == basis:
+            return effects
+        if branch is not None:
+            effects.extend(self.end(branch))
+        if basis is not None and source in self._map.around:
+            effects.extend(self._begin(trees, basis, now))
+        return effects
+
+    def _begin(self, trees: Trees, basis: Basis, now: float) -> list[Effect]:
+        self._lives += 1
+        # No key may come from two lives of a branch.
+        core = self._make_core(f"{self._incarnation}-{self._lives}")
+        place = trees.place
+        branch = Branch(place, basis, self._lives, core)
+        trees.branches.append(branch)
+        joined = Join(branch.source, basis.version, branch.life)
+        # Before all that the new branch has to say.
+        effects: list[Effect] = [
+            Send(neighbor, joined)
+            for neighbor in (place.parent, *place.children)
+            if neighbor in self.links and neighbor is not None
+        ]
+        if place.parent is not None and basis.parent_life is not None:
+            branch.peers[place.parent] = basis.parent_life
+            effects.extend(self.hand(branch, LinkUp(place.parent), now))
+        for request in self.clients.requests():
+            if isinstance(request, ClientSubscribe):
+                named = (request.client, request.subscription)
+                branch.unconfirmed.add(named)
+                if named not in self.clients.awaited:
+                    branch.owed.add(named)
+            effects.extend(self.hand(branch, request, now))
+        self._review(branch.source)
+        self.touched[branch.source] = None
+        return effects
+
+    def end(self, branch: Branch) -> list[Effect]:
+        """Give a branch up, tell those below, and let go what was held for its sake."""
+        trees = self.trees[branch.source]
+        trees.branches.remove(branch)
+        effects = self._tell(branch.place.children, Leave(branch.source, branch.life))
+        for publication in trees.release():
+            effects.extend(self.own.core.deliveries(publication))
+        if branch.source == self.name:
+            for named in list(self.clients.unannounced):
+                effects.extend(self._announced(named))
+        self._review(branch.source)
+        self.touched[branch.source] = None
+        return effects
+
+    def _review(self, source: str) -> None:
+        self.clients.review(source, self.trees[source].is_in_force)
+
+    def _tell(self, neighbors: tuple[str, ...], message: MeshMessage) -> list[Effect]:
+        return [Send(neighbor, message) for neighbor in neighbors if neighbor in self.links]
+
+    # Inputs ------------------------------------------------------------------------------------
+
+    def hand(self, branch: Branch, request: Input, now: float) -> list[Effect]:
+        """Let the core of a branch take an input, and make what it says that of all trees."""
+        effects: list[Effect] = []
+        source = branch.source
+        has_to_wait = self.trees[source].has_to_wait(branch)
+        waiting: Publication | None = None
+        for effect in branch.core.handle(request, now):
+            match effect:
+                case Send(neighbor, message):
+                    assert not isinstance(message, MeshMessage | UpkeepMessage), (
+                        "a tree has no trees"
+                    )
+                    on_tree = OnTree(source, branch.peers[neighbor], message)
+                    effects.append(Send(neighbor, on_tree))
+                case Deliver(_, _, publication):
+                    if has_to_wait:
+                        waiting = publication
+                    else:
+                        effects.append(effect)
+                case Subscribed(client, id_):
+                    self._confirmed(branch, (client, id_))
+                case Advertised(client, id_):
+                    branch.advertised((client, id_))
+                    self.touched[source] = None
+                    effects.extend(self._announced((client, id_)))
+                case CloseLink(neighbor):
+                    branch.lose(neighbor)  # its core has forgotten the link already
+                    effects.append(effect)
+                case Accepted() | Refused() | Unsubscribed() | Unadvertised():
+                    if branch is self.own:
+                        effects.append(effect)
+                case Persist() | Connect() | Disconnect():
+                    raise InvariantError("a core asks for no link, and for nothing to be kept")
+        if waiting is not None:
+            effects.extend(self._hold(branch, waiting))
+        return effects
+
+    def _confirmed(self, branch: Branch, named: Named) -> None:
+        branch.confirmed(named)
+        self.touched[branch.source] = None
+        if self.trees[branch.source].is_in_force(named):
+            self.clients.confirmed(branch.source, named)
+
+    def _announced(self, named: Named) -> list[Effect]:
+        """Tell a client that an advertisement is in force, if it is so wherever it publishes."""
+        if named not in self.clients.unannounced or any(
+            named in branch.unadvertised for branch in self.trees[self.name].branches
+        ):
+            return []
+        del self.clients.unannounced[named]
+        return [Advertised(*named)]
+
+    def _hold(self, branch: Branch, publication: Publication) -> list[Effect]:
+        """Keep what overtook what an older version is still to bring; not without bound."""
+        trees = self.trees[branch.source]
+        trees.hold(branch.version, publication)
+        if len(trees.held) <= MESH_HELD_MAX:
+            return []
+        return [effect for older in trees.older() for effect in self.end(older)]
+
+    # Links -------------------------------------------------------------------------------------
+
+    def joins_below(self, neighbor: str) -> Iterator[Join]:
+        """What a neighbor whose link has come up has to know to join this router."""
+        for source, trees in self.trees.items():
+            latest = trees.latest
+            if latest is not None and neighbor in trees.place.children:
+                yield Join(source, latest.version, latest.life)
+
+    def link_down(self, neighbor: str, now: float) -> list[Effect]:
+        """A link is gone: so is all that comes over it."""
+        del self.links[neighbor]
+        effects: list[Effect] = []
+        for branch in self:
+            if branch.place.parent == neighbor:
+                effects.extend(self.end(branch))
+            elif neighbor in branch.peers:
+                branch.lose(neighbor)
+                effects.extend(self.hand(branch, LinkDown(neighbor), now))
+        return effects
+
+    def disowned(self, neighbor: str) -> list[Effect]:
+        """A neighbor says that the link to it is gone, of which nobody has told us yet.
+
+        Nothing comes from there any more, so what a later tree brings has nothing to wait for.
+        """
+        return [
+            effect
+            for branch in self
+            if branch.place.parent == neighbor and branch is not self.trees[branch.source].latest
+            for effect in self.end(branch)
+        ]
+
+    # Messages ----------------------------------------------------------------------------------
+
+    def receive(self, neighbor: str, message: OnTree, now: float) -> list[Effect]:
+        """What a neighbor says on a tree."""
+        trees = self.trees.get(message.source)
+        for branch in () if trees is None else trees.branches:
+            if branch.life == message.life and neighbor in branch.peers:
+                return self.hand(branch, Receive(neighbor, message.message), now)
+        return []  # of a tree that is no more
+
+    def joined(self, neighbor: str, message: Join, now: float) -> list[Effect]:
+        """A neighbor has begun a branch."""
+        trees = self.trees.get(message.source)
+        if trees is None:
+            return []
+        self.links[neighbor][message.source] = message
+        effects = self._grow(message.source, now) if neighbor == trees.place.parent else []
+        branch = trees.of(message.version)
+        if (
+            branch is None
+            or neighbor not in branch.place.children
+            or branch.peers.get(neighbor) == message.life
+        ):
+            return effects
+        if neighbor in branch.peers:
+            branch.lose(neighbor)
+            effects.extend(self.hand(branch, LinkDown(neighbor), now))
+        branch.peers[neighbor] = message.life
+        effects.extend(self.hand(branch, LinkUp(neighbor, inbound=False), now))
+        if branch.carries:
+            effects.append(Send(neighbor, Carry(branch.source, branch.life)))
+        return effects
+
+    def left(self, neighbor: str, message: Leave) -> list[Effect]:
+        """A neighbor has given up a branch."""
+        joined = self.links[neighbor].get(message.source)
+        if joined is not None and joined.life == message.life:
+            del self.links[neighbor][message.source]
+        trees = self.trees.get(message.source)
+        branch = None if trees is None else trees.below(neighbor, message.life)
+        return [] if branch is None else self.end(branch)
+
+    def ready(self, neighbor: str, message: Ready) -> None:
+        """Below a neighbor nothing is owed on its branch."""
+        trees = self.trees.get(message.source)
+        branch = None if trees is None else trees.above(neighbor, message.life)
+        if branch is not None:
+            branch.ready.add(neighbor)
+            self.touched[message.source] = None
+
+    def carries(self, neighbor: str, message: Carry) -> list[Effect]:
+        """The source publishes on the tree of a branch from now on."""
+        trees = self.trees.get(message.source)
+        branch = None if trees is None else trees.below(neighbor, message.life)
+        if branch is None or branch.carries:
+            return []
+        branch.carries = True
+        self._review(message.source)
+        return self.carry(branch)
+
+    def carry(self, branch: Branch) -> list[Effect]:
+        """Tell the children that have joined a branch that the source publishes there."""
+        below = tuple(child for child in branch.place.children if child in branch.peers)
+        return self._tell(below, Carry(branch.source, branch.life))
+
+    def validate(self) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        asked = set(map(_named, self.clients.requests()))
+        advertised = {(one.client, one.advertisement) for one in self.clients.advertisements()}
+        for source, trees in self.trees.items():
+            trees.validate()
+            basis, latest = self._basis(trees), trees.latest
+            if latest is not None and latest.basis != basis:
+                raise InvariantError(f"the branch of {source} is not of the latest tree")
+            if latest is None and basis is not None and source in self._map.around:
+                raise InvariantError(f"the branch of {source} is missing")
+            for branch in trees.branches:
+                self._validate_branch(branch, asked, advertised)
+        self.clients.validate(
+            lambda source, named: source in self.trees and self.trees[source].is_in_force(named)
+        )
+        if self.own not in self.trees[self.name].branches or not self.own.carries:
+            raise InvariantError("what clients publish takes a tree that does not carry")
+
+    def _validate_branch(
+        self, branch: Branch, asked: set[tuple[str, str | None]], advertised: set[Named]
+    ) -> None:
+        source, place = branch.source, branch.place
+        if (place.parent is None) != (source == self.name):
+            raise InvariantError(f"the branch of {source} hangs in the air")
+        if place.parent is not None and place.parent not in branch.peers:
+            raise InvariantError(f"the branch of {source} is not joined to its parent")
+        if not branch.peers.keys() <= {place.parent, *place.children} & self.links.keys():
+            raise InvariantError(f"the branch of {source} is linked to a stranger")
+        entries = branch.core.subscriptions.entries
+        known = {
+            *((client, None) for client in entries.by_client),
+            *((entry.client, entry.id) for entry in entries.by_key.values()),
+        }
+        if known != asked or not branch.unconfirmed <= asked:
+            raise InvariantError(f"on the tree of {source} clients asked for something else")
+        own = branch.core.advertisements.entries.by_key.values()
+        if {(e.client, e.id) for e in own} != (advertised if branch.advertises else set()):
+            raise InvariantError(f"on the tree of {source} clients advertise something else")
+
+
+def _named(request: AttachClient | ClientSubscribe) -> tuple[str, str | None]:
+    """The client that asks, and the id of its subscription."""
+    return request.client, request.subscription if isinstance(request, ClientSubscribe) else None

@@ -1,0 +1,412 @@
+"""Links that may form circles: a tree for each source of publications.
+
+Every router floods which links it has (`Neighbors`), so each knows all links, finds the tree with
+the fewest links from itself to all others, and floods that under a number that grows (`Announce`).
+The publications that it accepts take its tree. On each tree every router runs a `RoutingCore`
+of whatever protocol, whose links are those of the tree (a *branch*); its clients subscribe on all
+trees, and advertise and publish on the router's own. A subscription is told to the parent only,
+as no publication comes from anywhere else; it is in force when all trees in reach have confirmed.
+
+A branch belongs to one version of one tree, and grows from the source: a router joins its parent
+when that has joined its own (`Join`), begins with empty tables, and hears again what its clients
+and its children want. The source goes on publishing on the version that *carries* until the latest
+is in force at all routers on it, and then changes over, once:
+
+1. Every router tells its parent (`Ready`) when all its children have told it, all that its clients
+   believe in force is confirmed on the latest tree, and it has no branch left that is older than
+   the carrying one. What is asked for later is believed in force only when it is so on both.
+2. When the source has heard it of all its children, it puts on the latest tree what its clients
+   advertise, and waits until all of that which they believe in force is so there.
+3. It publishes there. Before the first publication goes `Carry`, and on the old tree, behind the
+   last, `Leave`, at which every router gives that up and passes it on.
+
+A version that is announced while another one grows takes its place: `Announce` says which version
+carries, and whatever lies between the two is given up at once. So a router has three branches of a
+source at most. Thus
+
+* a branch never sees a circle, whatever routers believe of the links meanwhile: all that say they
+  have joined a version have the same tree in mind, and that is a tree however it is written
+  (`SpanningTree`);
+* no publication comes to a router twice, and those of one router come in their order: each takes
+  one version, on whose tree there is one way, and what comes on a later one is held, and kept from
+  clients (not from neighbors), until the older branch has ended. Where that is joined to its
+  parent, it ends: the parent says so (`Leave`) or the link goes down, and a branch without a parent
+  is given up, and its children are told. Only the latest version is ever begun, so no router goes
+  back to an older one;
+* nothing waits for ever: all that is waited for is on its way on a link, or the link is gone; then
+  the latest tree is given up at the source as soon as it hears of that, or that link is joined
+  anew;
+* a subscription is confirmed by the branch of a source only over all the way to that source, as
+  the router has no branch, and waits, until all on the way have joined. It is confirmed on the
+  carrying tree too; who has no branch there waits for `Carry`. The client hears of it when no newer
+  tree is to be expected, either.
+
+So as long as the links of a publication's way on the carrying tree are up, nothing is missed,
+whatever else comes or goes. What the carrying tree has lost with a link, or with a router, it does
+not get back: what is published there reaches those that are still joined to it, and the others
+are reached again when the next version is in force. Changing over earlier would reach some of them
+earlier, and miss some of those that are still reached. What is on its way on a link that fails is
+lost. A message for a branch carries the number under which the receiver began it, and is dropped
+where that branch is no more.
+
+The price: tables for each source, twice while a tree changes. The state of a subscription lies on
+the way to each, so that all of it is as many entries as there are routers, times the mean way (on
+a single tree: as there are routers).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from sapwood.errors import InvariantError
+from sapwood.limits import MESH_ROUTERS_MAX
+from sapwood.matching.choice import Engines
+from sapwood.overlay.spanning import fewest_links
+from sapwood.routing.core import RoutingCore
+from sapwood.routing.effects import CloseLink, Effect, Send, Subscribed
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientAdvertise,
+    ClientInput,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnadvertise,
+    ClientUnsubscribe,
+    DetachClient,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+    Restored,
+    Tick,
+)
+from sapwood.routing.membership.mesh.changeover import advance
+from sapwood.routing.membership.mesh.clients import Clients
+from sapwood.routing.membership.mesh.forest import Forest
+from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.trees import Trees
+from sapwood.routing.messages import (
+    Announce,
+    Carry,
+    Join,
+    Leave,
+    MeshMessage,
+    Neighbors,
+    OnTree,
+    Ready,
+    Version,
+)
+from sapwood.routing.statements import stranger
+from sapwood.routing.strategies import Protocol
+from sapwood.routing.tables import LinkSubscription
+
+
+class Mesh:
+    """The neighbors of a router in an overlay whose links may form circles, source by source.
+
+    `incarnation` is greater than that of any earlier router of the same name.
+    """
+
+    def __init__(
+        self, name: str, protocol: Protocol, engines: Engines, incarnation: int = 0
+    ) -> None:
+        self.name = name
+        self.protocol = protocol
+        self.map = LinkMap(name, incarnation)
+        self.clients = Clients()
+        self.clients.reach(self.map.around)
+        make_core = partial(RoutingCore, name, protocol, engines)
+        self.forest = Forest(incarnation, make_core, self.clients, self.map)
+        #: whether all trees are as they have to be; `None` where what is known has changed since
+        self._is_current: bool | None = None
+
+    def handle(self, input: Input, now: float) -> list[Effect]:
+        """Take one input at time `now`; see `Router.handle`."""
+        match input:
+            case Receive():
+                effects = self._receive(input, now)
+            case LinkUp(neighbor):
+                effects = self._link_up(neighbor, now)
+            case LinkDown(neighbor):
+                effects = self._link_down(neighbor, now)
+            case Tick():
+                return []
+            case Restored():
+                raise InvariantError("what is restored comes change by change")
+            case _:
+                effects = self._client(input, now)
+        effects = self._close_all(effects, now)
+        effects.extend(advance(self.forest, now))
+        if self.clients.in_force and self._is_settled():
+            effects.extend(Subscribed(*named) for named in self.clients.take_in_force())
+        return effects
+
+    def next_deadline(self) -> float | None:
+        """Never: everything that is waited for is on its way."""
+        return None
+
+    @property
+    def is_tree(self) -> bool:
+        """Links may form circles."""
+        return False
+
+    def neighbors(self, source: str | None = None) -> tuple[str, ...]:
+        """Those on the oldest tree of a source that is not dry: where publications come from."""
+        if source is None:
+            return tuple(self.forest.links)
+        trees = self.forest.trees.get(source)
+        return () if trees is None or not trees.branches else tuple(trees.branches[0].peers)
+
+    def tells_over(self) -> frozenset[str] | None:
+        """The neighbors on a tree that all routers in reach agree on."""
+        return self.map.shared
+
+    def table_sizes(self) -> dict[str, int]:
+        """Entries in each table, over all trees: see `Router.table_sizes`."""
+        sizes: dict[str, int] = {}
+        for branch in self.forest:
+            for table, size in branch.core.table_sizes().items():
+                sizes[table] = sizes.get(table, 0) + size
+        sizes["held"] = sum(len(trees.held) for trees in self.forest.trees.values())
+        return sizes
+
+    def counters(self) -> dict[str, int]:
+        """What was counted, on the trees that there are: see `Router.counters`."""
+        counted: Counter[str] = Counter()
+        for branch in self.forest:
+            counted.update(branch.core.counters())
+        return dict(counted)
+
+    def received(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that came over links, on all trees."""
+        for branch in self.forest:
+            for heard in branch.core.received():
+                yield heard._replace(source=branch.source)
+
+    def told(self) -> Iterator[LinkSubscription]:
+        """The subscriptions that neighbors have been told of, on all trees."""
+        for branch in self.forest:
+            for told in branch.core.told():
+                yield told._replace(source=branch.source)
+
+    def validate(self) -> None:
+        """Check every relation between the tables, on all trees; raises `InvariantError`."""
+        self.map.validate()
+        self.forest.validate()
+        if set(self.map.own.neighbors) != self.forest.links.keys():
+            raise InvariantError("the links that are up are not those that everybody is told of")
+
+    # Clients -----------------------------------------------------------------------------------
+
+    def _client(self, request: ClientInput, now: float) -> list[Effect]:
+        """What a client asks for: of the own trees only, or of all."""
+        match request:
+            case ClientPublish():
+                return self.forest.hand(self.forest.own, request, now)
+            case ClientSubscribe():
+                return self._subscribe(request, now)
+            case ClientAdvertise():
+                return self._advertise(request, now)
+            case ClientUnadvertise(client, id_):
+                if id_ in self.clients.of(client).advertisements:
+                    self.clients.unadvertise(client, id_)
+                return self._on_own(request, now)
+            case ClientUnsubscribe(client, id_):
+                if id_ not in self.clients.of(client).subscriptions:
+                    return self._answer(request, now)
+                self.clients.unsubscribe(client, id_)
+            case AttachClient(client):
+                self.clients.attach(client)
+            case DetachClient(client):
+                self.clients.detach(client)
+        return self._on_all(request, now)
+
+    def _subscribe(self, request: ClientSubscribe, now: float) -> list[Effect]:
+        client, id_ = request.client, request.subscription
+        present = self.clients.of(client).subscriptions.get(id_)
+        if present is None:
+            self.clients.subscribe(request)
+            return self._on_all(request, now)
+        if present == request.filter and (client, id_) in self.clients.awaited:
+            return []  # the answer is on its way
+        return self._answer(request, now)
+
+    def _advertise(self, request: ClientAdvertise, now: float) -> list[Effect]:
+        client, id_ = request.client, request.advertisement
+        present = self.clients.of(client).advertisements.get(id_)
+        if present is None:
+            self.clients.advertise(request)
+            return self._on_own(request, now)
+        if present == request.filter and (client, id_) in self.clients.unannounced:
+            return []  # the answer is on its way
+        return self._answer(request, now)
+
+    def _on_own(self, request: ClientAdvertise | ClientUnadvertise, now: float) -> list[Effect]:
+        """What a client says of the own trees: those on which it counts already."""
+        forest, named = self.forest, (request.client, request.advertisement)
+        branches = [one for one in forest.trees[self.name].branches if one.advertises]
+        for branch in branches:
+            if isinstance(request, ClientAdvertise):
+                branch.unadvertised.add(named)
+            else:
+                branch.advertised(named)
+                forest.touched[self.name] = None
+        return [effect for branch in branches for effect in forest.hand(branch, request, now)]
+
+    def _on_all(self, request: ClientInput, now: float) -> list[Effect]:
+        """What a client asks for of all trees."""
+        # On all before any of them answers: what one confirms at once, the others may still owe.
+        branches, effects = list(self.forest), []
+        for branch in branches:
+            match request:
+                case ClientSubscribe(client, id_):
+                    branch.unconfirmed.add((client, id_))
+                case ClientUnsubscribe(client, id_):
+                    branch.confirmed((client, id_))
+                    self.forest.touched[branch.source] = None
+                case DetachClient(client):
+                    branch.forget(client)
+                    self.forest.touched[branch.source] = None
+        for branch in branches:
+            effects.extend(self.forest.hand(branch, request, now))
+        return effects
+
+    def _answer(self, request: ClientInput, now: float) -> list[Effect]:
+        """What changes nothing: any tree has the answer."""
+        return self.forest.own.core.handle(request, now)
+
+    # Links -------------------------------------------------------------------------------------
+
+    def _link_up(self, neighbor: str, now: float) -> list[Effect]:
+        if neighbor in self.forest.links:
+            raise InvariantError(f"the link to {neighbor!r} is up already")
+        self.forest.links[neighbor] = {}
+        known: list[MeshMessage] = [said for said in self.map if said is not self.map.own]
+        known.extend(trees.place.announced for trees in self.forest.trees.values())
+        known.extend(self.forest.joins_below(neighbor))
+        effects: list[Effect] = [Send(neighbor, message) for message in known]
+        return [*effects, *self._tell_links(now)]
+
+    def _link_down(self, neighbor: str, now: float) -> list[Effect]:
+        if neighbor not in self.forest.links:
+            return []
+        effects = self.forest.link_down(neighbor, now)
+        return [*effects, *self._tell_links(now)]
+
+    def _close(self, neighbor: str, reason: str) -> list[Effect]:
+        """Let `_close_all` take down the link to a neighbor that broke a rule."""
+        return [CloseLink(neighbor, reason)]
+
+    def _close_all(self, effects: list[Effect], now: float) -> list[Effect]:
+        """Take down the links that are to be closed, after what is still sent over them."""
+        closing = {e.neighbor: e for e in effects if isinstance(e, CloseLink)}
+        if not closing:
+            return effects
+        effects = [effect for effect in effects if not isinstance(effect, CloseLink)]
+        for neighbor, effect in closing.items():
+            effects.extend(self._link_down(neighbor, now))
+            effects.append(effect)
+        return effects
+
+    def _tell_links(self, now: float) -> list[Effect]:
+        """Tell everybody which links are up here."""
+        effects = self._flood(self.map.say(self.forest.links))
+        return [*effects, *self._follow(now)]
+
+    def _flood(self, message: MeshMessage, source: str | None = None) -> list[Effect]:
+        """Pass something on to all neighbors but the one that it came from."""
+        return [Send(neighbor, message) for neighbor in self.forest.links if neighbor != source]
+
+    def _follow(self, now: float) -> list[Effect]:
+        """Follow a change of what is known of links."""
+        self._is_current = None
+        effects: list[Effect] = []
+        current = self.forest.trees[self.name].place.announced.tree
+        tree = self.map.best_tree(current)
+        if tree != current:
+            announced = self.forest.next_announcement(tree)
+            effects.extend(self._flood(announced))
+            effects.extend(self.forest.adopt(announced, now))
+        self.forest.review(self.clients.reach(self.map.around))
+        return [*effects, *self.forest.grow_all(now)]
+
+    def _is_settled(self) -> bool:
+        """Whether no news of links or trees is to be expected, as far as can be seen from here.
+
+        Everybody knows which tree each router in reach announces when it knows the same links.
+        """
+        around, trees = self.map.around, self.forest.trees
+        if self._is_current is None:
+            self._is_current = self.map.is_settled and all(
+                source in trees
+                and trees[source].place.announced.tree == fewest_links(source, around)
+                for source in around
+            )
+        return self._is_current
+
+    # Messages ----------------------------------------------------------------------------------
+
+    def _receive(self, arrived: Receive, now: float) -> list[Effect]:
+        neighbor, message = arrived.neighbor, arrived.message
+        if neighbor not in self.forest.links:
+            return []
+        match message:
+            case OnTree():
+                return self.forest.receive(neighbor, message, now)
+            case Neighbors():
+                return self._learn(neighbor, message, now)
+            case Announce():
+                return self._adopt(neighbor, message, now)
+            case Join():
+                return self.forest.joined(neighbor, message, now)
+            case Leave():
+                return self.forest.left(neighbor, message)
+            case Ready():
+                self.forest.ready(neighbor, message)
+                return []
+            case Carry():
+                return self.forest.carries(neighbor, message)
+            case _:
+                return self._close(neighbor, stranger(message))
+
+    def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
+        own, router = self.map.own.version, message.router
+        objection = self._objection(router, message.version, own, self.map)
+        if objection is not None:
+            return self._close(neighbor, objection)
+        was_linked = self.map.claims(router, self.name)
+        if router == self.name or not self.map.take(message):
+            return []
+        effects = self._flood(message, neighbor)
+        if was_linked and not self.map.claims(router, self.name):
+            effects.extend(self.forest.disowned(router))
+        return [*effects, *self._follow(now)]
+
+    def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
+        source, trees = message.tree.source, self.forest.trees
+        own = trees[self.name].place.announced.version
+        objection = self._objection(source, message.version, own, trees)
+        if objection is not None:
+            return self._close(neighbor, objection)
+        if source in trees and trees[source].place.announced.version >= message.version:
+            return []
+        self._is_current = None
+        return [*self._flood(message, neighbor), *self.forest.adopt(message, now)]
+
+    def _objection(
+        self, name: str, version: Version, own: Version, known: LinkMap | Mapping[str, Trees]
+    ) -> str | None:
+        """The reason to close a link over which something came of a router, if there is any."""
+        if name == self.name and version > own:
+            return (
+                f"the overlay knows a later router {name!r}: give each router its own name, and "
+                "see that the clock of this machine did not go back"
+            )
+        if name not in known and len(known) >= MESH_ROUTERS_MAX:
+            return (
+                f"the overlay has more than {MESH_ROUTERS_MAX} routers, which is the most where "
+                "links may form circles"
+            )
+        return None

@@ -1,0 +1,114 @@
+"""The versions of one source's tree at one router: which carries, which grows, what has to wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sapwood.errors import InvariantError
+from sapwood.model.publication import Publication
+from sapwood.routing.membership.mesh.branch import Branch, Place
+from sapwood.routing.membership.mesh.clients import Named
+from sapwood.routing.messages import Version
+
+
+@dataclass(slots=True, eq=False)
+class Trees:
+    """What one router knows of the trees of one source.
+
+    The source publishes on one version, the *carrying* one, until the latest is in force. Older
+    ones run dry: what is on its way there is still delivered, and what comes on a later version
+    meanwhile is held, so that the order is kept.
+
+    #: place is where the router stands in the latest tree that the source has announced
+    #: branches are in the order of their versions; each is that of the latest, or none later than
+    #: the one that carried when the latest was announced
+    #: held came on one version, `holding`, which is later than that of the first branch
+    """
+
+    place: Place
+    branches: list[Branch] = field(default_factory=list)
+    held: list[Publication] = field(default_factory=list)
+    holding: Version | None = None
+
+    @property
+    def latest(self) -> Branch | None:
+        """The branch of the latest version."""
+        return self.of(self.place.announced.version)
+
+    @property
+    def carrying(self) -> Version:
+        """The version that carried when the latest was announced."""
+        incarnation, _ = self.place.announced.version
+        return Version(incarnation, self.place.announced.carrying)
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether nothing is left here of versions before the carrying one."""
+        return not self.branches or self.branches[0].version >= self.carrying
+
+    def of(self, version: Version) -> Branch | None:
+        """The branch of a version."""
+        return next((one for one in self.branches if one.version == version), None)
+
+    def below(self, neighbor: str, life: int) -> Branch | None:
+        """The branch that is joined to a life of the neighbor's as its parent."""
+        for branch in self.branches:
+            if branch.place.parent == neighbor and branch.basis.parent_life == life:
+                return branch
+        return None
+
+    def above(self, neighbor: str, life: int) -> Branch | None:
+        """The branch that a life of the neighbor's is joined to as a child."""
+        for branch in self.branches:
+            if neighbor in branch.place.children and branch.peers.get(neighbor) == life:
+                return branch
+        return None
+
+    def superseded(self) -> list[Branch]:
+        """The branches that will never carry: they grew when the latest was announced."""
+        latest, carrying = self.place.announced.version, self.carrying
+        return [one for one in self.branches if carrying < one.version < latest]
+
+    def is_in_force(self, named: Named) -> bool:
+        """Whether a subscription is in force wherever the source may publish from now on."""
+        latest = self.latest
+        if latest is None or named in latest.unconfirmed:
+            return False
+        if latest.carries:
+            return True
+        carrier = self.of(self.carrying)
+        return carrier is not None and named not in carrier.unconfirmed
+
+    def has_to_wait(self, branch: Branch) -> bool:
+        """Whether an older version is still to deliver what was published before."""
+        return self.branches[0] is not branch
+
+    def hold(self, version: Version, publication: Publication) -> None:
+        """Keep what came on a version until older ones have ended."""
+        self.holding = version
+        self.held.append(publication)
+
+    def older(self) -> list[Branch]:
+        """The branches that what is held waits for."""
+        holding = self.holding
+        return [] if holding is None else [one for one in self.branches if one.version < holding]
+
+    def release(self) -> list[Publication]:
+        """What was held, if nothing is to come before it any more."""
+        if self.older():
+            return []
+        released, self.held, self.holding = self.held, [], None
+        return released
+
+    def validate(self) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        source = self.place.announced.tree.source
+        versions = [branch.version for branch in self.branches]
+        if sorted(set(versions)) != versions or self.superseded():
+            raise InvariantError(f"the branches of {source} are of other trees than they can be")
+        if versions and versions[-1] > self.place.announced.version:
+            raise InvariantError(f"a branch of {source} is later than the latest tree")
+        if bool(self.held) != bool(self.older()):
+            raise InvariantError(f"what came from {source} waits for nothing")
+        for branch in self.branches:
+            branch.validate()

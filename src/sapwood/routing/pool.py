@@ -1,0 +1,317 @@
+"""A pool: filters of several sides in one index, each distinct one once.
+
+A filter that several links or clients hold is stored once, with the set of the links that hold it
+(its gate, `sapwood.routing.gates`) and the keys under which clients do. What the index says of a
+publication are slots, in an array. Of links nothing but the gates is looked at: no key of theirs
+is looked up, however many of their filters match.
+
+Slot by slot a pool has a *way*, `gate << 1 | whether clients hold the filter`. With gates 1 (link
+r2) and 2 (links r2 and r3), and client keys k7 and k8 on the filter in slot 2:
+
+    slot   0         1         2
+    way    1 << 1|0  2 << 1|0  0 << 1|1      that is 2, 4 and 1
+    keys   -         -         {k7, k8}
+
+A publication that matches slots 0 and 2 opens ways 2 and 1: gate 1 says link r2, and the lowest
+bit of the other says that slot 2 has keys to be told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count, pairwise
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.errors import InvariantError
+from sapwood.matching.choice import Engines
+from sapwood.matching.index import Index
+from sapwood.matching.protocol import Slots
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.routing.gates import NO_LINK, Gates
+
+_Ways: TypeAlias = npt.NDArray[np.int32]
+
+_OWN: Final = 0
+"""Stands for clients among the bits of links."""
+
+_FEW: Final = 64
+"""Slots of which a set of Python finds the distinct gates sooner than an array does."""
+
+_FIRST: Final = 16
+_FIRST_EACH: Final = 8
+_NEXT: Final = 16
+"""Matches after which it is first asked whether all links have one: so many, and for each link so
+many more. If matches fall on links at random, one of n links has none with probability n / e**8.
+Then it is asked again after `_NEXT` times as many, so that what was for nothing is little."""
+
+_HELD_MAX: Final = 1 << 22
+"""Matches of a batch that are held at a time, beside those of one publication."""
+
+
+class Opened(NamedTuple):
+    """What a pool says of a publication: the bits of links, and keys of clients in any order."""
+
+    links: int
+    keys: Sequence[str]
+
+
+_NOTHING: Final = Opened(0, ())
+
+
+class Pool:
+    """An index whose filters belong to links and clients.
+
+    #: _slots[_filters[slot]] == slot for every taken slot, and a free one has none
+    #: _keys[slot] are keys of clients, and there are some if the lowest bit of _ways[slot] is set
+    """
+
+    __slots__ = (
+        "_filters",
+        "_gates",
+        "_held",
+        "_index",
+        "_keys",
+        "_names",
+        "_repeats",
+        "_slots",
+        "_ways",
+    )
+
+    def __init__(self, engines: Engines) -> None:
+        self._index = Index(*engines)
+        self._names = count()
+        self._gates = Gates()
+        #: the bits of all links that hold a filter
+        self._held = 0
+        self._ways: _Ways = np.zeros(16, np.int32)
+        self._filters: list[Interest | None] = []
+        self._slots: dict[Interest, int] = {}
+        #: one key as it is, several as a set: most filters have one holder
+        self._keys: dict[int, str | set[str]] = {}
+        #: (slot, bit of a link) -> the keys of the link beyond the first; 1 at least
+        self._repeats: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        """The number of distinct filters."""
+        return len(self._slots)
+
+    def filter(self, slot: int) -> Interest:
+        """The filter in a taken slot."""
+        wanted = self._filters[slot]
+        assert wanted is not None, f"slot {slot} is free"
+        return wanted
+
+    def links(self, slot: int) -> int:
+        """The bits of the links that hold the filter in a taken slot."""
+        return self._gates.bits[int(self._ways[slot]) >> 1]
+
+    def add_for_link(self, bit: int, wanted: Interest) -> int:
+        """A link holds a filter under one key more; returns its slot."""
+        slot = self._slot(wanted)
+        way = int(self._ways[slot])
+        links = self._gates.bits[way >> 1]
+        self._held |= bit
+        if links & bit:
+            self._repeats[slot, bit] = self._repeats.get((slot, bit), 0) + 1
+        else:
+            self._lead(slot, way, links | bit)
+        return slot
+
+    def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
+        """A link holds the filter of a slot under one key less, which may be its last of all."""
+        if is_last:
+            self._held &= ~bit
+        repeats = self._repeats.pop((slot, bit), 0)
+        if repeats:
+            if repeats > 1:
+                self._repeats[slot, bit] = repeats - 1
+            return
+        way = int(self._ways[slot])
+        self._lead(slot, way, self._gates.bits[way >> 1] & ~bit)
+        self._release(slot)
+
+    def add_for_client(self, key: str, wanted: Interest) -> int:
+        """Clients hold a filter under a new key; returns its slot."""
+        slot = self._slot(wanted)
+        held = self._keys.get(slot)
+        if held is None:
+            self._keys[slot] = key
+            self._ways[slot] |= 1
+        elif isinstance(held, str):
+            self._keys[slot] = {held, key}
+        else:
+            held.add(key)
+        return slot
+
+    def remove_for_client(self, key: str, slot: int) -> None:
+        """Clients hold the filter of a slot no longer under a key."""
+        held = self._keys[slot]
+        if isinstance(held, set) and len(held) > 1:
+            held.remove(key)
+            return
+        del self._keys[slot]
+        self._ways[slot] &= ~1
+        self._release(slot)
+
+    def match(self, publication: Publication) -> Opened:
+        """What a publication opens."""
+        slots = self._index.found(publication)
+        return self._opened(slots) if len(slots) else _NOTHING
+
+    def match_keys(self, publication: Publication) -> list[str]:
+        """The keys of clients alone, in any order."""
+        slots = self._index.found(publication).tolist()
+        held = self._keys
+        return [key for slot in slots if slot in held for key in self.keys(slot)]
+
+    def match_batch(self, publications: Sequence[Publication]) -> Iterator[Opened]:
+        """What each of many publications opens; faster than one by one."""
+        done = 0
+        while done < len(publications):
+            for opened in self._batch(publications[done:], _HELD_MAX):
+                yield opened
+                done += 1
+
+    def match_links(self, publication: Publication, wanted: int) -> int:
+        """Which of the links `wanted`, as bits, a publication opens, and perhaps others.
+
+        Links have their answer with their first match, and matches come in an order that has
+        nothing to do with links: where there are many, some of them tell as a rule what all would.
+        """
+        wanted &= self._held
+        if not wanted:
+            return 0
+        if self._held == wanted and len(self._gates) == 1:
+            return wanted if self._index.match_any(publication) else 0
+        limit = _enough(wanted)
+        while True:
+            slots = self._index.found(publication, limit)
+            links = self._links_of(self._ways.take(slots) >> 1) if len(slots) else 0
+            if len(slots) < limit or not wanted & ~links:
+                return links
+            limit *= _NEXT
+
+    def match_links_batch(self, publications: Sequence[Publication], wanted: int) -> Iterator[int]:
+        """`match_links` for each of many publications; faster where few filters match."""
+        done, most = 0, _enough(wanted & self._held) * len(publications)
+        if len(self._gates) > 1:
+            for opened in self._batch(publications, most):
+                yield opened.links
+                done += 1
+        for publication in publications[done:]:
+            yield self.match_links(publication, wanted)
+
+    def fold(self) -> None:
+        """Do what the engines have put off."""
+        self._index.fold()
+
+    def memory(self) -> int:
+        """Bytes of the index alone."""
+        return sum(self._index.memory().values())
+
+    def validate(self, holders: Mapping[int, Counter[int]]) -> None:
+        """Check the relations above, the index, and who holds what; raises `InvariantError`.
+
+        `holders` are the bits of the links that hold each slot, and 0 for clients, with the number
+        of their keys.
+        """
+        self._index.validate()
+        for slot, held in holders.items():
+            if self.links(slot) != sum(held) or len(self.keys(slot)) != held[_OWN]:
+                raise InvariantError(f"the filter in slot {slot} of a pool has other holders")
+        repeats = {
+            (slot, bit): keys - 1
+            for slot, held in holders.items()
+            for bit, keys in held.items()
+            if bit != _OWN and keys > 1
+        }
+        if self._held != sum({bit for held in holders.values() for bit in held}):
+            raise InvariantError("a pool is wrong about which links hold a filter at all")
+        if self._repeats != repeats or len(holders) != len(self._slots):
+            raise InvariantError("a pool and the sides disagree on who holds what")
+        taken = {wanted: slot for slot, wanted in enumerate(self._filters) if wanted is not None}
+        if taken != self._slots or len(self._index) != len(taken):
+            raise InvariantError("the filters of a pool and their slots disagree")
+        ways = {slot: int(self._ways[slot]) for slot in taken.values()}
+        if {slot for slot, way in ways.items() if way & 1} != self._keys.keys():
+            raise InvariantError("a pool's keys of clients are of other filters")
+        if not all(self._keys.values()) or 0 in ways.values():
+            raise InvariantError("nobody holds a filter of a pool")
+        self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))
+        for wanted, slot in taken.items():
+            name = self._index.ids[slot]
+            if not name or self._index.filter(name) != wanted:
+                raise InvariantError(f"the index of a pool lost or changed slot {slot}")
+
+    def keys(self, slot: int) -> list[str]:
+        """The keys under which clients hold the filter of a slot, in any order."""
+        held = self._keys.get(slot, ())
+        return [held] if isinstance(held, str) else list(held)
+
+    def _slot(self, wanted: Interest) -> int:
+        """The slot of a filter, taken if need be."""
+        slot = self._slots.get(wanted)
+        if slot is None:
+            slot = self._index.add(str(next(self._names)), wanted)
+            self._slots[wanted] = slot
+            if slot == len(self._filters):
+                self._filters.append(wanted)
+                if slot == len(self._ways):
+                    self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
+            else:
+                self._filters[slot] = wanted
+            self._ways[slot] = NO_LINK
+        return slot
+
+    def _lead(self, slot: int, way: int, links: int) -> None:
+        """Let a slot whose way was this one lead to other links."""
+        gate = self._gates.enter(links)
+        self._gates.leave(way >> 1)
+        self._ways[slot] = gate << 1 | way & 1
+
+    def _release(self, slot: int) -> None:
+        """Free a slot if nobody holds its filter any more."""
+        if not self._ways[slot]:
+            del self._slots[self.filter(slot)]
+            self._filters[slot] = None
+            self._index.remove(self._index.ids[slot])
+
+    def _batch(self, publications: Sequence[Publication], most: int) -> Iterator[Opened]:
+        """What the first publications open: all, or those with so many matches together."""
+        records = [None if one.attributes is None else one.record for one in publications]
+        documents = [one.readable_document for one in publications]
+        found = self._index.match_slots(records, documents, in_order=False, most=most)
+        for first, last in pairwise(found.offsets.tolist()):
+            yield self._opened(found.slots[first:last])
+
+    def _opened(self, slots: Slots) -> Opened:
+        """What some slots open."""
+        if not len(slots):
+            return _NOTHING
+        ways = self._ways.take(slots)
+        own = slots[ways & 1 == 1].tolist()
+        return Opened(self._links_of(ways >> 1), [key for slot in own for key in self.keys(slot)])
+
+    def _links_of(self, gates: _Ways) -> int:
+        """The links that some gates lead to."""
+        bits, links = self._gates.bits, 0
+        distinct: Iterable[int]
+        if len(gates) > _FEW:
+            is_open = np.zeros(len(bits), np.bool_)
+            is_open[gates] = True
+            distinct = np.flatnonzero(is_open).tolist()
+        else:
+            distinct = set(gates.tolist())
+        for gate in distinct:
+            links |= bits[gate]
+        return links
+
+
+def _enough(links: int) -> int:
+    """Matches after which so many links, as bits, are first asked whether all have one."""
+    return _FIRST + _FIRST_EACH * links.bit_count()

@@ -1,0 +1,253 @@
+"""How subscriptions spread as counts: XRoute in a router (`propagation/xroute`).
+
+Everything that changes a count at one router is one message to each neighbor, and each message
+that comes is one message to each other neighbor; so every change passes every router, in the order
+of its link. Confirmations take the same way back: a client's subscription is in force when every
+router has counted it.
+
+That is enough, and lasts. As soon as a router has counted a subscription, its table of the side
+that the subscription is on has a filter that accepts all that the subscription accepts; and a
+message that takes this filter away brings back those that it hid, and is carried out at once. So
+when every router has counted it, a publication that any of them accepts from then on is sent on
+towards the subscription by every router on the way.
+
+A change is told apart from all others by the router at which it began (`origin`) and its number
+there. On a tree it comes to each router once; where it comes again the overlay has a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+
+from sapwood.errors import InvariantError, PeerError
+from sapwood.model.interest import Interest
+from sapwood.model.promise import Promise
+from sapwood.routing.effects import Effect, Send
+from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
+from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS
+from sapwood.routing.propagation.xroute.node import Node
+from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
+from sapwood.routing.propagation.xroute.search import MakeIndex
+from sapwood.routing.propagation.xroute.triples import Operation
+from sapwood.routing.propagation.xroute.view import View
+from sapwood.routing.statements import SUBSCRIPTIONS, Heard, Statements, cycle, stranger
+from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
+
+
+class Counted(Statements[Interest]):
+    """All subscriptions at one router: those of clients one by one, those of neighbors as counts.
+
+    `make_index` makes an exact covering index of interests.
+
+    #: entries.received[n] has a key for each filter that neighbor n counts
+    #: links are those neighbors that are told anything
+    #: the sides of the node are those keys' neighbors, and the clients, whose filters it counts
+    """
+
+    __slots__ = ("_began", "_heard", "_keys", "_node", "_receipts", "_sendings")
+
+    def __init__(
+        self, identity: str, make_index: MakeIndex, follower: Follower[Interest] | None = None
+    ) -> None:
+        super().__init__(SUBSCRIPTIONS, identity, follower)
+        self._node = Node(make_index)
+        self._receipts = Receipts()
+        self._keys: dict[str, dict[Interest, str]] = {}
+        self._sendings = 0
+        #: changes that began here
+        self._began = 0
+        #: name of a router -> its latest identity, and the latest of its changes that came here
+        self._heard: dict[str, tuple[str, int]] = {}
+
+    @property
+    def links(self) -> Mapping[str, View]:
+        """What each neighbor is told."""
+        return self._node.views
+
+    @property
+    def unconfirmed(self) -> int:
+        """Causes of messages that are not confirmed."""
+        waiting = self._receipts.waiting.values()
+        return len({cause for causes in waiting for cause in causes.values()})
+
+    def in_force(self, key: str) -> bool:
+        """Whether every router has counted a client's subscription."""
+        return key not in self._receipts.stated
+
+    # Clients -----------------------------------------------------------------------------------
+
+    def tell(self, entry: LocalEntry[Interest]) -> list[Effect]:
+        """Count one more subscription of a client."""
+        told = self._node.subscribe(entry.filter)
+        effects = self._begin(told, Cause(None, entry.key, 0))
+        if self.in_force(entry.key):
+            effects.append(self.kind.in_force(entry.client, entry.id))
+        return effects
+
+    def untell(self, entry: LocalEntry[Interest]) -> list[Effect]:
+        """Count one less."""
+        self._receipts.forget(entry.key)
+        return self._begin(self._node.unsubscribe(entry.filter))
+
+    # Links -------------------------------------------------------------------------------------
+
+    def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
+        """A link is there, over which nothing was told so far, or never will be."""
+        self._node.connect(neighbor, is_told=is_told)
+        self._receipts.link_up(neighbor)
+        self.entries.link_up(neighbor)
+        self._keys[neighbor] = {}
+
+    def replay(self, neighbor: str) -> list[Effect]:
+        """Tell a neighbor all that it has to count, filter by filter."""
+        effects: list[Effect] = []
+        if neighbor not in self.links:
+            return effects
+        for operation in self._node.start(neighbor):
+            effects.extend(self._begin({neighbor: [operation]}))
+        return effects
+
+    def link_down(self, neighbor: str) -> list[Effect]:
+        """A link is gone: give up all that was counted behind it."""
+        self.entries.link_down(neighbor)
+        del self._keys[neighbor]
+        effects = [
+            effect for cause in self._receipts.link_down(neighbor) for effect in self._answer(cause)
+        ]
+        for told in self._node.disconnect(neighbor):
+            effects.extend(self._begin(told))
+        return effects
+
+    # Messages ----------------------------------------------------------------------------------
+
+    def hear(self, neighbor: str, message: SubscriptionMessage) -> Heard:
+        """A neighbor says something of subscriptions."""
+        match message:
+            case Update():
+                return self._update(neighbor, message)
+            case ConfirmUpdate(sending):
+                cause = self._receipts.confirm(neighbor, sending)
+                return Heard([] if cause is None else self._answer(cause))
+            case _:
+                return Heard([], objection=stranger(message))
+
+    def advertised(self, neighbor: str, key: str, wanted: Promise) -> list[Effect]:  # noqa: ARG002
+        """Counts go everywhere, whatever is advertised where."""
+        return []
+
+    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:  # noqa: ARG002
+        """Counts go everywhere, whatever is advertised where."""
+        return []
+
+    def _update(self, neighbor: str, message: Update) -> Heard:
+        """A neighbor tells of a change."""
+        if self._has_come(message):
+            what = f"change {message.number} of subscriptions at router {message.origin}"
+            return Heard([], objection=cycle(what, "here", neighbor))
+        interface = self._node.interfaces[neighbor]
+        told: dict[str, list[Operation]] = {link: [] for link in self.links if link != neighbor}
+        objection = None
+        touched: dict[Interest, None] = {}
+        for operation in message.operations:
+            try:
+                booking = interface.book(operation)
+            except PeerError as error:
+                objection = f"{neighbor} cannot mean what it says of subscriptions: {error}"
+                break
+            touched.update(dict.fromkeys(booking.touched))
+            for link, operations in self._node.tell(booking, neighbor).items():
+                told[link].extend(operations)
+        cause = Cause(neighbor, "", message.sending)
+        effects = self._send(told, message.origin, message.number, cause)
+        if not cause.open and objection is None:
+            effects.extend(self._answer(cause))
+        self._give_keys(neighbor, touched, interface.counts)
+        return Heard(effects, objection)
+
+    def told(self) -> Iterator[tuple[str, str, Interest]]:
+        """Neighbor and filter of all that neighbors have been told to count; keys are theirs."""
+        for neighbor, view in self.links.items():
+            for filter_ in view.propagated:
+                yield neighbor, "", filter_
+
+    def validate(
+        self,
+        advertisements: Mapping[str, Mapping[str, Promise]] = NO_ADVERTISEMENTS,  # noqa: ARG002
+    ) -> None:
+        """Check every relation between the tables; raises `InvariantError`."""
+        if [CLIENTS, *self.entries.received] != list(self._node.interfaces):
+            raise InvariantError("interfaces and received tables differ")
+        self.entries.validate()
+        self._node.validate()
+        self._receipts.validate()
+        for neighbor, keys in self._keys.items():
+            received = self.entries.received[neighbor]
+            if {key: entry.filter for key, entry in received.items()} != {
+                key: filter_ for filter_, key in keys.items()
+            }:
+                raise InvariantError(f"keys and filters from {neighbor} disagree")
+            if keys.keys() != self._node.interfaces[neighbor].counts.keys():
+                raise InvariantError(f"not exactly the filters that {neighbor} counts have keys")
+        counted = {f: c.instances for f, c in self._node.clients.counts.items()}
+        stated: dict[Interest, int] = {}
+        for entry in self.entries.by_key.values():
+            stated[entry.filter] = stated.get(entry.filter, 0) + 1
+        if counted != stated:
+            raise InvariantError("the clients' subscriptions are not counted as they are")
+
+    # What all have in common -------------------------------------------------------------------
+
+    def _begin(
+        self, told: Mapping[str, Sequence[Operation]], cause: Cause | None = None
+    ) -> list[Effect]:
+        """Send what a change comes to that begins here."""
+        self._began += 1
+        return self._send(told, self._identity, self._began, cause)
+
+    def _send(
+        self,
+        told: Mapping[str, Sequence[Operation]],
+        origin: str,
+        number: int,
+        cause: Cause | None,
+    ) -> list[Effect]:
+        effects: list[Effect] = []
+        for link, operations in told.items():
+            if not operations:
+                continue  # the first thing that the neighbor said was wrong
+            self._sendings += 1
+            message = Update(origin, number, self._sendings, tuple(operations))
+            effects.append(Send(link, message))
+            if cause is not None:
+                self._receipts.sent(link, self._sendings, cause)
+        return effects
+
+    def _answer(self, cause: Cause) -> list[Effect]:
+        """Say to whoever caused messages that all of them are confirmed."""
+        if cause.link is not None:
+            return [Send(cause.link, ConfirmUpdate(cause.sending))]
+        entry = self.entries.by_key[cause.key]
+        return [self.kind.in_force(entry.client, entry.id)]
+
+    def _has_come(self, message: Update) -> bool:
+        """Whether a change is one of this router or the last that came from its origin."""
+        if message.origin == self._identity:
+            return True
+        name, _, _ = message.origin.rpartition(".")
+        change = (message.origin, message.number)
+        has_come = self._heard.get(name) == change
+        self._heard[name] = change
+        return has_come
+
+    def _give_keys(
+        self, neighbor: str, touched: Iterable[Interest], counted: Container[Interest]
+    ) -> None:
+        """Give keys to filters that a neighbor has begun to count, take those of others."""
+        keys = self._keys[neighbor]
+        for filter_ in touched:
+            if filter_ in counted and filter_ not in keys:
+                self._serial += 1
+                key = keys[filter_] = f"{self._identity}.{self._serial}"
+                self.entries.enter(neighbor, key, ReceivedEntry(filter_, 0))
+            elif filter_ not in counted and filter_ in keys:
+                self.entries.leave(neighbor, keys.pop(filter_))

@@ -1,0 +1,198 @@
+"""What a protocol is made of: a strategy in each of four slots, and which go together.
+
+*Membership* says who a router's neighbors are, *propagation* which of them learns of which
+subscription, *forwarding* where a publication goes, *upkeep* what keeps the state right in time.
+A strategy has a name, which is a word of the protocol's name, a function that makes it for one
+router, and rules: words that it needs beside it, and words that it cannot stand beside, each with
+the reason. A protocol that breaks a rule cannot be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from sapwood.errors import InputError
+from sapwood.matching.choice import Engines
+from sapwood.model.interest import Interest
+from sapwood.routing.forwarding.protocol import Forwarding
+from sapwood.routing.membership.protocol import Membership
+from sapwood.routing.propagation.protocol import SubscriptionPropagation
+from sapwood.routing.tables import Follower
+from sapwood.routing.upkeep.protocol import Kept, Upkeep
+
+KINDS: Final = ("records", "documents")
+"""The filter languages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Some words, and the reason, a sentence, why one of them has to be there, or may not be."""
+
+    words: frozenset[str]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """A named choice for one slot.
+
+    `name` may be more than one word, and have arguments, as in `advertisement+covering:poset`;
+    rules are about the `words` in it, without arguments. For each rule that it `requires` one of
+    the words has to be in the protocol, named or not; of those that it `excludes`, none may.
+    `kinds` are the filter languages it can do with; `exact` ones deliver exactly the pairs that a
+    brute-force matcher finds.
+    """
+
+    name: str
+    summary: str
+    requires: tuple[Rule, ...] = ()
+    excludes: tuple[Rule, ...] = ()
+    kinds: tuple[str, ...] = KINDS
+    exact: bool = True
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The word of the name, without its argument."""
+        return (self.name.partition(":")[0],)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipStrategy(Strategy):
+    """Makes the membership of one router: name, protocol, engines, incarnation.
+
+    `allows_circles`: links may form circles; under the others, they have to form a tree.
+    """
+
+    make: Callable[[str, Protocol, Engines, int], Membership]
+    allows_circles: bool = False
+
+
+MakePropagation: TypeAlias = Callable[[str, Follower[Interest]], SubscriptionPropagation]
+"""Makes all subscriptions of one core: its identity, and what follows them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropagationStrategy(Strategy):
+    """Makes the subscriptions of one core.
+
+    `clients_advertise`: clients have to advertise what they will publish, since subscriptions
+    travel only towards advertisements. `routes_depend_on_order`: which links a publication crosses
+    depends on the order in which subscriptions came (who receives it, never). `forwarding` is the
+    name of the forwarding strategy where none is named. `of` are the words that it is put together
+    from, those among them that are not in the name.
+    """
+
+    make: MakePropagation
+    of: tuple[str, ...]
+    clients_advertise: bool = False
+    routes_depend_on_order: bool = False
+    forwarding: str = "every-hop"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that it is put together from."""
+        return self.of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardingStrategy(Strategy):
+    """Makes the forwarding of one core: the router's name, its engines.
+
+    `mark` is the byte with which its digests begin, `None` for one that writes none.
+    """
+
+    make: Callable[[str, Engines], Forwarding]
+    mark: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepStrategy(Strategy):
+    """Makes the upkeep of one router.
+
+    `persists`: it asks for a place where records survive a crash.
+    """
+
+    make: Callable[[Kept], Upkeep]
+    persists: bool = False
+
+
+DEFAULT_MEMBERSHIP: Final = "given"
+DEFAULT_UPKEEP: Final = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A strategy in each slot; raises `InputError` for some that do not go together."""
+
+    membership: MembershipStrategy
+    propagation: PropagationStrategy
+    forwarding: ForwardingStrategy
+    upkeep: UpkeepStrategy
+
+    def __post_init__(self) -> None:
+        check_rules(self.name, self.strategies)
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """The choice in each slot."""
+        return (self.membership, self.propagation, self.forwarding, self.upkeep)
+
+    @property
+    def name(self) -> str:
+        """The words of all slots, in order, without what is chosen where none is named."""
+        defaults = (DEFAULT_MEMBERSHIP, None, self.propagation.forwarding, DEFAULT_UPKEEP)
+        chosen = zip(self.strategies, defaults, strict=True)
+        return "+".join(strategy.name for strategy, default in chosen if strategy.name != default)
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a line."""
+        defaults = (DEFAULT_MEMBERSHIP, None, self.propagation.forwarding, DEFAULT_UPKEEP)
+        chosen = zip(self.strategies, defaults, strict=True)
+        others = [s.summary for s, name in chosen if name is not None and s.name != name]
+        return "; ".join((self.propagation.summary, *others))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The filter languages it routes."""
+        return tuple(kind for kind in KINDS if all(kind in s.kinds for s in self.strategies))
+
+    @property
+    def exact(self) -> bool:
+        """Whether it delivers exactly the pairs that a brute-force matcher finds."""
+        return all(strategy.exact for strategy in self.strategies)
+
+    @property
+    def clients_advertise(self) -> bool:
+        """Whether clients have to advertise what they will publish."""
+        return self.propagation.clients_advertise
+
+    @property
+    def routes_depend_on_order(self) -> bool:
+        """Whether the links that publications cross depend on the order of subscriptions."""
+        return self.propagation.routes_depend_on_order
+
+    @property
+    def allows_circles(self) -> bool:
+        """Whether links may form circles."""
+        return self.membership.allows_circles
+
+    @property
+    def persists(self) -> bool:
+        """Whether routers ask for a place where records survive a crash."""
+        return self.upkeep.persists
+
+
+def check_rules(name: str, strategies: Iterable[Strategy]) -> None:
+    """See that the strategies of a protocol go together; raises `InputError` with the reason."""
+    chosen = tuple(strategies)
+    words = {word for strategy in chosen for word in strategy.words}
+    for strategy in chosen:
+        for rule in strategy.requires:
+            if not rule.words & words:
+                raise InputError(f"protocol {name!r}: {rule.reason}")
+        for rule in strategy.excludes:
+            if rule.words & words:
+                raise InputError(f"protocol {name!r}: {rule.reason}")

@@ -1,0 +1,43 @@
+"""A pool holds each filter once, whoever holds it."""
+
+from __future__ import annotations
+
+from sapwood import parse_filter
+from sapwood.matching.choice import Engines
+from sapwood.model.publication import Publication
+from sapwood.routing.pool import Pool
+
+LINK, OTHER = 0b01, 0b10
+WANTED = parse_filter("a > 1")
+
+
+def test_filter_of_several_holders_is_held_once() -> None:
+    pool = Pool(Engines("counting"))
+    slots = {pool.add_for_link(LINK, WANTED), pool.add_for_link(OTHER, WANTED)}
+    slots |= {pool.add_for_client(key, WANTED) for key in ("k1", "k2")}
+    assert len(pool) == 1
+    (slot,) = slots
+    assert pool.links(slot) == LINK | OTHER
+    links, keys = pool.match(Publication("p", {"a": 2}))
+    assert (links, sorted(keys)) == (LINK | OTHER, ["k1", "k2"])
+
+
+def test_pool_of_one_link_asks_only_whether_there_is_a_match() -> None:
+    pool = Pool(Engines("counting"))
+    for number in range(3):
+        pool.add_for_link(LINK, parse_filter(f"a > {number}"))
+    pool._index.found = None  # type: ignore[assignment,method-assign]
+    assert pool.match_links(Publication("p", {"a": 2}), LINK) == LINK
+    assert pool.match_links(Publication("p", {"a": 0}), LINK) == 0
+    assert pool.match_links(Publication("p", {"a": 2}), OTHER) == 0
+
+
+def test_slot_is_free_when_its_last_holder_has_left() -> None:
+    pool = Pool(Engines("counting"))
+    slot = pool.add_for_client("k", WANTED)
+    assert pool.add_for_link(LINK, WANTED) == slot
+    pool.remove_for_client("k", slot)
+    assert pool.match_links(Publication("p", {"a": 2}), LINK) == LINK
+    pool.remove_for_link(LINK, slot, is_last=True)
+    assert len(pool) == 0
+    assert pool.add_for_link(OTHER, parse_filter("a > 2")) == slot

@@ -1,0 +1,212 @@
+"""One index with sides tells what a filter by itself tells, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood import parse_filter, parse_xpath
+from sapwood.errors import DuplicateIdError, InvariantError, UnknownIdError, UnknownNameError
+from sapwood.matching.choice import Engines
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.routing.sided_index import Matches, SidedIndex
+from sapwood.routing.tables import CLIENTS
+
+COLUMNAR, COUNTING = Engines("columnar"), Engines("counting")
+NEIGHBORS = ("r1", "r2", "r3")
+KEYS = ("k1", "k2", "k3", "k4")
+FILTERS: tuple[Interest, ...] = (
+    *map(
+        parse_filter, ("a > 1", "a > 2 and b = 'x'", "a = 1 or b is null", "b like '%y%'", "true")
+    ),
+    *map(parse_xpath, ("/a/b", "//b[@c = 1]", "/a")),
+)
+PUBLICATIONS = (
+    Publication("p1", {"a": 1}),
+    Publication("p2", {"a": 3, "b": "x"}),
+    Publication("p3", {"b": "xyz"}),
+    Publication("p4", document=b"<a><b c='1'/></a>"),
+    Publication("p5", {"a": 2}, b"<d><b/></d>"),
+)
+
+Step = tuple[Any, ...]
+
+
+@pytest.fixture(params=(COLUMNAR, COUNTING), ids=lambda engines: engines.records)
+def engines(request: pytest.FixtureRequest) -> Engines:
+    found: Engines = request.param
+    return found
+
+
+def steps() -> st.SearchStrategy[list[Step]]:
+    sides = st.sampled_from((CLIENTS, *NEIGHBORS))
+    neighbors, keys = st.sampled_from(NEIGHBORS), st.sampled_from(KEYS)
+    entered = st.tuples(st.just("add"), sides, keys, st.sampled_from(FILTERS))
+    return st.lists(
+        st.one_of(
+            st.tuples(st.just("add_side"), neighbors),
+            entered,
+            entered,
+            st.tuples(st.just("remove"), sides, keys),
+            st.tuples(st.just("remove_side"), neighbors),
+        ),
+        min_size=1,
+        max_size=40,
+    )
+
+
+class Plain:
+    """The same as a dictionary of dictionaries."""
+
+    def __init__(self) -> None:
+        self.sides: dict[str, dict[str, Interest]] = {CLIENTS: {}}
+
+    def takes(self, step: Step) -> bool:
+        """Do a step if it can be done, and tell whether it was."""
+        match step:
+            case ("add_side", side) if side not in self.sides:
+                self.sides[side] = {}
+            case ("remove_side", side) if side in self.sides:
+                del self.sides[side]
+            case ("add", side, key, wanted) if side in self.sides and key not in self.sides[side]:
+                self.sides[side][key] = wanted
+            case ("remove", side, key) if key in self.sides.get(side, ()):
+                del self.sides[side][key]
+            case _:
+                return False
+        return True
+
+    def match(self, publication: Publication, arrival: str | None) -> Matches:
+        found = {
+            side: sorted(key for key, wanted in held.items() if wanted.matches(publication))
+            for side, held in self.sides.items()
+        }
+        keys = found.pop(CLIENTS)
+        return Matches(keys, [side for side, held in found.items() if held and side != arrival])
+
+
+@settings(max_examples=60)
+@given(engines=st.sampled_from((COLUMNAR, COUNTING)), taken=steps())
+def test_sided_index_is_a_filter_asked_for_each_key_of_each_side(
+    engines: Engines, taken: list[Step]
+) -> None:
+    index, plain = SidedIndex(engines), Plain()
+    for step in taken:
+        if plain.takes(step):
+            getattr(index, step[0])(*step[1:])
+        else:
+            with pytest.raises((DuplicateIdError, UnknownIdError, UnknownNameError)):
+                getattr(index, step[0])(*step[1:])
+    index.validate()
+    assert len(index) == sum(map(len, plain.sides.values()))
+    assert (CLIENTS, *index.neighbors) == tuple(plain.sides)
+    for side, held in plain.sides.items():
+        assert index.size(side) == len(held)
+        assert {key: index.filter(side, key) for key in index.keys(side)} == held
+    for arrival in (None, *index.neighbors):
+        wanted = [plain.match(publication, arrival) for publication in PUBLICATIONS]
+        assert [index.match(publication, arrival) for publication in PUBLICATIONS] == wanted
+        assert index.match_batch(PUBLICATIONS, arrival) == wanted
+        assert list(map(index.match_clients, PUBLICATIONS)) == [found.keys for found in wanted]
+
+
+def filled(engines: Engines, sides: dict[str, dict[str, str]]) -> SidedIndex:
+    index = SidedIndex(engines)
+    for side, held in sides.items():
+        if side != CLIENTS:
+            index.add_side(side)
+        for key, text in held.items():
+            index.add(side, key, parse_filter(text))
+    return index
+
+
+def test_neighbors_come_in_the_order_in_which_their_sides_were_added(engines: Engines) -> None:
+    index = filled(engines, {name: {"k": "a > 1"} for name in ("r9", "r1", "r5")})
+    index.remove_side("r9")
+    index.add_side("r9")
+    index.add("r9", "k", parse_filter("a > 1"))
+    assert index.match(Publication("p", {"a": 2}), None).neighbors == ["r1", "r5", "r9"]
+
+
+def test_many_matches_give_what_few_do(engines: Engines) -> None:
+    many = {f"k{number:03}": f"a > {number}" for number in range(200)}
+    index = filled(engines, {CLIENTS: many, "r1": many, "r2": {"k": "a > 500"}})
+    assert index.match(Publication("p", {"a": 150}), None) == Matches(sorted(many)[:150], ["r1"])
+    index.fold()
+    assert index.match(Publication("p", {"a": 600}), "r1") == Matches(sorted(many), ["r2"])
+    index.validate()
+
+
+def test_removed_side_leaves_nothing_behind(engines: Engines) -> None:
+    sides = {CLIENTS: {"k": "a > 1"}, "r1": {"k": "a > 1", "l": "a > 1", "m": "a > 2"}, "r2": {}}
+    index = filled(engines, sides)
+    index.add("r1", "n", parse_xpath("/a"))
+    index.remove_side("r1")
+    index.validate()
+    assert "r1" not in index
+    assert len(index) == 1
+    assert index.match(Publication("p", {"a": 3}, b"<a/>"), None) == Matches(["k"], [])
+    index.remove(CLIENTS, "k")
+    index.validate()
+
+
+def test_filter_is_held_until_its_last_key_is_gone(engines: Engines) -> None:
+    index = filled(engines, {"r1": {"k": "a > 1", "l": "not a <= 1", "m": "a > 1"}})
+    for key, neighbors in (("l", ["r1"]), ("k", ["r1"]), ("m", [])):
+        index.remove("r1", key)
+        index.validate()
+        assert index.match(Publication("p", {"a": 2}), None).neighbors == neighbors
+
+
+def test_clients_have_a_side_for_good(engines: Engines) -> None:
+    index = SidedIndex(engines)
+    assert CLIENTS in index
+    with pytest.raises(InvariantError, match="always"):
+        index.remove_side(CLIENTS)
+    with pytest.raises(DuplicateIdError):
+        index.add_side(CLIENTS)
+
+
+def _forget_links(index: SidedIndex) -> None:
+    side = index._links["r1"]
+    share = side.records
+    share.pool._ways[share.slots["k"]] &= 1
+
+
+def _forget_key(index: SidedIndex) -> None:
+    index._own.records.slots.pop("k")
+
+
+def _rename_key(index: SidedIndex) -> None:
+    slots = index._own.records.slots
+    slots["x"] = slots.pop("k")
+
+
+def _forget_bit(index: SidedIndex) -> None:
+    index._bits = 0
+
+
+def _forget_repeat(index: SidedIndex) -> None:
+    index._links["r1"].records.pool._repeats.clear()
+
+
+def _forget_filter(index: SidedIndex) -> None:
+    pool = index._own.records.pool
+    pool._index.remove(pool._index.ids[index._own.records.slots["k"]])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_forget_links, _forget_key, _rename_key, _forget_bit, _forget_repeat, _forget_filter],
+)
+def test_validate_notices_damage(engines: Engines, damage: Callable[[SidedIndex], None]) -> None:
+    index = filled(engines, {CLIENTS: {"k": "a > 1"}, "r1": {"k": "a > 1", "l": "a > 1"}})
+    index.validate()
+    damage(index)
+    with pytest.raises(InvariantError):
+        index.validate()

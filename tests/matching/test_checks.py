@@ -134,10 +134,10 @@ def test_failure_in_the_corpus_tells_the_case() -> None:
 
 def test_failed_duplicate_check_is_told() -> None:
     class Lenient(Index):
-        def add(self, id: str, filter: Interest | str) -> None:
+        def add(self, id: str, filter: Interest | str) -> int:
             if id in self:
                 self.remove(id)
-            super().add(id, filter)
+            return super().add(id, filter)
 
     with pytest.raises(AssertionError, match="was added twice"):
         checks.check_changes(Lenient, 0)

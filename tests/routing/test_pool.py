@@ -41,3 +41,21 @@ def test_slot_is_free_when_its_last_holder_has_left() -> None:
     pool.remove_for_link(LINK, slot, is_last=True)
     assert len(pool) == 0
     assert pool.add_for_link(OTHER, parse_filter("a > 2")) == slot
+
+
+def test_crowds_are_the_links_that_made_the_last_search_long() -> None:
+    pool = Pool(Engines("columnar"))
+    for number in range(600):
+        pool.add_for_link(LINK, parse_filter(f"a > {number}"))
+    pool.add_for_link(OTHER, parse_filter("b = 1"))
+    assert pool.match_links(Publication("p", {"a": 700}), LINK | OTHER) == LINK
+    assert pool.crowds == {LINK: 600}
+    assert pool.match_links(Publication("p", {"b": 1}), LINK | OTHER) == OTHER
+    assert not pool.crowds
+    for number in range(600):
+        pool.add_for_link(OTHER, parse_filter(f"a > {number}"))
+    third = 0b100
+    pool.add_for_link(third, parse_filter("b = 1"))
+    assert pool.match_links(Publication("p", {"a": 700}), LINK | OTHER | third) == LINK | OTHER
+    assert not pool.crowds, "shared filters make 300 matches for each"
+    assert pool.match_links(Publication("p", {"a": 700}), 0) == 0

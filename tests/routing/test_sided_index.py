@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +17,11 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.sided_index import Matches, SidedIndex
 from sapwood.routing.tables import CLIENTS
+from sapwood.routing import pool as pool_module
+from sapwood.routing import sided_index as sided_module
+from sapwood.routing.pool import Pool
+from sapwood.routing.shares import Share
+from sapwood.routing.sided_index import CLIENTS, Matches, SidedIndex
 
 COLUMNAR, COUNTING = Engines("columnar"), Engines("counting")
 NEIGHBORS = ("r1", "r2", "r3")
@@ -115,6 +121,42 @@ def test_sided_index_is_a_filter_asked_for_each_key_of_each_side(
         assert list(map(index.match_clients, PUBLICATIONS)) == [found.keys for found in wanted]
 
 
+@settings(max_examples=40)
+@given(
+    wide=st.lists(st.sampled_from(NEIGHBORS), min_size=8, max_size=24),
+    asked=st.lists(st.integers(0, 60), max_size=30),
+)
+def test_links_that_move_apart_and_back_are_answered_as_before(
+    wide: list[str], asked: list[int]
+) -> None:
+    index, plain = SidedIndex(COLUMNAR), Plain()
+    taken: list[Step] = [("add_side", side) for side in NEIGHBORS]
+    for number, side in enumerate(wide):
+        taken.append(("add", side, f"k{number}", parse_filter(f"a > {number} or b = 'x'")))
+    with small_searches():
+        for step in taken:
+            assert plain.takes(step)
+            getattr(index, step[0])(*step[1:])
+        for number in asked:
+            publication = Publication("p", {"a": number})
+            assert index.match(publication, None) == plain.match(publication, None)
+            index.validate()
+
+
+@contextmanager
+def small_searches() -> Iterator[None]:
+    """Searches count as long from the third match on, and pay for moving up to 12 filters."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool_module, "_FIRST", 2)
+        patch.setattr(pool_module, "_FIRST_EACH", 0)
+        patch.setattr(pool_module, "_NEXT", 2)
+        patch.setattr(pool_module, "_CROWD", 2)
+        patch.setattr(sided_module, "_MOVED_MAX", 12)
+        patch.setattr(sided_module, "_MATCHES_A_MOVE", 1)
+        patch.setattr(sided_module, "_REFUSALS_A_MOVE", 1)
+        yield
+
+
 def filled(engines: Engines, sides: dict[str, dict[str, str]]) -> SidedIndex:
     index = SidedIndex(engines)
     for side, held in sides.items():
@@ -172,18 +214,54 @@ def test_clients_have_a_side_for_good(engines: Engines) -> None:
         index.add_side(CLIENTS)
 
 
+def test_link_that_crowds_others_out_gets_a_pool_of_its_own_until_that_is_idle() -> None:
+    wide = {f"k{number}": f"a > {number}" for number in range(20)}
+    index = filled(COLUMNAR, {"r1": wide, "r2": {"k": "b = 1"}})
+    with small_searches():
+        for _ in range(20):
+            assert index.match(Publication("p", {"a": 50}), None).neighbors == ["r1"]
+            index.validate()
+        (own,) = index._apart.values()
+        assert len(own) == 20
+        index.add("r1", "more", parse_filter("a > 30"))
+        assert len(own) == 21
+        for _ in range(50):
+            assert index.match(Publication("p", {"b": 1}), None).neighbors == ["r2"]
+            index.validate()
+        assert not index._apart
+        assert index.size("r1") == 21
+
+
+def test_side_that_is_in_two_pools_is_removed_from_both() -> None:
+    wide = {f"k{number}": f"a > {number}" for number in range(20)}
+    index = filled(COLUMNAR, {"r1": wide, "r2": {"k": "b = 1"}})
+    with small_searches():
+        index.match(Publication("p", {"a": 50}), None)
+    (own,) = index._apart.values()
+    assert 0 < len(own) < 20
+    with pytest.raises(DuplicateIdError):
+        index.add("r1", "k1", parse_filter("a > 1"))
+    index.remove_side("r1")
+    index.validate()
+    assert not index._apart
+    assert len(index) == 1
+
+
+def _records(index: SidedIndex, side: str) -> Share:
+    return next(share for share in index._sides[side].shares() if share.slots)
+
+
 def _forget_links(index: SidedIndex) -> None:
-    side = index._links["r1"]
-    share = side.records
+    share = _records(index, "r1")
     share.pool._ways[share.slots["k"]] &= 1
 
 
 def _forget_key(index: SidedIndex) -> None:
-    index._own.records.slots.pop("k")
+    _records(index, CLIENTS).slots.pop("k")
 
 
 def _rename_key(index: SidedIndex) -> None:
-    slots = index._own.records.slots
+    slots = _records(index, CLIENTS).slots
     slots["x"] = slots.pop("k")
 
 
@@ -192,17 +270,34 @@ def _forget_bit(index: SidedIndex) -> None:
 
 
 def _forget_repeat(index: SidedIndex) -> None:
-    index._links["r1"].records.pool._repeats.clear()
+    _records(index, "r1").pool._repeats.clear()
 
 
 def _forget_filter(index: SidedIndex) -> None:
-    pool = index._own.records.pool
-    pool._index.remove(pool._index.ids[index._own.records.slots["k"]])
+    share = _records(index, CLIENTS)
+    share.pool._index.remove(share.pool._index.ids[share.slots["k"]])
+
+
+def _forget_pool(index: SidedIndex) -> None:
+    index._apart[1] = Pool(COUNTING)
+
+
+def _swap_links(index: SidedIndex) -> None:
+    index._by_bit[1] = index._sides[CLIENTS]
 
 
 @pytest.mark.parametrize(
     "damage",
-    [_forget_links, _forget_key, _rename_key, _forget_bit, _forget_repeat, _forget_filter],
+    [
+        _forget_links,
+        _forget_key,
+        _rename_key,
+        _forget_bit,
+        _forget_repeat,
+        _forget_filter,
+        _forget_pool,
+        _swap_links,
+    ],
 )
 def test_validate_notices_damage(engines: Engines, damage: Callable[[SidedIndex], None]) -> None:
     index = filled(engines, {CLIENTS: {"k": "a > 1"}, "r1": {"k": "a > 1", "l": "a > 1"}})

@@ -1,5 +1,7 @@
 """A pool: filters of several sides in one index, each distinct one once.
 
+All are filters of records, or all are tree patterns.
+
 A filter that several links or clients hold is stored once, with the set of the links that hold it
 (its gate, `sapwood.routing.gates`) and the keys under which clients do. What the index says of a
 publication are slots, in an array. Of links nothing but the gates is looked at: no key of theirs
@@ -21,6 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,7 +34,7 @@ from sapwood.matching.choice import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import Slots
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
+from sapwood.model.publication import Publication, Record
 from sapwood.routing.gates import NO_LINK, Gates
 
 _Ways: TypeAlias = npt.NDArray[np.int32]
@@ -48,6 +51,11 @@ _NEXT: Final = 16
 """Matches after which it is first asked whether all links have one: so many, and for each link so
 many more. If matches fall on links at random, one of n links has none with probability n / e**8.
 Then it is asked again after `_NEXT` times as many, so that what was for nothing is little."""
+
+_CROWD: Final = 512
+"""Matches of a link in one search that take as long as asking a pool of its own."""
+
+_NO_CROWDS: Final[Mapping[int, int]] = MappingProxyType({})
 
 _HELD_MAX: Final = 1 << 22
 """Matches of a batch that are held at a time, beside those of one publication."""
@@ -75,17 +83,22 @@ class Pool:
         "_gates",
         "_held",
         "_index",
+        "_is_of_documents",
         "_keys",
         "_names",
         "_repeats",
         "_slots",
         "_ways",
+        "crowds",
     )
 
-    def __init__(self, engines: Engines) -> None:
+    def __init__(self, engines: Engines, *, is_of_documents: bool = False) -> None:
         self._index = Index(*engines)
+        self._is_of_documents = is_of_documents
         self._names = count()
         self._gates = Gates()
+        #: links, as bits, that made the last search for links long, to the matches of each
+        self.crowds: Mapping[int, int] = _NO_CROWDS
         #: the bits of all links that hold a filter
         self._held = 0
         self._ways: _Ways = np.zeros(16, np.int32)
@@ -183,18 +196,22 @@ class Pool:
         Links have their answer with their first match, and matches come in an order that has
         nothing to do with links: where there are many, some of them tell as a rule what all would.
         """
+        self.crowds = _NO_CROWDS
         wanted &= self._held
         if not wanted:
             return 0
         if self._held == wanted and len(self._gates) == 1:
             return wanted if self._index.match_any(publication) else 0
-        limit = _enough(wanted)
+        first = limit = _enough(wanted)
         while True:
             slots = self._index.found(publication, limit)
             links = self._links_of(self._ways.take(slots) >> 1) if len(slots) else 0
             if len(slots) < limit or not wanted & ~links:
-                return links
+                break
             limit *= _NEXT
+        if limit > first:
+            self.crowds = self._counted(slots)
+        return links
 
     def match_links_batch(self, publications: Sequence[Publication], wanted: int) -> Iterator[int]:
         """`match_links` for each of many publications; faster where few filters match."""
@@ -283,8 +300,12 @@ class Pool:
 
     def _batch(self, publications: Sequence[Publication], most: int) -> Iterator[Opened]:
         """What the first publications open: all, or those with so many matches together."""
-        records = [None if one.attributes is None else one.record for one in publications]
-        documents = [one.readable_document for one in publications]
+        records: list[Record | None] = [None] * len(publications)
+        documents = None
+        if self._is_of_documents:
+            documents = [one.readable_document for one in publications]
+        else:
+            records = [None if one.attributes is None else one.record for one in publications]
         found = self._index.match_slots(records, documents, in_order=False, most=most)
         for first, last in pairwise(found.offsets.tolist()):
             yield self._opened(found.slots[first:last])
@@ -296,6 +317,18 @@ class Pool:
         ways = self._ways.take(slots)
         own = slots[ways & 1 == 1].tolist()
         return Opened(self._links_of(ways >> 1), [key for slot in own for key in self.keys(slot)])
+
+    def _counted(self, slots: Slots) -> dict[int, int]:
+        """Links, as bits, to how many of some slots are theirs; shared ones are divided."""
+        counts = np.bincount(self._ways.take(slots) >> 1)
+        found: Counter[int] = Counter()
+        for gate in np.flatnonzero(counts > _CROWD).tolist():
+            links = self._gates.bits[gate]
+            share = int(counts[gate]) // links.bit_count()
+            while links and share > _CROWD:
+                found[links & -links] += share
+                links &= links - 1
+        return found
 
     def _links_of(self, gates: _Ways) -> int:
         """The links that some gates lead to."""

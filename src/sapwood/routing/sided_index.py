@@ -4,12 +4,18 @@ One match a hop gives clients their subscriptions and each link its yes or no (X
 gate for each filter, an OR gate for each interface). Equal filters of several sides are stored once
 (XSiena 2.4, identity). How filters lie in indexes depends on the engine:
 
-* Where one search among all filters costs less than a search for each side, all are in one index,
-  and a match reads the links off an array (`sapwood.routing.pool`).
-* An engine that pays for each filter that a record comes near, as counting does, gains nothing from
-  having them together, and would have to find thousands of matches where a link needs one. There,
-  filters of records are in an index for each side, and the search for a link ends with its first
-  match. Tree patterns are together all the same: a document is read once.
+* Where one search among all filters costs less than a search for each side (`columnar`), filters
+  of records that came over links are in one pool (`sapwood.routing.pool`), and a match reads the
+  links off an array. The search ends when all links have their answer.
+* It does not end early where one link has thousands of matches and another has none. So a link that
+  crowds the pool moves to a pool of its own, where its search ends with its first match, as soon as
+  what its matches have cost is what it costs to move. It moves back when its own pool has been
+  searched for nothing as often as pays for that.
+* An engine that pays for each filter that a record comes near, as `counting` does, gains nothing
+  from having links together. There, each link has its own pool from the beginning.
+
+Filters of clients, all of whose matches are wanted, are apart from those of links. Tree patterns of
+all sides are together: a document is read once.
 """
 
 from __future__ import annotations
@@ -18,17 +24,33 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from sapwood.errors import DuplicateIdError, InvariantError, UnknownIdError, UnknownNameError
+from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
 from sapwood.matching.choice import Engines
 from sapwood.matching.engines import engine_info
-from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.pool import Pool
+<<<<<<< HEAD
 from sapwood.routing.tables import CLIENTS
+||||||| a1b5f41
 
-_ALL: Final = -1
-"""All bits."""
+CLIENTS: Final = ""
+"""The side of a router's own clients; no neighbor has an empty name."""
+=======
+from sapwood.routing.shares import Share, Side
+
+CLIENTS: Final = ""
+"""The side of a router's own clients; no neighbor has an empty name."""
+>>>>>>> sides
+
+_MOVED_MAX: Final = 4096
+"""Filters of a link that are moved at once: an eighth of a second."""
+
+_MATCHES_A_MOVE: Final = 1024
+"""Matches that take as long as moving a filter."""
+
+_REFUSALS_A_MOVE: Final = 4
+"""Searches for nothing that take as long as moving a filter."""
 
 
 class Matches(NamedTuple):
@@ -42,107 +64,68 @@ class Matches(NamedTuple):
     neighbors: list[str]
 
 
-class _Share:
-    """What one side has in one pool; `bit` is that of a link, 0 for clients."""
-
-    __slots__ = ("bit", "pool", "slots")
-
-    def __init__(self, pool: Pool, bit: int) -> None:
-        self.pool = pool
-        self.bit = bit
-        #: key -> slot of the pool
-        self.slots: dict[str, int] = {}
-
-    def add(self, key: str, wanted: Interest) -> None:
-        """Hold a filter under a new key."""
-        if self.bit:
-            self.slots[key] = self.pool.add_for_link(self.bit, wanted)
-        else:
-            self.slots[key] = self.pool.add_for_client(key, wanted)
-
-    def remove(self, key: str) -> None:
-        """Hold what is under a key no longer."""
-        slot = self.slots.pop(key)
-        if self.bit:
-            self.pool.remove_for_link(self.bit, slot, is_last=not self.slots)
-        else:
-            self.pool.remove_for_client(key, slot)
-
-
-class _Side(NamedTuple):
-    """A side: its filters of records, and its tree patterns. A key is in one of the two."""
-
-    records: _Share
-    patterns: _Share
-
-    def share_of(self, key: str) -> _Share:
-        """Where a key is; raises `UnknownIdError`."""
-        for share in self:
-            if key in share.slots:
-                return share
-        raise UnknownIdError("subscription", key)
-
-
 class SidedIndex:
     """Filters by side and key, and which sides have one that accepts a publication.
 
     The sides are `CLIENTS`, which is always there, and those that were added, one for each
     neighbor. A key is unique on its side.
 
-    #: _bits are those of all links; no two have the same
-    #: _records[bits] is the pool of filters of records of those links: all, or a single one
+    #: _bits are those of all links, and _by_bit says whose; no two have the same
+    #: _apart[bit] is the own pool of a link that has one
     """
 
     __slots__ = (
+        "_apart",
         "_bits",
+        "_by_bit",
         "_clients",
         "_engines",
-        "_is_shared",
         "_links",
-        "_own",
         "_patterns",
-        "_records",
+        "_sides",
+        "_together",
     )
 
     def __init__(self, engines: Engines) -> None:
         """Raises `UnknownNameError` for an engine that does not exist."""
         self._engines = engines
-        self._is_shared = engine_info(engines.records).is_shared
-        self._clients, self._patterns = Pool(engines), Pool(engines)
-        self._records: dict[int, Pool] = {_ALL: Pool(engines)} if self._is_shared else {}
+        self._clients, self._patterns = Pool(engines), Pool(engines, is_of_documents=True)
+        #: `None` where all links are apart
+        self._together = Pool(engines) if engine_info(engines.records).is_shared else None
+        self._apart: dict[int, Pool] = {}
         self._bits = 0
-        self._own = _Side(_Share(self._clients, 0), _Share(self._patterns, 0))
-        #: in the order in which they were added
-        self._links: dict[str, _Side] = {}
+        self._by_bit: dict[int, Side] = {}
+        own = Side(None, Share(self._clients, 0), Share(self._patterns, 0))
+        #: `CLIENTS`, and then the links in the order in which they were added
+        self._sides: dict[str, Side] = {CLIENTS: own}
 
     def __len__(self) -> int:
         """The number of keys of all sides."""
-        return self.size(CLIENTS) + sum(map(self.size, self._links))
+        return sum(map(len, self._sides.values()))
 
     def __contains__(self, side: object) -> bool:
         """Whether there is such a side."""
-        return side == CLIENTS or side in self._links
+        return side in self._sides
 
     @property
     def neighbors(self) -> tuple[str, ...]:
         """The sides but `CLIENTS`, in the order in which they were added."""
-        return tuple(self._links)
+        return tuple(self._sides)[1:]
 
     def size(self, side: str) -> int:
         """The number of keys of a side; raises `UnknownNameError`."""
-        return sum(len(share.slots) for share in self._known(side))
+        return len(self._known(side))
 
     def keys(self, side: str) -> Iterator[str]:
         """The keys of a side: those of filters of records first; raises `UnknownNameError`."""
-        return (key for share in self._known(side) for key in share.slots)
+        return (key for share in self._known(side).shares() for key in share.slots)
 
     def filter(self, side: str, key: str) -> Interest:
         """The filter of a side under a key, equal to the one that was added.
 
         Raises `UnknownNameError`, `UnknownIdError`.
         """
-        share = self._known(side).share_of(key)
-        return share.pool.filter(share.slots[key])
+        return self._known(side).share_of(key).filter(key)
 
     def add_side(self, side: str) -> None:
         """Add a side without filters; raises `DuplicateIdError` if there is one of that name."""
@@ -150,10 +133,9 @@ class SidedIndex:
             raise DuplicateIdError("side", side)
         bit = ~self._bits & (self._bits + 1)
         self._bits |= bit
-        if not self._is_shared:
-            self._records[bit] = Pool(self._engines)
-        pool = self._records[_ALL if self._is_shared else bit]
-        self._links[side] = _Side(_Share(pool, bit), _Share(self._patterns, bit))
+        common = None if self._together is None else Share(self._together, bit)
+        own = self._own_share(bit) if common is None else None
+        self._sides[side] = self._by_bit[bit] = Side(common, own, Share(self._patterns, bit))
 
     def remove_side(self, side: str) -> None:
         """Remove a side with all its filters; takes as long as removing these one by one.
@@ -162,21 +144,21 @@ class SidedIndex:
         """
         if side == CLIENTS:
             raise InvariantError("a router always has a side for its clients")
-        records, patterns = self._known(side)
-        del self._links[side]
-        self._bits &= ~records.bit
-        if self._records.pop(records.bit, None) is None:
-            for key in tuple(records.slots):
-                records.remove(key)
-        for key in tuple(patterns.slots):
-            patterns.remove(key)
+        gone = self._known(side)
+        del self._sides[side], self._by_bit[gone.bit]
+        self._bits &= ~gone.bit
+        self._apart.pop(gone.bit, None)
+        for share in gone.shares():
+            if share is not gone.own:
+                for key in tuple(share.slots):
+                    share.remove(key)
 
     def add(self, side: str, key: str, filter: Interest) -> None:
         """Add a filter to a side; raises `UnknownNameError`, `DuplicateIdError`."""
-        records, patterns = self._known(side)
-        if key in records.slots or key in patterns.slots:
+        known = self._known(side)
+        if any(key in share.slots for share in known.shares()):
             raise DuplicateIdError("subscription", key)
-        (records if isinstance(filter, Filter) else patterns).add(key, filter)
+        known.share_for(filter).add(key, filter)
 
     def remove(self, side: str, key: str) -> None:
         """Remove a filter of a side; raises `UnknownNameError`, `UnknownIdError`."""
@@ -196,10 +178,8 @@ class SidedIndex:
         wanted = self._wanted(arrival)
         if publication.attributes is not None:
             keys += self._clients.match_keys(publication)
-            for bits, pool in self._records.items() if wanted else ():
-                asked = wanted & bits & ~links
-                if asked:
-                    links |= pool.match_links(publication, asked)
+            if wanted:
+                links |= self._match_links(publication, wanted & ~links)
         keys.sort()
         return Matches(keys, self._named(links & wanted))
 
@@ -220,12 +200,12 @@ class SidedIndex:
         wanted = self._wanted(arrival)
         links = [0] * len(publications)
         keys: list[Sequence[str]] = [()] * len(publications)
-        for pool in (self._patterns, self._clients):
-            for at, opened in enumerate(pool.match_batch(publications)):
+        for whole in (self._patterns, self._clients):
+            for at, opened in enumerate(whole.match_batch(publications)):
                 links[at] |= opened.links
                 keys[at] = (*keys[at], *opened.keys)
-        for bits, pool in self._records.items():
-            if wanted & bits:
+        for bits, pool in ((self._bits, self._together), *self._apart.items()):
+            if pool is not None and wanted & bits:
                 for at, more in enumerate(pool.match_links_batch(publications, wanted & bits)):
                     links[at] |= more
         return [
@@ -240,10 +220,14 @@ class SidedIndex:
 
     def validate(self) -> None:
         """Check the relations between sides, pools and indexes; raises `InvariantError`."""
-        bits = [side.records.bit for side in self._links.values()]
-        if sum(bits) != self._bits or any(bit.bit_count() != 1 for bit in bits):
-            raise InvariantError("the bits of sides are not those that are taken")
-        shares = [share for side in (self._own, *self._links.values()) for share in side]
+        if {side.bit: side for side in list(self._sides.values())[1:]} != self._by_bit:
+            raise InvariantError("the bits of links are of other sides")
+        if sum(self._by_bit) != self._bits or any(bit.bit_count() != 1 for bit in self._by_bit):
+            raise InvariantError("the bits of links are not those that are taken")
+        own = {bit: side.own.pool for bit, side in self._by_bit.items() if side.own is not None}
+        if own != self._apart:
+            raise InvariantError("the pools of single links are not theirs")
+        shares = [share for side in self._sides.values() for share in side.shares()]
         for pool in self._pools():
             holders: dict[int, Counter[int]] = {}
             for share in shares:
@@ -251,26 +235,72 @@ class SidedIndex:
                     for slot in share.slots.values():
                         holders.setdefault(slot, Counter())[share.bit] += 1
             pool.validate(holders)
-        for share in self._own:
+        for share in self._sides[CLIENTS].shares():
             for key, slot in share.slots.items():
                 if key not in share.pool.keys(slot):
                     raise InvariantError(f"key {key} of clients is not on its filter")
 
-    def _known(self, side: str) -> _Side:
-        found = self._own if side == CLIENTS else self._links.get(side)
+    def _match_links(self, publication: Publication, wanted: int) -> int:
+        """Which of some links, as bits, want a record."""
+        links = 0
+        asked = self._apart if self._together is None else tuple(self._apart)
+        for bit in asked:
+            if bit & wanted:
+                side = self._by_bit[bit]
+                if self._apart[bit].match_links(publication, bit):
+                    links |= bit
+                    side.refusals -= side.refusals > 0
+                else:
+                    self._refused(side)
+        if self._together is not None and wanted & ~links:
+            links |= self._together.match_links(publication, wanted & ~links)
+            for bit, matches in self._together.crowds.items():
+                self._crowded(self._by_bit[bit], matches)
+        return links
+
+    def _crowded(self, side: Side, matches: int) -> None:
+        """A link made a search long; it moves to its own pool when that has become worth it."""
+        assert side.common is not None, "the link is in a pool with others"
+        side.crowding += matches
+        if side.crowding >= _MATCHES_A_MOVE * min(len(side.common.slots), _MOVED_MAX):
+            side.crowding = 0
+            if side.own is None:
+                side.own = self._own_share(side.bit)
+            side.common.give(side.own, _MOVED_MAX)
+            side.own.pool.fold()
+
+    def _refused(self, side: Side) -> None:
+        """The own pool of a link has nothing; it moves back when that has been so too often."""
+        if side.own is None or side.common is None:
+            return
+        side.refusals += 1
+        if side.refusals >= _REFUSALS_A_MOVE * min(len(side.own.slots), _MOVED_MAX):
+            side.refusals = 0
+            side.own.give(side.common, _MOVED_MAX)
+            if not side.own.slots:
+                side.own = None
+                del self._apart[side.bit]
+
+    def _own_share(self, bit: int) -> Share:
+        pool = self._apart[bit] = Pool(self._engines)
+        return Share(pool, bit)
+
+    def _known(self, side: str) -> Side:
+        found = self._sides.get(side)
         if found is None:
-            raise UnknownNameError("side", side, (CLIENTS, *self._links))
+            raise UnknownNameError("side", side, self._sides)
         return found
 
     def _wanted(self, arrival: str | None) -> int:
         """The bits of the links that a publication may go to."""
-        return self._bits if arrival is None else self._bits & ~self._known(arrival).records.bit
+        return self._bits if arrival is None else self._bits & ~self._known(arrival).bit
 
-    def _pools(self) -> Iterator[Pool]:
-        return iter((self._clients, self._patterns, *self._records.values()))
+    def _pools(self) -> list[Pool]:
+        pools = [self._clients, self._patterns, *self._apart.values()]
+        return pools if self._together is None else [*pools, self._together]
 
     def _named(self, links: int) -> list[str]:
         """Links by name, in the order in which they were added."""
         if not links:
             return []
-        return [name for name, side in self._links.items() if side.records.bit & links]
+        return [name for name, side in self._sides.items() if side.bit & links]

@@ -1,0 +1,99 @@
+"""Where the filters of one side are: in pools, key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from sapwood.errors import UnknownIdError
+from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.routing.pool import Pool
+
+
+class Share:
+    """What one side has in one pool; `bit` is that of a link, 0 for clients."""
+
+    __slots__ = ("bit", "pool", "slots")
+
+    def __init__(self, pool: Pool, bit: int) -> None:
+        self.pool = pool
+        self.bit = bit
+        #: key -> slot of the pool
+        self.slots: dict[str, int] = {}
+
+    def filter(self, key: str) -> Interest:
+        """The filter under a key."""
+        return self.pool.filter(self.slots[key])
+
+    def add(self, key: str, wanted: Interest) -> None:
+        """Hold a filter under a new key."""
+        if self.bit:
+            self.slots[key] = self.pool.add_for_link(self.bit, wanted)
+        else:
+            self.slots[key] = self.pool.add_for_client(key, wanted)
+
+    def remove(self, key: str) -> None:
+        """Hold what is under a key no longer."""
+        slot = self.slots.pop(key)
+        if self.bit:
+            self.pool.remove_for_link(self.bit, slot, is_last=not self.slots)
+        else:
+            self.pool.remove_for_client(key, slot)
+
+    def give(self, other: Share, filters: int) -> None:
+        """Move so many filters, or all, to another share of the side."""
+        for key in tuple(islice(self.slots, filters)):
+            wanted = self.filter(key)
+            self.remove(key)
+            other.add(key, wanted)
+
+
+class Side:
+    """The filters of a side: those of records in a pool with others, or its own, and tree patterns.
+
+    While they move from one pool to the other, some are in each.
+
+    #: a key is in one share
+    """
+
+    __slots__ = ("bit", "common", "crowding", "own", "patterns", "refusals")
+
+    def __init__(self, common: Share | None, own: Share | None, patterns: Share) -> None:
+        self.common = common
+        self.own = own
+        self.patterns = patterns
+        #: that of the link, 0 for clients
+        self.bit = patterns.bit
+        #: matches that made searches in the pool with others long, since the link last moved
+        self.crowding = 0
+        #: how much more often the own pool had nothing for a publication than something
+        self.refusals = 0
+
+    def __len__(self) -> int:
+        """The number of keys."""
+        return sum(len(share.slots) for share in self.shares())
+
+    def shares(self) -> Iterator[Share]:
+        """All shares."""
+        if self.common is not None:
+            yield self.common
+        if self.own is not None:
+            yield self.own
+        yield self.patterns
+
+    def share_of(self, key: str) -> Share:
+        """Where a key is; raises `UnknownIdError`."""
+        for share in self.shares():
+            if key in share.slots:
+                return share
+        raise UnknownIdError("subscription", key)
+
+    def share_for(self, wanted: Interest) -> Share:
+        """Where a further filter goes: to its own pool if all its like are there."""
+        if not isinstance(wanted, Filter):
+            return self.patterns
+        if self.own is not None and not (self.common is not None and self.common.slots):
+            return self.own
+        assert self.common is not None, "filters of records have a pool"
+        return self.common

@@ -1,7 +1,7 @@
 """What clients state at one router, under ids of their own: subscriptions, or advertisements.
 
-How the overlay learns of it is left to propagation: one by one (`propagation/entries.py`) or as counts
-(`propagation/xroute/counting.py`).
+How the overlay learns of it is left to propagation: one by one (`propagation/entries.py`) or as
+counts (`propagation/xroute/counting.py`).
 """
 
 from __future__ import annotations
@@ -112,16 +112,16 @@ class ClientEntries(ABC, Generic[W]):
             raise InvariantError(f"client {client!r} is not attached")
         return own
 
-    def register(self, client: str, id_: str, wanted: W) -> LocalEntry[W]:
+    def register(self, client: str, id_: str, filter: W) -> LocalEntry[W]:  # noqa: A002
         """Take in what a client states under a free id; the overlay has to be told next."""
         self._serial += 1
-        entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, wanted)
+        entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, filter)
         self.entries.add(entry)
         return entry
 
-    def repeated(self, present: LocalEntry[W], wanted: W) -> list[Effect]:
+    def repeated(self, present: LocalEntry[W], filter: W) -> list[Effect]:  # noqa: A002
         """What a client hears that states something under an id again."""
-        if present.filter != wanted:
+        if present.filter != filter:
             reason = (
                 f"{self.kind.noun} id {present.id!r} is taken by another filter of this "
                 f"client; {self.kind.undo} it first or choose another id"

@@ -107,10 +107,13 @@ class EntryPropagation(ClientEntries[W]):
         return effects
 
     def advertised(
-        self: EntryPropagation[Interest], neighbor: str, key: str, wanted: Promise
+        self: EntryPropagation[Interest],
+        neighbor: str,
+        key: str,
+        filter: Promise,  # noqa: A002
     ) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
-        return self.emit(neighbor, self.links[neighbor].advertised(key, wanted))
+        return self.emit(neighbor, self.links[neighbor].advertised(key, filter))
 
     def unadvertised(self: EntryPropagation[Interest], neighbor: str, key: str) -> list[Effect]:
         """An advertisement of a link is gone, and with it what only it made wanted there."""
@@ -146,13 +149,18 @@ class EntryPropagation(ClientEntries[W]):
         return None if source is None else f"over the link to {source}"
 
     def receive(
-        self, neighbor: str, key: str, wanted: W, sending: int, replaced: Sequence[str] = ()
+        self,
+        neighbor: str,
+        key: str,
+        filter: W,  # noqa: A002
+        sending: int,
+        replaced: Sequence[str] = (),
     ) -> list[Effect]:
         """A neighbor states something new, in the place of what it stated under other keys."""
-        self.entries.enter(neighbor, key, ReceivedEntry(wanted, sending))
+        self.entries.enter(neighbor, key, ReceivedEntry(filter, sending))
         for other in replaced:
             self.entries.leave(neighbor, other)
-        return self.propagate(key, wanted, neighbor, replaced)
+        return self.propagate(key, filter, neighbor, replaced)
 
     def retract(self, neighbor: str, key: str) -> list[Effect]:
         """A neighbor withdraws what it stated."""
@@ -166,7 +174,11 @@ class EntryPropagation(ClientEntries[W]):
     # What all have in common -------------------------------------------------------------------
 
     def propagate(
-        self, key: str, wanted: W, source: str | None, replaced: Sequence[str] = ()
+        self,
+        key: str,
+        filter: W,  # noqa: A002
+        source: str | None,
+        replaced: Sequence[str] = (),
     ) -> list[Effect]:
         """Tell all links but `source` of a new entry, as far as they need to know.
 
@@ -177,7 +189,7 @@ class EntryPropagation(ClientEntries[W]):
             self.confirmations.discard(other)
         for neighbor, link in self.links.items():
             if neighbor != source:
-                change = link.add(key, wanted)
+                change = link.add(key, filter)
                 if replaced:  # one change, so that it travels on as one
                     change = net_change((change, *map(link.remove, replaced)))
                 effects.extend(self.emit(neighbor, change))
@@ -249,7 +261,7 @@ class EntryPropagation(ClientEntries[W]):
         self: EntryPropagation[Interest],
         neighbor: str,
         key: str,
-        wanted: Interest,
+        filter: Interest,  # noqa: A002
         sending: int,
         replaced: tuple[str, ...],
     ) -> Outcome:
@@ -259,13 +271,13 @@ class EntryPropagation(ClientEntries[W]):
             return Outcome([], objection=cycle_reason(f"subscription {key}", known, neighbor))
         received = self.entries.received[neighbor]
         left = tuple(other for other in dict.fromkeys(replaced) if other in received)
-        return Outcome(self.receive(neighbor, key, wanted, sending, left))
+        return Outcome(self.receive(neighbor, key, filter, sending, left))
 
-    def _statement(self, key: str, wanted: W, replaced: tuple[str, ...]) -> Message:
+    def _statement(self, key: str, filter: W, replaced: tuple[str, ...]) -> Message:  # noqa: A002
         """What states an entry under the latest number, in the place of others."""
         if replaced and self.kind.replace is not None:
-            return self.kind.replace(key, wanted, self._sendings, replaced)
-        return self.kind.state(key, wanted, self._sendings)
+            return self.kind.replace(key, filter, self._sendings, replaced)
+        return self.kind.state(key, filter, self._sendings)
 
     def _report(self, keys: Iterable[str]) -> list[Effect]:
         """Say of entries that they are in force, to whoever they came from."""

@@ -177,7 +177,7 @@ class SubscriptionPropagation(Protocol):
         """The subscriptions of an attached client, by its ids."""
         ...
 
-    def register(self, client: str, id_: str, wanted: Interest) -> LocalEntry[Interest]:
+    def register(self, client: str, id_: str, filter: Interest) -> LocalEntry[Interest]:  # noqa: A002
         """Take in a subscription under a free id."""
         ...
 
@@ -185,7 +185,7 @@ class SubscriptionPropagation(Protocol):
         """Let the overlay know of it."""
         ...
 
-    def repeated(self, present: LocalEntry[Interest], wanted: Interest) -> list[Effect]:
+    def repeated(self, present: LocalEntry[Interest], filter: Interest) -> list[Effect]:  # noqa: A002
         """What a client hears that subscribes under an id again."""
         ...
 
@@ -215,7 +215,7 @@ class SubscriptionPropagation(Protocol):
         """A neighbor says something of subscriptions."""
         ...
 
-    def advertised(self, neighbor: str, key: str, wanted: Promise) -> list[Effect]:
+    def advertised(self, neighbor: str, key: str, filter: Promise) -> list[Effect]:  # noqa: A002
         """An advertisement came over a link: what it makes wanted is said there."""
         ...
 

@@ -137,7 +137,7 @@ class CountingPropagation(ClientEntries[Interest]):
             case _:
                 return Outcome([], objection=unexpected_message(message))
 
-    def advertised(self, neighbor: str, key: str, wanted: Promise) -> list[Effect]:  # noqa: ARG002
+    def advertised(self, neighbor: str, key: str, filter: Promise) -> list[Effect]:  # noqa: A002, ARG002
         """Counts go everywhere, whatever is advertised where."""
         return []
 

@@ -35,7 +35,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from sapwood.errors import InvariantError
-from sapwood.limits import HOPS_MAX
+from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
@@ -347,6 +347,7 @@ class RoutingCore:
         for neighbor, _, (digest,) in onward:
             assert neighbor != arrival, "a publication goes back to where it came from"
             if sent is None or sent.digest != digest:
+                assert len(digest) <= DIGEST_BYTES_MAX, "a digest is longer than neighbors read"
                 sent = Publish(message.origin, message.hops + 1, publication, digest)
             effects.append(Send(neighbor, sent))
         return effects

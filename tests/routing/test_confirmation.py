@@ -10,8 +10,8 @@ from sapwood.routing.confirmation import Confirmations
 from sapwood.routing.effects import Send, Subscribed
 from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown, LinkUp, Receive
 from sapwood.routing.messages import Confirm, Replace, Subscribe
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.router import Router
-from sapwood.routing.spread import Spread
 from tests.routing.wiring import LINE, Wiring, core_of
 
 WIDE, NARROW = parse_filter("price > 10"), parse_filter("price > 20")
@@ -135,7 +135,7 @@ def test_relieved_of_what_does_not_stand_for_it_one_waits_for_its_heir_or_for_no
     confirmations.expect("both", "r2", "other")
     confirmations.expect("both", "r3", "wide")
     heirs = {"stays": "wide", "nothing": None, "next": "heir", "confirmed": "known", "both": None}
-    assert confirmations.relieve("r2", heirs.__getitem__) == ["nothing", "confirmed"]
+    assert confirmations.reassign("r2", heirs.__getitem__) == ["nothing", "confirmed"]
     assert confirmations.waiting["r2"] == {"wide": {"stays": None}, "heir": {"next": None}}
     assert confirmations.awaited == {
         "stays": {"r2": "wide"},
@@ -147,7 +147,7 @@ def test_relieved_of_what_does_not_stand_for_it_one_waits_for_its_heir_or_for_no
 def test_confirmation_state_is_checked_by_validate() -> None:
     router = linked_router()
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
-    assert isinstance(core_of(router).subscriptions, Spread)
+    assert isinstance(core_of(router).subscriptions, EntryPropagation)
     core_of(router).subscriptions.confirmations.sent["r2"]["stranger"] = 1
     with pytest.raises(InvariantError, match="numbers"):
         router.validate()

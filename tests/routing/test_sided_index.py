@@ -15,13 +15,12 @@ from sapwood.errors import DuplicateIdError, InvariantError, UnknownIdError, Unk
 from sapwood.matching.choice import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.sided_index import Matches, SidedIndex
-from sapwood.routing.tables import CLIENTS
 from sapwood.routing import pool as pool_module
 from sapwood.routing import sided_index as sided_module
 from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share
-from sapwood.routing.sided_index import CLIENTS, Matches, SidedIndex
+from sapwood.routing.sided_index import Matches, SidedIndex
+from sapwood.routing.tables import CLIENTS
 
 COLUMNAR, COUNTING = Engines("columnar"), Engines("counting")
 NEIGHBORS = ("r1", "r2", "r3")

@@ -25,12 +25,12 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.membership.mesh.branch import Branch, Place
 from sapwood.routing.membership.mesh.changeover import _advertise, advance
 from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
 from sapwood.routing.membership.mesh.mesh import Mesh
-from sapwood.routing.membership.mesh.trees import Trees
+from sapwood.routing.membership.mesh.tree_router import Position, TreeRouter
+from sapwood.routing.membership.mesh.tree_versions import TreeVersions
 from sapwood.routing.messages import (
     Announce,
     Join,
@@ -220,8 +220,8 @@ class AsksTreesOneByOne(MeshMutant):
         return effects
 
 
-class Hasty(Trees):
-    def has_to_wait(self, branch: Branch) -> bool:
+class Hasty(TreeVersions):
+    def has_to_wait(self, branch: TreeRouter) -> bool:
         return False
 
 
@@ -229,7 +229,7 @@ class HoldsNothing(MeshMutant):
     """What comes on a later tree is delivered before the older one has run dry."""
 
     def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
-        unknown = Place.of(self.name, structs.replace(message, version=Version(-1, 0)))
+        unknown = Position.of(self.name, structs.replace(message, version=Version(-1, 0)))
         self.forest.trees.setdefault(message.tree.source, Hasty(unknown))
         return super()._adopt(neighbor, message, now)
 
@@ -290,7 +290,7 @@ class PromisesNothing(MeshMutant):
 
     def handle(self, event: Input, now: float) -> list[Effect]:
         for branch in self.forest.trees[self.name].branches:
-            branch.promised.clear()
+            branch.unconfirmed_ads.clear()
         self.forest.touched[self.name] = None
         return super().handle(event, now)
 
@@ -380,10 +380,10 @@ class Watched(MeshMutant):
 
     def _receive(self, arrived: Receive, now: float) -> list[Effect]:
         match arrived.message:
-            case OnTree(source, life):
+            case OnTree(source, epoch):
                 known = self.forest.trees.get(source)
                 branches = () if known is None else known.branches
-                SEEN["late for a branch"] += all(one.life != life for one in branches)
+                SEEN["late for a branch"] += all(one.epoch != epoch for one in branches)
             case Join(source, version):
                 known = self.forest.trees.get(source)
                 branch = None if known is None else known.of(version)

@@ -16,6 +16,7 @@ from msgspec import structs
 from sapwood.errors import SapwoodError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.effects import Deliver, Effect, Send, Subscribed, Unsubscribed
 from sapwood.routing.inputs import (
     AttachClient,
@@ -30,11 +31,10 @@ from sapwood.routing.inputs import (
 from sapwood.routing.membership.given import Given
 from sapwood.routing.messages import Confirm, Publish, Replace, Subscribe, Unsubscribe
 from sapwood.routing.propagation.covering import Covering
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.protocol import Change, Propagation
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import DEFAULT_ENGINES
-from sapwood.routing.spread import Spread
-from sapwood.routing.statements import SUBSCRIPTIONS
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import Follower
 from sapwood.simulation.scenario import Scenario
@@ -49,8 +49,8 @@ SEEDS_MAX = 100
 def with_links(chosen: Protocol, make: Callable[[], Propagation[Interest]]) -> Protocol:
     """A protocol whose links are told by what this makes."""
 
-    def subscriptions(identity: str, follower: Follower[Interest]) -> Spread[Interest]:
-        return Spread(SUBSCRIPTIONS, identity, make, follower)
+    def subscriptions(identity: str, follower: Follower[Interest]) -> EntryPropagation[Interest]:
+        return EntryPropagation(SUBSCRIPTIONS, identity, make, follower)
 
     return replace(chosen, propagation=replace(chosen.propagation, make=subscriptions))
 

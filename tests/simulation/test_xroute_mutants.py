@@ -19,7 +19,7 @@ from sapwood.routing.effects import Effect, Send, Subscribed
 from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive
 from sapwood.routing.membership.given import Given
 from sapwood.routing.messages import ConfirmUpdate, Update
-from sapwood.routing.propagation.xroute.counted import Counted
+from sapwood.routing.propagation.xroute.counting import CountingPropagation
 from sapwood.routing.propagation.xroute.interface import (
     Booking,
     Canceled,
@@ -69,7 +69,7 @@ class CountedMutant(Mutant):
 
     def __init__(self, name: str, incarnation: int) -> None:
         super().__init__(name, incarnation)
-        assert isinstance(self.subscriptions, Counted)
+        assert isinstance(self.subscriptions, CountingPropagation)
         self.subscriptions._node = self.node()
 
     def without(self, effects: list[Effect], kind: type) -> list[Effect]:

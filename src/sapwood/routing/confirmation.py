@@ -81,7 +81,7 @@ class Confirmations:
         keys = self.waiting[link].pop(representative, {})
         return [key for key in keys if self._inherit(key, link, heir(key))]
 
-    def relieve(self, link: str, heir: Callable[[str], str | None]) -> list[str]:
+    def reassign(self, link: str, heir: Callable[[str], str | None]) -> list[str]:
         """Let nothing wait on a link for what does not stand for it any more, but for its `heir`.
 
         Returns the subscriptions that are in force because of that.

@@ -35,10 +35,11 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from sapwood.errors import InvariantError
-from sapwood.limits import HOPS_MAX
+from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
+from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
 from sapwood.routing.forwarding.protocol import NO_DIGEST
 from sapwood.routing.inputs import (
@@ -66,10 +67,9 @@ from sapwood.routing.messages import (
     Unadvertise,
     UpkeepMessage,
 )
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.spread import Spread
-from sapwood.routing.statements import ADVERTISEMENTS, cycle, stranger
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription
 
@@ -99,7 +99,7 @@ class RoutingCore:
         identity = f"{name}.{incarnation}"
         self.forwarding = protocol.forwarding.make(name, engines)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
-        self.advertisements: Spread[Promise] = Spread(
+        self.advertisements: EntryPropagation[Promise] = EntryPropagation(
             ADVERTISEMENTS,
             identity,
             Simple[Promise] if protocol.clients_advertise else Flooding[Promise],
@@ -212,7 +212,7 @@ class RoutingCore:
         if present is not None:
             return spread.repeated(present, wanted)
         entry = spread.register(request.client, request.subscription, wanted)
-        return spread.tell(entry)
+        return spread.announce(entry)
 
     def _client_unsubscribe(self, request: ClientUnsubscribe) -> list[Effect]:
         entry = self.subscriptions.own(request.client).get(request.subscription)
@@ -226,7 +226,7 @@ class RoutingCore:
         if present is not None:
             return spread.repeated(present, request.filter)
         entry = spread.register(request.client, request.advertisement, request.filter)
-        return spread.tell(entry)
+        return spread.announce(entry)
 
     def _client_unadvertise(self, request: ClientUnadvertise) -> list[Effect]:
         entry = self.advertisements.own(request.client).get(request.advertisement)
@@ -303,11 +303,11 @@ class RoutingCore:
                 raise InvariantError("a publication changes nothing that is known")
             case _:
                 if isinstance(message, MeshMessage | UpkeepMessage):
-                    return self._close(neighbor, stranger(message))
+                    return self._close(neighbor, unexpected_message(message))
                 return self._hear(neighbor, message)
 
     def _hear(self, neighbor: str, message: SubscriptionMessage) -> list[Effect]:
-        heard = self.subscriptions.hear(neighbor, message)
+        heard = self.subscriptions.on_message(neighbor, message)
         if heard.objection is None:
             return heard.effects
         return [*heard.effects, *self._close(neighbor, heard.objection)]
@@ -316,7 +316,7 @@ class RoutingCore:
         key, wanted = message.key, message.filter
         known = self.advertisements.known(key)
         if known is not None:
-            return self._close(neighbor, cycle(f"advertisement {key}", known, neighbor))
+            return self._close(neighbor, cycle_reason(f"advertisement {key}", known, neighbor))
         # Before the confirmation, which may follow at once: see the module.
         effects = self.subscriptions.advertised(neighbor, key, wanted)
         spread = self.advertisements.receive(neighbor, key, wanted, message.sending)
@@ -335,7 +335,7 @@ class RoutingCore:
             return []
         if message.origin == self.name or message.hops > HOPS_MAX:
             what = f"publication {message.publication.id!r} of router {message.origin}"
-            return self._close(neighbor, cycle(what, "here", neighbor))
+            return self._close(neighbor, cycle_reason(what, "here", neighbor))
         return self._route(message, neighbor, now)
 
     def _route(self, message: Publish, arrival: str | None, now: float) -> list[Effect]:
@@ -347,6 +347,7 @@ class RoutingCore:
         for neighbor, _, (digest,) in onward:
             assert neighbor != arrival, "a publication goes back to where it came from"
             if sent is None or sent.digest != digest:
+                assert len(digest) <= DIGEST_BYTES_MAX, "a digest is longer than neighbors read"
                 sent = Publish(message.origin, message.hops + 1, publication, digest)
             effects.append(Send(neighbor, sent))
         return effects

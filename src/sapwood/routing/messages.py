@@ -170,50 +170,50 @@ class Announce(RoutingMessage, frozen=True, tag=42):
 class Join(RoutingMessage, frozen=True, tag=43):
     """The sender routes on the tree of a source that has this version.
 
-    `life` tells apart all trees that the sender has ever begun to route on; `OnTree` repeats it.
+    `epoch` tells apart all trees that the sender has ever begun to route on; `OnTree` repeats it.
     """
 
     source: Name
     version: Version
-    life: Count
+    epoch: Count
 
 
 class Leave(RoutingMessage, frozen=True, tag=46):
-    """The sender has given up the tree of a source that it began in that `life`.
+    """The sender has given up the tree of a source that it began in that `epoch`.
 
     Nothing comes from there any more, and what did come was all.
     """
 
     source: Name
-    life: Count
+    epoch: Count
 
 
 class Ready(RoutingMessage, frozen=True, tag=47):
-    """In that `life` of its tree of a source the sender, with all below it, lacks nothing.
+    """In that `epoch` of its tree of a source the sender, with all below it, lacks nothing.
 
     All of them have joined, and every subscription that clients there believe in force is in force
     on this tree as well. Told to the parent, once.
     """
 
     source: Name
-    life: Count
+    epoch: Count
 
 
 class Carry(RoutingMessage, frozen=True, tag=48):
-    """The source publishes on this tree, which the sender began in that `life`; told to children.
+    """The source publishes on this tree, which the sender began in that `epoch`; told to children.
 
     Its publications come after it.
     """
 
     source: Name
-    life: Count
+    epoch: Count
 
 
 class OnTree(RoutingMessage, frozen=True, tag=44):
-    """A message of one tree, to the receiver as long as it is in that `life` of the tree."""
+    """A message of one tree, to the receiver as long as it is in that `epoch` of the tree."""
 
     source: Name
-    life: Count
+    epoch: Count
     message: TreeMessage
 
 

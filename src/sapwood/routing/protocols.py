@@ -20,20 +20,20 @@ from sapwood.covering.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging.records import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.interest import Interest
+from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.merging import Merging
 from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.propagation.xroute.counted import Counted
-from sapwood.routing.spread import Spread
-from sapwood.routing.statements import SUBSCRIPTIONS
+from sapwood.routing.propagation.xroute.counting import CountingPropagation
 from sapwood.routing.strategies import (
     DEFAULT_MEMBERSHIP,
     DEFAULT_UPKEEP,
@@ -139,7 +139,7 @@ TRAVELS: Final = _catalogue(
     Travel(
         name="xroute",
         summary="covered subscriptions travel as counts, in one message each",
-        make=lambda identity, follower: Counted(
+        make=lambda identity, follower: CountingPropagation(
             identity, lambda: interest_index(COVERING_INDEXES["columnar"]), follower
         ),
     ),
@@ -326,8 +326,8 @@ def _propagation(
 
 
 def _one_by_one(links: Links) -> MakePropagation:
-    def make(identity: str, follower: Follower[Interest]) -> Spread[Interest]:
-        return Spread(SUBSCRIPTIONS, identity, links(identity), follower)
+    def make(identity: str, follower: Follower[Interest]) -> EntryPropagation[Interest]:
+        return EntryPropagation(SUBSCRIPTIONS, identity, links(identity), follower)
 
     return make
 

@@ -30,18 +30,8 @@ from sapwood.matching.engines import engine_info
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.pool import Pool
-<<<<<<< HEAD
-from sapwood.routing.tables import CLIENTS
-||||||| a1b5f41
-
-CLIENTS: Final = ""
-"""The side of a router's own clients; no neighbor has an empty name."""
-=======
 from sapwood.routing.shares import Share, Side
-
-CLIENTS: Final = ""
-"""The side of a router's own clients; no neighbor has an empty name."""
->>>>>>> sides
+from sapwood.routing.tables import CLIENTS
 
 _MOVED_MAX: Final = 4096
 """Filters of a link that are moved at once: an eighth of a second."""

@@ -13,6 +13,7 @@ stand beside each other: a digest that a strategy does not know it passes on unr
 decides by itself, which is a content match for this hop, and counts it (`digests_unread`). So a
 digest may save work and never lose a publication; whoever reads one must allow for routers in
 between that did not.
+A digest has at most `limits.DIGEST_BYTES_MAX` bytes; a strategy that would need more writes none.
 """
 
 from __future__ import annotations

@@ -83,6 +83,6 @@ class Identity(Unconditional):
         if any(leader not in classes[wanted] for leader, wanted in leaders.items()):
             raise InvariantError("a class is led by a subscription that is not in it")
 
-    def _lead(self, key: str, wanted: Interest) -> None:
-        self._leaders[wanted] = key
-        self._propagated[key] = wanted
+    def _lead(self, key: str, filter: Interest) -> None:
+        self._leaders[filter] = key
+        self._propagated[key] = filter

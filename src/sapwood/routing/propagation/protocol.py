@@ -1,7 +1,7 @@
 """What a propagation strategy is: which neighbor learns of which subscription.
 
 `SubscriptionPropagation` is all of it at one router. Where subscriptions travel one by one
-(`spread.py`), a strategy is the state of one outgoing link, a `Propagation`: each link has
+(`entries.py`), a strategy is the state of one outgoing link, a `Propagation`: each link has
 *candidates* (all subscriptions that came from elsewhere) and what was *propagated* over it, a part
 of the candidates. A strategy keeps the rule that makes the part sufficient: every candidate has a
 *representative* among the propagated, whose filter accepts all that the candidate accepts.
@@ -17,9 +17,9 @@ from typing import Any, Final, Protocol
 
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
+from sapwood.routing.client_entries import Outcome
 from sapwood.routing.effects import Effect
 from sapwood.routing.messages import SubscriptionMessage
-from sapwood.routing.statements import Heard
 from sapwood.routing.tables import Entries, LocalEntry, W
 
 
@@ -138,7 +138,7 @@ class ToldLink(Protocol):
 class SubscriptionPropagation(Protocol):
     """All subscriptions of one router: known from clients and neighbors, told to neighbors.
 
-    `Statements` says what clients ask of it.
+    `ClientEntries` says what clients ask of it.
     """
 
     @property
@@ -163,7 +163,7 @@ class SubscriptionPropagation(Protocol):
         """
         ...
 
-    # Clients: as in `Statements` ---------------------------------------------------------------
+    # Clients: as in `ClientEntries` ---------------------------------------------------------------
 
     def attach(self, client: str) -> None:
         """A client has come, with nothing."""
@@ -177,15 +177,15 @@ class SubscriptionPropagation(Protocol):
         """The subscriptions of an attached client, by its ids."""
         ...
 
-    def register(self, client: str, id_: str, wanted: Interest) -> LocalEntry[Interest]:
+    def register(self, client: str, id_: str, filter: Interest) -> LocalEntry[Interest]:
         """Take in a subscription under a free id."""
         ...
 
-    def tell(self, entry: LocalEntry[Interest]) -> list[Effect]:
+    def announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Let the overlay know of it."""
         ...
 
-    def repeated(self, present: LocalEntry[Interest], wanted: Interest) -> list[Effect]:
+    def repeated(self, present: LocalEntry[Interest], filter: Interest) -> list[Effect]:
         """What a client hears that subscribes under an id again."""
         ...
 
@@ -211,11 +211,11 @@ class SubscriptionPropagation(Protocol):
         """A link is gone: drop it and all that came over it."""
         ...
 
-    def hear(self, neighbor: str, message: SubscriptionMessage) -> Heard:
+    def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:
         """A neighbor says something of subscriptions."""
         ...
 
-    def advertised(self, neighbor: str, key: str, wanted: Promise) -> list[Effect]:
+    def advertised(self, neighbor: str, key: str, filter: Promise) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
         ...
 

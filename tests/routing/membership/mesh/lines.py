@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import ClientPublish, Receive
-from sapwood.routing.membership.mesh.forest import Forest
 from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.mesh.tree_set import TreeSet
 from tests.routing.wiring import Wiring
 
 LINE = (("r1", "r2"), ("r2", "r3"))
@@ -21,7 +21,7 @@ def mesh(overlay: Wiring, name: str) -> Mesh:
     return membership
 
 
-def forest(overlay: Wiring, name: str) -> Forest:
+def forest(overlay: Wiring, name: str) -> TreeSet:
     return mesh(overlay, name).forest
 
 

@@ -16,8 +16,8 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.membership.mesh.branch import Branch
 from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.mesh.tree_router import TreeRouter
 from sapwood.routing.messages import (
     Announce,
     Carry,
@@ -190,7 +190,7 @@ def below_r2() -> Mesh:
     return router
 
 
-def latest(router: Mesh, source: str) -> Branch:
+def latest(router: Mesh, source: str) -> TreeRouter:
     branch = router.forest.trees[source].latest
     assert branch is not None
     return branch
@@ -200,13 +200,13 @@ def test_a_branch_begins_when_its_parent_has_joined() -> None:
     router = below_r2()
     assert {branch.source for branch in router.forest} == {"r1"}
     joined, ready = router.handle(Receive("r2", Join("r2", V1, 7)), 0.0)
-    life = latest(router, "r2").life
-    assert joined == Send("r2", Join("r2", V1, life))
-    assert ready == Send("r2", Ready("r2", life))
+    epoch = latest(router, "r2").epoch
+    assert joined == Send("r2", Join("r2", V1, epoch))
+    assert ready == Send("r2", Ready("r2", epoch))
     assert latest(router, "r2").peers == {"r2": 7}
     assert router.handle(Receive("r2", Join("r2", V1, 7)), 0.0) == []
     router.handle(Receive("r2", Join("r2", V1, 8)), 0.0)
-    assert latest(router, "r2").life == life + 1
+    assert latest(router, "r2").epoch == epoch + 1
     router.validate()
 
 
@@ -225,8 +225,8 @@ def test_a_branch_stays_until_its_parent_leaves_it() -> None:
 def test_what_is_of_another_life_is_dropped() -> None:
     router = below_r2()
     router.handle(Receive("r2", Join("r2", V1, 7)), 0.0)
-    life = latest(router, "r2").life
-    late = OnTree("r2", life + 1, Unsubscribe("k"))
+    epoch = latest(router, "r2").epoch
+    late = OnTree("r2", epoch + 1, Unsubscribe("k"))
     for message in (late, Join("r9", V1, 1), Ready("r9", 1), Ready("r1", 1), Carry("r2", 6)):
         assert router.handle(Receive("r2", message), 0.0) == []
     assert router.handle(Receive("r2", Carry("r9", 1)), 0.0) == []
@@ -258,8 +258,8 @@ def test_a_neighbor_that_breaks_a_rule_on_one_tree_loses_its_link() -> None:
     router, _ = pair()
     router.handle(Receive("r2", Neighbors("r2", V1, ("r1",))), 0.0)
     router.handle(Receive("r2", Join("r1", V1, 7)), 0.0)
-    life = latest(router, "r1").life
-    again = OnTree("r1", life, Subscribe("k", parse_filter("x > 1"), 1))
+    epoch = latest(router, "r1").epoch
+    again = OnTree("r1", epoch, Subscribe("k", parse_filter("x > 1"), 1))
     router.handle(Receive("r2", again), 0.0)
     effects = router.handle(Receive("r2", again), 0.0)
     assert isinstance(effects[-1], CloseLink)

@@ -6,12 +6,12 @@ See `sapwood.routing.membership.mesh.mesh` for why in these steps.
 from __future__ import annotations
 
 from sapwood.routing.effects import Effect, Send
-from sapwood.routing.membership.mesh.branch import Branch
-from sapwood.routing.membership.mesh.forest import Forest
+from sapwood.routing.membership.mesh.tree_router import TreeRouter
+from sapwood.routing.membership.mesh.tree_set import TreeSet
 from sapwood.routing.messages import Ready
 
 
-def advance(forest: Forest, now: float) -> list[Effect]:
+def advance(forest: TreeSet, now: float) -> list[Effect]:
     """Tell parents which branches have become ready; where the own one has, publish there."""
     effects: list[Effect] = []
     while forest.touched:
@@ -24,16 +24,16 @@ def advance(forest: Forest, now: float) -> list[Effect]:
         if source != forest.name:
             assert latest.place.parent is not None, "who is not the source has a parent"
             latest.is_ready = True
-            effects.append(Send(latest.place.parent, Ready(source, latest.life)))
+            effects.append(Send(latest.place.parent, Ready(source, latest.epoch)))
             continue
         if not latest.advertises:
             effects.extend(_advertise(forest, latest, now))
-        if not latest.promised:
+        if not latest.unconfirmed_ads:
             effects.extend(_change_over(forest, latest))
     return effects
 
 
-def _advertise(forest: Forest, latest: Branch, now: float) -> list[Effect]:
+def _advertise(forest: TreeSet, latest: TreeRouter, now: float) -> list[Effect]:
     """Put on a tree what clients advertise, now that all below have joined it.
 
     Earlier it could be confirmed by those who have, and reach others only later.
@@ -44,11 +44,11 @@ def _advertise(forest: Forest, latest: Branch, now: float) -> list[Effect]:
         named = (request.client, request.advertisement)
         latest.unadvertised.add(named)
         if named not in forest.clients.unannounced:
-            latest.promised.add(named)
+            latest.unconfirmed_ads.add(named)
     return [effect for request in requests for effect in forest.hand(latest, request, now)]
 
 
-def _change_over(forest: Forest, latest: Branch) -> list[Effect]:
+def _change_over(forest: TreeSet, latest: TreeRouter) -> list[Effect]:
     """Publish on the latest tree from now on; what is on its way on the old one runs dry."""
     old, forest.own = forest.own, latest
     latest.is_ready = latest.carries = True

@@ -64,6 +64,7 @@ from sapwood.errors import InvariantError
 from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.matching.choice import Engines
 from sapwood.overlay.spanning import fewest_links
+from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import CloseLink, Effect, Send, Subscribed
 from sapwood.routing.inputs import (
@@ -84,9 +85,9 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.membership.mesh.changeover import advance
 from sapwood.routing.membership.mesh.clients import Clients
-from sapwood.routing.membership.mesh.forest import Forest
 from sapwood.routing.membership.mesh.links import LinkMap
-from sapwood.routing.membership.mesh.trees import Trees
+from sapwood.routing.membership.mesh.tree_set import TreeSet
+from sapwood.routing.membership.mesh.tree_versions import TreeVersions
 from sapwood.routing.messages import (
     Announce,
     Carry,
@@ -98,7 +99,6 @@ from sapwood.routing.messages import (
     Ready,
     Version,
 )
-from sapwood.routing.statements import stranger
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription
 
@@ -118,7 +118,7 @@ class Mesh:
         self.clients = Clients()
         self.clients.reach(self.map.around)
         make_core = partial(RoutingCore, name, protocol, engines)
-        self.forest = Forest(incarnation, make_core, self.clients, self.map)
+        self.forest = TreeSet(incarnation, make_core, self.clients, self.map)
         #: whether all trees are as they have to be; `None` where what is known has changed since
         self._is_current: bool | None = None
 
@@ -369,7 +369,7 @@ class Mesh:
             case Carry():
                 return self.forest.carries(neighbor, message)
             case _:
-                return self._close(neighbor, stranger(message))
+                return self._close(neighbor, unexpected_message(message))
 
     def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
         own, router = self.map.own.version, message.router
@@ -396,7 +396,7 @@ class Mesh:
         return [*self._flood(message, neighbor), *self.forest.adopt(message, now)]
 
     def _objection(
-        self, name: str, version: Version, own: Version, known: LinkMap | Mapping[str, Trees]
+        self, name: str, version: Version, own: Version, known: LinkMap | Mapping[str, TreeVersions]
     ) -> str | None:
         """The reason to close a link over which something came of a router, if there is any."""
         if name == self.name and version > own:

@@ -1,6 +1,6 @@
 """Which of the messages that a router sent are not confirmed yet, and whose they were.
 
-Where every message causes one message on each other link (`counted.py`), a message is confirmed to
+Where every message causes one message on each other link (`counting.py`), a message is confirmed to
 where it came from when all that it caused are confirmed; so confirmations come back from the edges
 of the overlay.
 """

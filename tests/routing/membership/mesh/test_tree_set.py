@@ -14,7 +14,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     Receive,
 )
-from sapwood.routing.membership.mesh import forest as module
+from sapwood.routing.membership.mesh import tree_set as module
 from sapwood.routing.messages import Join, Leave
 from tests.routing.membership.mesh.lines import (
     SLOW,
@@ -79,9 +79,10 @@ def test_what_is_held_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_branch_that_ends_takes_those_below_with_it() -> None:
     overlay = wired("covering", (("r1", "r2"), ("r2", "r3"), ("r3", "r4")))
     overlay.give("r2", LinkDown("r1"))
-    life = next(branch.life for branch in forest(overlay, "r3") if branch.source == "r1")
+    epoch = next(branch.epoch for branch in forest(overlay, "r3") if branch.source == "r1")
     overlay.settle()
-    assert Send("r4", Leave("r1", life)) in [effect for name, effect in overlay.log if name == "r3"]
+    said = [effect for name, effect in overlay.log if name == "r3"]
+    assert Send("r4", Leave("r1", epoch)) in said
     assert {branch.source for branch in forest(overlay, "r4")} == {"r2", "r3", "r4"}
 
 
@@ -126,7 +127,7 @@ def test_validate_finds_what_a_branch_cannot_stand_on() -> None:
     trees = router.forest.trees["r1"]
     [branch] = trees.branches
     basis = branch.basis
-    branch.basis = basis._replace(parent_life=900)
+    branch.basis = basis._replace(parent_epoch=900)
     with pytest.raises(InvariantError, match="not of the latest tree"):
         router.validate()
     branch.basis = basis

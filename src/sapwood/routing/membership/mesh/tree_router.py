@@ -13,7 +13,7 @@ from sapwood.routing.messages import Announce, Version
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """Where a router stands in an announced tree; at the source, and outside, without parent."""
 
     announced: Announce
@@ -22,7 +22,7 @@ class Place:
     children: tuple[str, ...]
 
     @classmethod
-    def of(cls, router: str, announced: Announce) -> Place:
+    def of(cls, router: str, announced: Announce) -> Position:
         """The place of a router in a tree."""
         tree: SpanningTree = announced.tree
         parent: str | None = None
@@ -35,22 +35,23 @@ class Place:
         return cls(announced, parent is not None or tree.source == router, parent, tuple(children))
 
 
-class Basis(NamedTuple):
+class BranchKey(NamedTuple):
     """What a branch depends on: when this changes it is begun afresh."""
 
     version: Version
-    #: which life of the parent's branch it is joined to; `None` at the source
-    parent_life: int | None
+    #: which epoch of the parent's branch it is joined to; `None` at the source
+    parent_epoch: int | None
 
 
 @dataclass(slots=True, eq=False)
-class Branch:
+class TreeRouter:
     """A core that routes the publications of one source, on one version of its tree.
 
     #: the links of the core are the peers
-    #: peers are the parent, and the children that have joined; each with its life
+    #: peers are the parent, and the children that have joined; each with its epoch
     #: unconfirmed are the subscriptions of own clients that are not in force on this tree
-    #: owed are those of them that clients believe in force: the source may not come here before
+    #: unconfirmed_here are those of them that clients believe in force: the source may not come
+    #: here before they are
     #: ready are the peers that have said that below them nothing is owed; all are children
     #: is_ready: the parent has been told so of this branch; at the source, it carries
     #: carries: the source has begun to publish here
@@ -59,19 +60,19 @@ class Branch:
     #: force
     """
 
-    place: Place
-    basis: Basis
-    life: int
+    place: Position
+    basis: BranchKey
+    epoch: int
     core: RoutingCore
     peers: dict[str, int] = field(default_factory=dict)
     unconfirmed: set[Named] = field(default_factory=set)
-    owed: set[Named] = field(default_factory=set)
+    unconfirmed_here: set[Named] = field(default_factory=set)
     ready: set[str] = field(default_factory=set)
     is_ready: bool = False
     carries: bool = False
     advertises: bool = False
     unadvertised: set[Named] = field(default_factory=set)
-    promised: set[Named] = field(default_factory=set)
+    unconfirmed_ads: set[Named] = field(default_factory=set)
 
     @property
     def source(self) -> str:
@@ -86,7 +87,7 @@ class Branch:
     @property
     def is_whole(self) -> bool:
         """Whether here and below all have joined, and no subscription is owed."""
-        return not self.owed and self.ready.issuperset(self.place.children)
+        return not self.unconfirmed_here and self.ready.issuperset(self.place.children)
 
     def lose(self, neighbor: str) -> None:
         """A peer is none any more."""
@@ -96,16 +97,17 @@ class Branch:
     def confirmed(self, named: Named) -> None:
         """A subscription is in force here, or withdrawn."""
         self.unconfirmed.discard(named)
-        self.owed.discard(named)
+        self.unconfirmed_here.discard(named)
 
     def advertised(self, named: Named) -> None:
         """An advertisement is in force here, or withdrawn."""
         self.unadvertised.discard(named)
-        self.promised.discard(named)
+        self.unconfirmed_ads.discard(named)
 
     def forget(self, client: str) -> None:
         """A client has left."""
-        for kept in (self.unconfirmed, self.owed, self.unadvertised, self.promised):
+        subscriptions = (self.unconfirmed, self.unconfirmed_here)
+        for kept in (*subscriptions, self.unadvertised, self.unconfirmed_ads):
             kept.difference_update([named for named in kept if named[0] == client])
 
     def validate(self) -> None:
@@ -115,7 +117,9 @@ class Branch:
             raise InvariantError(f"the branch of {self.source} has other links than peers")
         if not self.ready <= self.peers.keys() & set(self.place.children):
             raise InvariantError(f"on the tree of {self.source} a stranger is ready")
-        if not (self.owed <= self.unconfirmed and self.promised <= self.unadvertised):
+        if not (
+            self.unconfirmed_here <= self.unconfirmed and self.unconfirmed_ads <= self.unadvertised
+        ):
             raise InvariantError(f"on the tree of {self.source} something is owed that is in force")
         if self.unadvertised and not self.advertises:
             raise InvariantError(f"on the tree of {self.source} nothing is advertised yet")

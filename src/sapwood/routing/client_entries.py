@@ -1,7 +1,7 @@
 """What clients state at one router, under ids of their own: subscriptions, or advertisements.
 
-How the overlay learns of it is left to the two ways of spreading: one by one (`spread.py`) or as
-counts (`counted.py`).
+How the overlay learns of it is left to propagation: one by one (`propagation/entries.py`) or as
+counts (`propagation/xroute/counting.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sapwood.routing.tables import Entries, Follower, LocalEntry, W
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EntryKind:
     """The words by which one kind of entry travels: messages to neighbors, effects for clients."""
 
     noun: str
@@ -49,7 +49,7 @@ class Kind:
     withdrawn: Callable[[str, str], Effect]
 
 
-SUBSCRIPTIONS: Final = Kind(
+SUBSCRIPTIONS: Final = EntryKind(
     "subscription",
     "unsubscribe",
     Subscribe,
@@ -60,7 +60,7 @@ SUBSCRIPTIONS: Final = Kind(
     Unsubscribed,
 )
 
-ADVERTISEMENTS: Final = Kind(
+ADVERTISEMENTS: Final = EntryKind(
     "advertisement",
     "unadvertise",
     Advertise,
@@ -73,7 +73,7 @@ ADVERTISEMENTS: Final = Kind(
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Outcome:
     """What a neighbor's message about subscriptions came to.
 
     With an `objection` the neighbor broke a rule of routing; what it said up to there is carried
@@ -84,7 +84,7 @@ class Heard:
     objection: str | None = None
 
 
-class Statements(ABC, Generic[W]):
+class ClientEntries(ABC, Generic[W]):
     """All that the clients of one router state of one kind, and what they hear about it.
 
     `identity` is unique among all routers and all their lives; it begins every key made here. The
@@ -93,7 +93,7 @@ class Statements(ABC, Generic[W]):
 
     __slots__ = ("_identity", "_serial", "entries", "kind")
 
-    def __init__(self, kind: Kind, identity: str, follower: Follower[W] | None = None) -> None:
+    def __init__(self, kind: EntryKind, identity: str, follower: Follower[W] | None = None) -> None:
         self.kind = kind
         self.entries: Entries[W] = Entries(follower)
         self._identity = identity
@@ -112,16 +112,16 @@ class Statements(ABC, Generic[W]):
             raise InvariantError(f"client {client!r} is not attached")
         return own
 
-    def register(self, client: str, id_: str, wanted: W) -> LocalEntry[W]:
+    def register(self, client: str, id_: str, filter: W) -> LocalEntry[W]:
         """Take in what a client states under a free id; the overlay has to be told next."""
         self._serial += 1
-        entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, wanted)
+        entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, filter)
         self.entries.add(entry)
         return entry
 
-    def repeated(self, present: LocalEntry[W], wanted: W) -> list[Effect]:
+    def repeated(self, present: LocalEntry[W], filter: W) -> list[Effect]:
         """What a client hears that states something under an id again."""
-        if present.filter != wanted:
+        if present.filter != filter:
             reason = (
                 f"{self.kind.noun} id {present.id!r} is taken by another filter of this "
                 f"client; {self.kind.undo} it first or choose another id"
@@ -138,7 +138,7 @@ class Statements(ABC, Generic[W]):
     def release(self, entry: LocalEntry[W]) -> list[Effect]:
         """A client withdraws what it stated."""
         self.entries.remove(entry)
-        return [*self.untell(entry), self.kind.withdrawn(entry.client, entry.id)]
+        return [*self.withdraw(entry), self.kind.withdrawn(entry.client, entry.id)]
 
     def detach(self, client: str) -> list[Effect]:
         """A client has left; what it stated goes with it."""
@@ -146,14 +146,14 @@ class Statements(ABC, Generic[W]):
         for entry in entries:  # all of them first, so that nothing is announced to the client
             self.entries.remove(entry)
         del self.entries.by_client[client]
-        return [effect for entry in entries for effect in self.untell(entry)]
+        return [effect for entry in entries for effect in self.withdraw(entry)]
 
     @abstractmethod
-    def tell(self, entry: LocalEntry[W]) -> list[Effect]:
+    def announce(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know of what was registered."""
 
     @abstractmethod
-    def untell(self, entry: LocalEntry[W]) -> list[Effect]:
+    def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know that something which was registered is so no longer."""
 
     @abstractmethod
@@ -166,7 +166,7 @@ class Statements(ABC, Generic[W]):
         """What waits for confirmations, of clients and of neighbors."""
 
 
-def cycle(what: str, known: str, neighbor: str) -> str:
+def cycle_reason(what: str, known: str, neighbor: str) -> str:
     """The reason to close a link over which something came that was known already."""
     return (
         f"{what} was known {known} before it came over the link to {neighbor}: the overlay has a "
@@ -175,7 +175,7 @@ def cycle(what: str, known: str, neighbor: str) -> str:
     )
 
 
-def stranger(message: Message) -> str:
+def unexpected_message(message: Message) -> str:
     """The reason to close a link over which something came that the protocol does not say."""
     return (
         f"under this routing protocol nobody says {type(message).__name__}: start both brokers "

@@ -8,8 +8,8 @@ from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.core import RoutingCore
-from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
-from sapwood.routing.membership.mesh.trees import Trees
+from sapwood.routing.membership.mesh.tree_router import BranchKey, Position, TreeRouter
+from sapwood.routing.membership.mesh.tree_versions import TreeVersions
 from sapwood.routing.messages import Announce, Version
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import DEFAULT_ENGINES
@@ -18,21 +18,21 @@ TREE = SpanningTree(("r1", "r2", "r3"), (0, 1))
 S1 = ("ann", "s1")
 
 
-def branch(number: int, incarnation: int = 0) -> Branch:
+def branch(number: int, incarnation: int = 0) -> TreeRouter:
     """The branch of r2 on a version of the tree of r1."""
     version = Version(incarnation, number)
-    place = Place.of("r2", Announce(TREE, version, 0))
-    return Branch(
+    place = Position.of("r2", Announce(TREE, version, 0))
+    return TreeRouter(
         place,
-        Basis(version, 10 * number),
+        BranchKey(version, 10 * number),
         number,
         RoutingCore("r2", protocol("covering"), DEFAULT_ENGINES),
     )
 
 
-def trees(latest: int, carrying: int, *branches: Branch, incarnation: int = 0) -> Trees:
+def trees(latest: int, carrying: int, *branches: TreeRouter, incarnation: int = 0) -> TreeVersions:
     announced = Announce(TREE, Version(incarnation, latest), carrying)
-    return Trees(Place.of("r2", announced), list(branches))
+    return TreeVersions(Position.of("r2", announced), list(branches))
 
 
 def test_branches_are_found_by_version_and_by_who_is_joined() -> None:

@@ -35,10 +35,10 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.membership.mesh.branch import Basis, Branch, Place
 from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
-from sapwood.routing.membership.mesh.trees import Trees
+from sapwood.routing.membership.mesh.tree_router import BranchKey, Position, TreeRouter
+from sapwood.routing.membership.mesh.tree_versions import TreeVersions
 from sapwood.routing.messages import (
     Announce,
     Carry,
@@ -52,7 +52,7 @@ from sapwood.routing.messages import (
 )
 
 
-class Forest:
+class TreeSet:
     """All branches of a router.
 
     `make_core` makes the core of a branch, for an incarnation of its own. Where effects contain
@@ -74,21 +74,21 @@ class Forest:
         known: LinkMap,
     ) -> None:
         self.name = known.own.router
-        self.trees: dict[str, Trees] = {}
+        self.trees: dict[str, TreeVersions] = {}
         self.links: dict[str, dict[str, Join]] = {}
         self.clients = clients
         self.touched: dict[str, None] = {}
         self._incarnation = incarnation
         self._make_core = make_core
         self._map = known
-        self._lives = 0
+        self._epochs = 0
         alone = Announce(SpanningTree((self.name,)), Version(incarnation, 0), 0)
-        self.trees[self.name] = Trees(Place.of(self.name, alone))
+        self.trees[self.name] = TreeVersions(Position.of(self.name, alone))
         self._grow(self.name, 0.0)
         self.own = self.trees[self.name].branches[0]
         self.own.is_ready = self.own.carries = self.own.advertises = True
 
-    def __iter__(self) -> Iterator[Branch]:
+    def __iter__(self) -> Iterator[TreeRouter]:
         """All branches, those of one source in the order of their versions."""
         return (branch for trees in self.trees.values() for branch in tuple(trees.branches))
 
@@ -102,10 +102,10 @@ class Forest:
     def adopt(self, announced: Announce, now: float) -> list[Effect]:
         """A later tree is announced: what grew is given up, what carries goes on."""
         source = announced.tree.source
-        place = Place.of(self.name, announced)
+        place = Position.of(self.name, announced)
         trees = self.trees.get(source)
         if trees is None:
-            trees = self.trees[source] = Trees(place)
+            trees = self.trees[source] = TreeVersions(place)
         trees.place = place
         effects: list[Effect] = []
         for branch in trees.superseded():
@@ -123,18 +123,18 @@ class Forest:
             if source in sources:
                 self._review(source)
 
-    def _basis(self, trees: Trees) -> Basis | None:
+    def _basis(self, trees: TreeVersions) -> BranchKey | None:
         """What a branch of the latest tree must depend on; `None` where there can be none."""
         place = trees.place
         version = place.announced.version
         if not place.is_inside:
             return None
         if place.parent is None:
-            return Basis(version, None)
+            return BranchKey(version, None)
         joined = self.links.get(place.parent, {}).get(place.announced.tree.source)
         if joined is None or joined.version != version:
             return None
-        return Basis(version, joined.life)
+        return BranchKey(version, joined.epoch)
 
     def _grow(self, source: str, now: float) -> list[Effect]:
         """Begin a branch of the latest tree, or begin it afresh, or give it up, if it is time."""
@@ -149,39 +149,39 @@ class Forest:
             effects.extend(self._begin(trees, basis, now))
         return effects
 
-    def _begin(self, trees: Trees, basis: Basis, now: float) -> list[Effect]:
-        self._lives += 1
+    def _begin(self, trees: TreeVersions, basis: BranchKey, now: float) -> list[Effect]:
+        self._epochs += 1
         # No key may come from two lives of a branch.
-        core = self._make_core(f"{self._incarnation}-{self._lives}")
+        core = self._make_core(f"{self._incarnation}-{self._epochs}")
         place = trees.place
-        branch = Branch(place, basis, self._lives, core)
+        branch = TreeRouter(place, basis, self._epochs, core)
         trees.branches.append(branch)
-        joined = Join(branch.source, basis.version, branch.life)
+        joined = Join(branch.source, basis.version, branch.epoch)
         # Before all that the new branch has to say.
         effects: list[Effect] = [
             Send(neighbor, joined)
             for neighbor in (place.parent, *place.children)
             if neighbor in self.links and neighbor is not None
         ]
-        if place.parent is not None and basis.parent_life is not None:
-            branch.peers[place.parent] = basis.parent_life
+        if place.parent is not None and basis.parent_epoch is not None:
+            branch.peers[place.parent] = basis.parent_epoch
             effects.extend(self.hand(branch, LinkUp(place.parent), now))
         for request in self.clients.requests():
             if isinstance(request, ClientSubscribe):
                 named = (request.client, request.subscription)
                 branch.unconfirmed.add(named)
                 if named not in self.clients.awaited:
-                    branch.owed.add(named)
+                    branch.unconfirmed_here.add(named)
             effects.extend(self.hand(branch, request, now))
         self._review(branch.source)
         self.touched[branch.source] = None
         return effects
 
-    def end(self, branch: Branch) -> list[Effect]:
+    def end(self, branch: TreeRouter) -> list[Effect]:
         """Give a branch up, tell those below, and let go what was held for its sake."""
         trees = self.trees[branch.source]
         trees.branches.remove(branch)
-        effects = self._tell(branch.place.children, Leave(branch.source, branch.life))
+        effects = self._tell(branch.place.children, Leave(branch.source, branch.epoch))
         for publication in trees.release():
             effects.extend(self.own.core.deliveries(publication))
         if branch.source == self.name:
@@ -199,7 +199,7 @@ class Forest:
 
     # Inputs ------------------------------------------------------------------------------------
 
-    def hand(self, branch: Branch, request: Input, now: float) -> list[Effect]:
+    def hand(self, branch: TreeRouter, request: Input, now: float) -> list[Effect]:
         """Let the core of a branch take an input, and make what it says that of all trees."""
         effects: list[Effect] = []
         source = branch.source
@@ -236,7 +236,7 @@ class Forest:
             effects.extend(self._hold(branch, waiting))
         return effects
 
-    def _confirmed(self, branch: Branch, named: Named) -> None:
+    def _confirmed(self, branch: TreeRouter, named: Named) -> None:
         branch.confirmed(named)
         self.touched[branch.source] = None
         if self.trees[branch.source].is_in_force(named):
@@ -251,7 +251,7 @@ class Forest:
         del self.clients.unannounced[named]
         return [Advertised(*named)]
 
-    def _hold(self, branch: Branch, publication: Publication) -> list[Effect]:
+    def _hold(self, branch: TreeRouter, publication: Publication) -> list[Effect]:
         """Keep what overtook what an older version is still to bring; not without bound."""
         trees = self.trees[branch.source]
         trees.hold(branch.version, publication)
@@ -266,7 +266,7 @@ class Forest:
         for source, trees in self.trees.items():
             latest = trees.latest
             if latest is not None and neighbor in trees.place.children:
-                yield Join(source, latest.version, latest.life)
+                yield Join(source, latest.version, latest.epoch)
 
     def link_down(self, neighbor: str, now: float) -> list[Effect]:
         """A link is gone: so is all that comes over it."""
@@ -298,7 +298,7 @@ class Forest:
         """What a neighbor says on a tree."""
         trees = self.trees.get(message.source)
         for branch in () if trees is None else trees.branches:
-            if branch.life == message.life and neighbor in branch.peers:
+            if branch.epoch == message.epoch and neighbor in branch.peers:
                 return self.hand(branch, Receive(neighbor, message.message), now)
         return []  # of a tree that is no more
 
@@ -313,31 +313,31 @@ class Forest:
         if (
             branch is None
             or neighbor not in branch.place.children
-            or branch.peers.get(neighbor) == message.life
+            or branch.peers.get(neighbor) == message.epoch
         ):
             return effects
         if neighbor in branch.peers:
             branch.lose(neighbor)
             effects.extend(self.hand(branch, LinkDown(neighbor), now))
-        branch.peers[neighbor] = message.life
+        branch.peers[neighbor] = message.epoch
         effects.extend(self.hand(branch, LinkUp(neighbor, inbound=False), now))
         if branch.carries:
-            effects.append(Send(neighbor, Carry(branch.source, branch.life)))
+            effects.append(Send(neighbor, Carry(branch.source, branch.epoch)))
         return effects
 
     def left(self, neighbor: str, message: Leave) -> list[Effect]:
         """A neighbor has given up a branch."""
         joined = self.links[neighbor].get(message.source)
-        if joined is not None and joined.life == message.life:
+        if joined is not None and joined.epoch == message.epoch:
             del self.links[neighbor][message.source]
         trees = self.trees.get(message.source)
-        branch = None if trees is None else trees.below(neighbor, message.life)
+        branch = None if trees is None else trees.below(neighbor, message.epoch)
         return [] if branch is None else self.end(branch)
 
     def ready(self, neighbor: str, message: Ready) -> None:
         """Below a neighbor nothing is owed on its branch."""
         trees = self.trees.get(message.source)
-        branch = None if trees is None else trees.above(neighbor, message.life)
+        branch = None if trees is None else trees.above(neighbor, message.epoch)
         if branch is not None:
             branch.ready.add(neighbor)
             self.touched[message.source] = None
@@ -345,17 +345,17 @@ class Forest:
     def carries(self, neighbor: str, message: Carry) -> list[Effect]:
         """The source publishes on the tree of a branch from now on."""
         trees = self.trees.get(message.source)
-        branch = None if trees is None else trees.below(neighbor, message.life)
+        branch = None if trees is None else trees.below(neighbor, message.epoch)
         if branch is None or branch.carries:
             return []
         branch.carries = True
         self._review(message.source)
         return self.carry(branch)
 
-    def carry(self, branch: Branch) -> list[Effect]:
+    def carry(self, branch: TreeRouter) -> list[Effect]:
         """Tell the children that have joined a branch that the source publishes there."""
         below = tuple(child for child in branch.place.children if child in branch.peers)
-        return self._tell(below, Carry(branch.source, branch.life))
+        return self._tell(below, Carry(branch.source, branch.epoch))
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
@@ -377,7 +377,7 @@ class Forest:
             raise InvariantError("what clients publish takes a tree that does not carry")
 
     def _validate_branch(
-        self, branch: Branch, asked: set[tuple[str, str | None]], advertised: set[Named]
+        self, branch: TreeRouter, asked: set[tuple[str, str | None]], advertised: set[Named]
     ) -> None:
         source, place = branch.source, branch.place
         if (place.parent is None) != (source == self.name):

@@ -22,6 +22,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from sapwood.errors import InvariantError, PeerError
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
+from sapwood.routing.client_entries import (
+    SUBSCRIPTIONS,
+    ClientEntries,
+    Outcome,
+    cycle_reason,
+    unexpected_message,
+)
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS
@@ -30,11 +37,10 @@ from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 from sapwood.routing.propagation.xroute.search import MakeIndex
 from sapwood.routing.propagation.xroute.triples import Operation
 from sapwood.routing.propagation.xroute.view import View
-from sapwood.routing.statements import SUBSCRIPTIONS, Heard, Statements, cycle, stranger
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 
 
-class Counted(Statements[Interest]):
+class CountingPropagation(ClientEntries[Interest]):
     """All subscriptions at one router: those of clients one by one, those of neighbors as counts.
 
     `make_index` makes an exact covering index of interests.
@@ -76,7 +82,7 @@ class Counted(Statements[Interest]):
 
     # Clients -----------------------------------------------------------------------------------
 
-    def tell(self, entry: LocalEntry[Interest]) -> list[Effect]:
+    def announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Count one more subscription of a client."""
         told = self._node.subscribe(entry.filter)
         effects = self._begin(told, Cause(None, entry.key, 0))
@@ -84,7 +90,7 @@ class Counted(Statements[Interest]):
             effects.append(self.kind.in_force(entry.client, entry.id))
         return effects
 
-    def untell(self, entry: LocalEntry[Interest]) -> list[Effect]:
+    def withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Count one less."""
         self._receipts.forget(entry.key)
         return self._begin(self._node.unsubscribe(entry.filter))
@@ -120,18 +126,18 @@ class Counted(Statements[Interest]):
 
     # Messages ----------------------------------------------------------------------------------
 
-    def hear(self, neighbor: str, message: SubscriptionMessage) -> Heard:
+    def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:
         """A neighbor says something of subscriptions."""
         match message:
             case Update():
                 return self._update(neighbor, message)
             case ConfirmUpdate(sending):
                 cause = self._receipts.confirm(neighbor, sending)
-                return Heard([] if cause is None else self._answer(cause))
+                return Outcome([] if cause is None else self._answer(cause))
             case _:
-                return Heard([], objection=stranger(message))
+                return Outcome([], objection=unexpected_message(message))
 
-    def advertised(self, neighbor: str, key: str, wanted: Promise) -> list[Effect]:  # noqa: ARG002
+    def advertised(self, neighbor: str, key: str, filter: Promise) -> list[Effect]:  # noqa: ARG002
         """Counts go everywhere, whatever is advertised where."""
         return []
 
@@ -139,11 +145,11 @@ class Counted(Statements[Interest]):
         """Counts go everywhere, whatever is advertised where."""
         return []
 
-    def _update(self, neighbor: str, message: Update) -> Heard:
+    def _update(self, neighbor: str, message: Update) -> Outcome:
         """A neighbor tells of a change."""
         if self._has_come(message):
             what = f"change {message.number} of subscriptions at router {message.origin}"
-            return Heard([], objection=cycle(what, "here", neighbor))
+            return Outcome([], objection=cycle_reason(what, "here", neighbor))
         interface = self._node.interfaces[neighbor]
         told: dict[str, list[Operation]] = {link: [] for link in self.links if link != neighbor}
         objection = None
@@ -162,7 +168,7 @@ class Counted(Statements[Interest]):
         if not cause.open and objection is None:
             effects.extend(self._answer(cause))
         self._give_keys(neighbor, touched, interface.counts)
-        return Heard(effects, objection)
+        return Outcome(effects, objection)
 
     def told(self) -> Iterator[tuple[str, str, Interest]]:
         """Neighbor and filter of all that neighbors have been told to count; keys are theirs."""

@@ -2,7 +2,7 @@
 
 Both do the same: a client states something under an id of its own, routers pass it on over their
 links as far as the links need it, and the client hears of it when every router that it must reach
-has confirmed. They differ in the words they travel by (`Kind`) and in what a link needs (the
+has confirmed. They differ in the words they travel by (`EntryKind`) and in what a link needs (the
 propagation strategy).
 """
 
@@ -14,6 +14,13 @@ from sapwood.errors import InvariantError
 from sapwood.limits import REPLACED_KEYS_MAX
 from sapwood.model.interest import Interest
 from sapwood.model.promise import Promise
+from sapwood.routing.client_entries import (
+    ClientEntries,
+    EntryKind,
+    Outcome,
+    cycle_reason,
+    unexpected_message,
+)
 from sapwood.routing.confirmation import Confirmations
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import (
@@ -31,11 +38,10 @@ from sapwood.routing.propagation.protocol import (
     Propagation,
     net_change,
 )
-from sapwood.routing.statements import Heard, Kind, Statements, cycle, stranger
 from sapwood.routing.tables import Follower, LocalEntry, ReceivedEntry, W
 
 
-class Spread(Statements[W]):
+class EntryPropagation(ClientEntries[W]):
     """All entries of one kind at one router: known, told to neighbors, confirmed.
 
     `identity` is unique among all routers and all their lives; it begins every key made here.
@@ -49,7 +55,7 @@ class Spread(Statements[W]):
 
     def __init__(
         self,
-        kind: Kind,
+        kind: EntryKind,
         identity: str,
         propagation: Callable[[], Propagation[W]],
         follower: Follower[W] | None = None,
@@ -62,13 +68,13 @@ class Spread(Statements[W]):
 
     # Clients -----------------------------------------------------------------------------------
 
-    def tell(self, entry: LocalEntry[W]) -> list[Effect]:
+    def announce(self, entry: LocalEntry[W]) -> list[Effect]:
         """Propagate what a client stated."""
         return self.propagate(entry.key, entry.filter, source=None)
 
-    def untell(self, entry: LocalEntry[W]) -> list[Effect]:
+    def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Withdraw it."""
-        return self.withdraw(entry.key, source=None)
+        return self.stop_propagating(entry.key, source=None)
 
     def in_force(self, key: str) -> bool:
         """Whether every router that it must reach has confirmed it."""
@@ -89,33 +95,38 @@ class Spread(Statements[W]):
 
     def replay(self, neighbor: str) -> list[Effect]:
         """Tell a neighbor all that it needs to know."""
-        return self.say(neighbor, self.links[neighbor].start(self.entries.candidates(neighbor)))
+        return self.emit(neighbor, self.links[neighbor].start(self.entries.candidates(neighbor)))
 
     def link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop it and all that came over it."""
         del self.links[neighbor]
         received = self.entries.link_down(neighbor)
-        effects = self._announce(self.confirmations.link_down(neighbor))
+        effects = self._report(self.confirmations.link_down(neighbor))
         for key in received:
-            effects.extend(self.withdraw(key, source=neighbor))
+            effects.extend(self.stop_propagating(key, source=neighbor))
         return effects
 
     def advertised(
-        self: Spread[Interest], neighbor: str, key: str, wanted: Promise
+        self: EntryPropagation[Interest],
+        neighbor: str,
+        key: str,
+        filter: Promise,
     ) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
-        return self.say(neighbor, self.links[neighbor].advertised(key, wanted))
+        return self.emit(neighbor, self.links[neighbor].advertised(key, filter))
 
-    def unadvertised(self: Spread[Interest], neighbor: str, key: str) -> list[Effect]:
+    def unadvertised(self: EntryPropagation[Interest], neighbor: str, key: str) -> list[Effect]:
         """An advertisement of a link is gone, and with it what only it made wanted there."""
         link = self.links[neighbor]
         if link.advertisements is None:
             return []
-        return [*self.say(neighbor, link.unadvertised(key)), *self.relieve(neighbor)]
+        return [*self.emit(neighbor, link.unadvertised(key)), *self.reassign(neighbor)]
 
     # Messages ----------------------------------------------------------------------------------
 
-    def hear(self: Spread[Interest], neighbor: str, message: SubscriptionMessage) -> Heard:
+    def on_message(
+        self: EntryPropagation[Interest], neighbor: str, message: SubscriptionMessage
+    ) -> Outcome:
         """A neighbor says something of subscriptions."""
         match message:
             case Subscribe(key, wanted, sending):
@@ -124,11 +135,11 @@ class Spread(Statements[W]):
                 return self._enter(neighbor, key, wanted, sending, replaced)
             case Unsubscribe(key):
                 is_known = key in self.entries.received[neighbor]
-                return Heard(self.retract(neighbor, key) if is_known else [])
+                return Outcome(self.retract(neighbor, key) if is_known else [])
             case Confirm(key, sending):
-                return Heard(self.confirmed(neighbor, key, sending))
+                return Outcome(self.confirmed(neighbor, key, sending))
             case _:
-                return Heard([], objection=stranger(message))
+                return Outcome([], objection=unexpected_message(message))
 
     def known(self, key: str) -> str | None:
         """In words, from where an entry is known already; `None` if it is new."""
@@ -138,27 +149,36 @@ class Spread(Statements[W]):
         return None if source is None else f"over the link to {source}"
 
     def receive(
-        self, neighbor: str, key: str, wanted: W, sending: int, replaced: Sequence[str] = ()
+        self,
+        neighbor: str,
+        key: str,
+        filter: W,
+        sending: int,
+        replaced: Sequence[str] = (),
     ) -> list[Effect]:
         """A neighbor states something new, in the place of what it stated under other keys."""
-        self.entries.enter(neighbor, key, ReceivedEntry(wanted, sending))
+        self.entries.enter(neighbor, key, ReceivedEntry(filter, sending))
         for other in replaced:
             self.entries.leave(neighbor, other)
-        return self.propagate(key, wanted, neighbor, replaced)
+        return self.propagate(key, filter, neighbor, replaced)
 
     def retract(self, neighbor: str, key: str) -> list[Effect]:
         """A neighbor withdraws what it stated."""
         self.entries.leave(neighbor, key)
-        return self.withdraw(key, source=neighbor)
+        return self.stop_propagating(key, source=neighbor)
 
     def confirmed(self, neighbor: str, key: str, sending: int) -> list[Effect]:
         """A neighbor confirms."""
-        return self._announce(self.confirmations.confirm(neighbor, key, sending))
+        return self._report(self.confirmations.confirm(neighbor, key, sending))
 
     # What all have in common -------------------------------------------------------------------
 
     def propagate(
-        self, key: str, wanted: W, source: str | None, replaced: Sequence[str] = ()
+        self,
+        key: str,
+        filter: W,
+        source: str | None,
+        replaced: Sequence[str] = (),
     ) -> list[Effect]:
         """Tell all links but `source` of a new entry, as far as they need to know.
 
@@ -169,25 +189,25 @@ class Spread(Statements[W]):
             self.confirmations.discard(other)
         for neighbor, link in self.links.items():
             if neighbor != source:
-                change = link.add(key, wanted)
+                change = link.add(key, filter)
                 if replaced:  # one change, so that it travels on as one
                     change = net_change((change, *map(link.remove, replaced)))
-                effects.extend(self.say(neighbor, change))
+                effects.extend(self.emit(neighbor, change))
                 self.confirmations.expect(key, neighbor, link.representative(key))
         if self.confirmations.in_force(key):
-            effects.extend(self._announce([key]))
+            effects.extend(self._report([key]))
         return effects
 
-    def withdraw(self, key: str, source: str | None) -> list[Effect]:
+    def stop_propagating(self, key: str, source: str | None) -> list[Effect]:
         """Tell all links but `source` that an entry is gone."""
         self.confirmations.discard(key)
         effects: list[Effect] = []
         for neighbor, link in self.links.items():
             if neighbor != source:
-                effects.extend(self.say(neighbor, link.remove(key)))
+                effects.extend(self.emit(neighbor, link.remove(key)))
         return effects
 
-    def say(self, neighbor: str, change: Change) -> list[Effect]:
+    def emit(self, neighbor: str, change: Change) -> list[Effect]:
         """Turn a change of what a link is told into messages.
 
         The last of what is told takes the place of what is withdrawn.
@@ -205,13 +225,13 @@ class Spread(Statements[W]):
             if number >= len(replaced):
                 effects.append(Send(neighbor, self.kind.withdraw(key)))
             settled = self.confirmations.withdraw(neighbor, key, link.representative)
-            effects.extend(self._announce(settled))
+            effects.extend(self._report(settled))
         return effects
 
-    def relieve(self, neighbor: str) -> list[Effect]:
+    def reassign(self, neighbor: str) -> list[Effect]:
         """Let nothing wait on a link any more that the link does not need any more."""
         link = self.links[neighbor]
-        return self._announce(self.confirmations.relieve(neighbor, link.representative))
+        return self._report(self.confirmations.reassign(neighbor, link.representative))
 
     def told(self) -> Iterator[tuple[str, str, W]]:
         """Neighbor, key and filter of all that neighbors have been told."""
@@ -238,28 +258,28 @@ class Spread(Statements[W]):
         self.confirmations.validate(self.links)
 
     def _enter(
-        self: Spread[Interest],
+        self: EntryPropagation[Interest],
         neighbor: str,
         key: str,
-        wanted: Interest,
+        filter: Interest,
         sending: int,
         replaced: tuple[str, ...],
-    ) -> Heard:
+    ) -> Outcome:
         """A neighbor subscribes, in the place of what it has here of `replaced`."""
         known = self.known(key)
         if known is not None:
-            return Heard([], objection=cycle(f"subscription {key}", known, neighbor))
+            return Outcome([], objection=cycle_reason(f"subscription {key}", known, neighbor))
         received = self.entries.received[neighbor]
         left = tuple(other for other in dict.fromkeys(replaced) if other in received)
-        return Heard(self.receive(neighbor, key, wanted, sending, left))
+        return Outcome(self.receive(neighbor, key, filter, sending, left))
 
-    def _statement(self, key: str, wanted: W, replaced: tuple[str, ...]) -> Message:
+    def _statement(self, key: str, filter: W, replaced: tuple[str, ...]) -> Message:
         """What states an entry under the latest number, in the place of others."""
         if replaced and self.kind.replace is not None:
-            return self.kind.replace(key, wanted, self._sendings, replaced)
-        return self.kind.state(key, wanted, self._sendings)
+            return self.kind.replace(key, filter, self._sendings, replaced)
+        return self.kind.state(key, filter, self._sendings)
 
-    def _announce(self, keys: Iterable[str]) -> list[Effect]:
+    def _report(self, keys: Iterable[str]) -> list[Effect]:
         """Say of entries that they are in force, to whoever they came from."""
         effects: list[Effect] = []
         for key in keys:

@@ -10,21 +10,21 @@ from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.limits import REPLACED_KEYS_MAX
 from sapwood.model.interest import Interest
+from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.effects import Refused, Send, Subscribed, Unsubscribed
 from sapwood.routing.messages import Confirm, Replace, Subscribe, Unsubscribe
 from sapwood.routing.propagation.covering import Covering
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.protocol import Change, Propagation
 from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.spread import Spread
-from sapwood.routing.statements import SUBSCRIPTIONS
 
 WANTED, OTHER = parse_filter("a > 1"), parse_filter("a > 2")
 
 
 def spread_with_links(
     *neighbors: str, strategy: Callable[[], Propagation[Interest]] = Simple
-) -> Spread[Interest]:
-    made: Spread[Interest] = Spread(SUBSCRIPTIONS, "r1.0", strategy)
+) -> EntryPropagation[Interest]:
+    made: EntryPropagation[Interest] = EntryPropagation(SUBSCRIPTIONS, "r1.0", strategy)
     made.attach("c")
     for neighbor in neighbors:
         made.link_up(neighbor)
@@ -112,7 +112,7 @@ def test_spread_passes_a_replacement_on_as_one_message() -> None:
     spread = spread_with_links("r2", "r3")
     spread.receive("r2", "r9.0.1", WANTED, 7)
     spread.receive("r2", "r9.0.2", WANTED, 8)
-    heard = spread.hear("r2", Replace("r9.0.3", OTHER, 9, ("r9.0.1", "r9.0.2")))
+    heard = spread.on_message("r2", Replace("r9.0.3", OTHER, 9, ("r9.0.1", "r9.0.2")))
     assert heard.effects == [Send("r3", Replace("r9.0.3", OTHER, 3, ("r9.0.1", "r9.0.2")))]
     assert list(spread.entries.received["r2"]) == ["r9.0.3"]
     assert spread.confirmed("r3", "r9.0.1", 1) == []
@@ -125,9 +125,11 @@ def test_spread_passes_on_what_a_replacement_comes_to_on_each_link() -> None:
     spread.receive("r2", "wide", WANTED, 1)
     spread.receive("r2", "narrow", OTHER, 2)
     # The narrow one, which was not told before, comes in the place of the wide one.
-    heard = spread.hear("r2", Replace("same", OTHER, 3, ("wide",)))
+    heard = spread.on_message("r2", Replace("same", OTHER, 3, ("wide",)))
     assert heard.effects == [Send("r3", Replace("narrow", OTHER, 2, ("wide",)))]
-    heard = spread.hear("r2", Replace("again", OTHER, 4, ("same", "unknown", "same", "again")))
+    heard = spread.on_message(
+        "r2", Replace("again", OTHER, 4, ("same", "unknown", "same", "again"))
+    )
     assert heard.effects == []
     assert list(spread.entries.received["r2"]) == ["narrow", "again"]
     assert spread.confirmed("r3", "narrow", 2) == [
@@ -139,8 +141,8 @@ def test_spread_passes_on_what_a_replacement_comes_to_on_each_link() -> None:
 
 def test_spread_closes_a_link_over_which_a_replacement_comes_twice() -> None:
     spread = spread_with_links("r2", "r3")
-    spread.hear("r2", Replace("k", WANTED, 1, ("gone",)))
-    heard = spread.hear("r3", Replace("k", WANTED, 1, ("gone",)))
+    spread.on_message("r2", Replace("k", WANTED, 1, ("gone",)))
+    heard = spread.on_message("r3", Replace("k", WANTED, 1, ("gone",)))
     assert heard.objection is not None
     assert "cycle" in heard.objection
     spread.validate()
@@ -156,7 +158,7 @@ def test_spread_replaces_within_a_bound_and_withdraws_the_rest() -> None:
         link.add(key, WANTED)
     for key in keys[:-2]:
         link.remove(key)
-    first, second, rest = spread.say("r2", Change(tuple(keys[-2:]), tuple(keys[:-2])))
+    first, second, rest = spread.emit("r2", Change(tuple(keys[-2:]), tuple(keys[:-2])))
     assert first == Send("r2", Subscribe(keys[-2], WANTED, REPLACED_KEYS_MAX + 2))
     replaced = tuple(keys[:REPLACED_KEYS_MAX])
     assert second == Send("r2", Replace(keys[-1], WANTED, REPLACED_KEYS_MAX + 3, replaced))

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
-from sapwood.routing.membership.mesh.branch import Branch, Place
 from sapwood.routing.membership.mesh.clients import Named
+from sapwood.routing.membership.mesh.tree_router import Position, TreeRouter
 from sapwood.routing.messages import Version
 
 
 @dataclass(slots=True, eq=False)
-class Trees:
+class TreeVersions:
     """What one router knows of the trees of one source.
 
     The source publishes on one version, the *carrying* one, until the latest is in force. Older
@@ -25,13 +25,13 @@ class Trees:
     #: held came on one version, `holding`, which is later than that of the first branch
     """
 
-    place: Place
-    branches: list[Branch] = field(default_factory=list)
+    place: Position
+    branches: list[TreeRouter] = field(default_factory=list)
     held: list[Publication] = field(default_factory=list)
     holding: Version | None = None
 
     @property
-    def latest(self) -> Branch | None:
+    def latest(self) -> TreeRouter | None:
         """The branch of the latest version."""
         return self.of(self.place.announced.version)
 
@@ -46,25 +46,25 @@ class Trees:
         """Whether nothing is left here of versions before the carrying one."""
         return not self.branches or self.branches[0].version >= self.carrying
 
-    def of(self, version: Version) -> Branch | None:
+    def of(self, version: Version) -> TreeRouter | None:
         """The branch of a version."""
         return next((one for one in self.branches if one.version == version), None)
 
-    def below(self, neighbor: str, life: int) -> Branch | None:
-        """The branch that is joined to a life of the neighbor's as its parent."""
+    def below(self, neighbor: str, epoch: int) -> TreeRouter | None:
+        """The branch that is joined to an epoch of the neighbor's as its parent."""
         for branch in self.branches:
-            if branch.place.parent == neighbor and branch.basis.parent_life == life:
+            if branch.place.parent == neighbor and branch.basis.parent_epoch == epoch:
                 return branch
         return None
 
-    def above(self, neighbor: str, life: int) -> Branch | None:
-        """The branch that a life of the neighbor's is joined to as a child."""
+    def above(self, neighbor: str, epoch: int) -> TreeRouter | None:
+        """The branch that an epoch of the neighbor's is joined to as a child."""
         for branch in self.branches:
-            if neighbor in branch.place.children and branch.peers.get(neighbor) == life:
+            if neighbor in branch.place.children and branch.peers.get(neighbor) == epoch:
                 return branch
         return None
 
-    def superseded(self) -> list[Branch]:
+    def superseded(self) -> list[TreeRouter]:
         """The branches that will never carry: they grew when the latest was announced."""
         latest, carrying = self.place.announced.version, self.carrying
         return [one for one in self.branches if carrying < one.version < latest]
@@ -79,7 +79,7 @@ class Trees:
         carrier = self.of(self.carrying)
         return carrier is not None and named not in carrier.unconfirmed
 
-    def has_to_wait(self, branch: Branch) -> bool:
+    def has_to_wait(self, branch: TreeRouter) -> bool:
         """Whether an older version is still to deliver what was published before."""
         return self.branches[0] is not branch
 
@@ -88,7 +88,7 @@ class Trees:
         self.holding = version
         self.held.append(publication)
 
-    def older(self) -> list[Branch]:
+    def older(self) -> list[TreeRouter]:
         """The branches that what is held waits for."""
         holding = self.holding
         return [] if holding is None else [one for one in self.branches if one.version < holding]

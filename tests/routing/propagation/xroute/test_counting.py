@@ -26,7 +26,7 @@ from sapwood.routing.inputs import (
     Receive,
 )
 from sapwood.routing.messages import Confirm, ConfirmUpdate, Publish, Update
-from sapwood.routing.propagation.xroute.counted import Counted
+from sapwood.routing.propagation.xroute.counting import CountingPropagation
 from sapwood.routing.propagation.xroute.triples import Triple
 from sapwood.routing.router import Router
 from tests.routing.wiring import LINE, Wiring, core_of
@@ -190,20 +190,20 @@ def test_xroute_needs_fewer_table_entries_than_simple_and_one_message_a_link() -
     assert received == {"simple": 8, "xroute": 1}
 
 
-def _lose_key(counted: Counted) -> None:
+def _lose_key(counted: CountingPropagation) -> None:
     counted._keys["r2"].clear()
 
 
-def _lose_both(counted: Counted) -> None:
+def _lose_both(counted: CountingPropagation) -> None:
     counted._keys["r2"].clear()
     counted.entries.received["r2"].clear()
 
 
-def _lose_link(counted: Counted) -> None:
+def _lose_link(counted: CountingPropagation) -> None:
     del counted.entries.received["r2"]
 
 
-def _lose_client(counted: Counted) -> None:
+def _lose_client(counted: CountingPropagation) -> None:
     counted.entries.remove(counted.own("c")["s"])
 
 
@@ -216,12 +216,14 @@ def _lose_client(counted: Counted) -> None:
         (_lose_client, "not counted as they are"),
     ],
 )
-def test_counted_validate_notices_damage(damage: Callable[[Counted], None], words: str) -> None:
+def test_counted_validate_notices_damage(
+    damage: Callable[[CountingPropagation], None], words: str
+) -> None:
     router = router_with_links("r2")
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
     router.handle(Receive("r2", update(1, Triple(NARROW, 1, 0))), 0.0)
     counted = core_of(router).subscriptions
-    assert isinstance(counted, Counted)
+    assert isinstance(counted, CountingPropagation)
     counted.validate()
     damage(counted)
     with pytest.raises(InvariantError, match=words):

@@ -6,15 +6,14 @@ by themselves, too (`storing`). Otherwise Spark does.
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.lake import Lake, table_of_lake
 from sapwood.pipeline.matching import compiled_for, match_compiled, match_groups
 from sapwood.pipeline.output import check_table, write_table
 from sapwood.pipeline.staging import staging_for
-from sapwood.pipeline.storing import STORED, Stored, StoreGroups
+from sapwood.pipeline.storing import STORED, Stored, StoreGroups, codec_of
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE, SubscriptionSet
 from sapwood.pipeline.telling import Output, columns_of
 
@@ -23,16 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from sapwood.pipeline.lake import Publications
-
-_CODEC: Final = "spark.sql.parquet.compression.codec"
-_CODECS: Final = MappingProxyType(
-    {
-        **{name: name for name in ("none", "snappy", "gzip", "zstd", "brotli")},
-        "uncompressed": "none",
-        "lz4_raw": "lz4",
-    }
-)
-"""What pyarrow calls Spark's codecs, as far as it has the same."""
 
 
 def match_into(
@@ -76,7 +65,7 @@ def _stored_by_workers(
 ) -> int | None:
     """How many rows workers have stored; `None` where that is not for them."""
     spark = lake.table.sparkSession
-    codec = _CODECS.get((spark.conf.get(_CODEC) or "").lower())
+    codec = codec_of(spark)
     if codec is None or not lake.parts:
         return None
     staging = staging_for(spark, path)
@@ -84,7 +73,7 @@ def _stored_by_workers(
         return None
     try:
         work = match_groups(lake, compiled, output, coded=True)
-        told = lake.tasks().mapInArrow(StoreGroups(work, str(staging.folder), codec), STORED)
+        told = lake.tasks().mapInArrow(StoreGroups(work, staging.place, codec), STORED)
         return staging.put_in_place([Stored(*row) for row in told.collect()], _schema(output))
     finally:
         staging.remove()

@@ -20,6 +20,11 @@ _MISSING: Final = re.compile(r"No module named 'sapwood\b")
 _NEWER_LOG: Final = re.compile(r"log version is v\d+, but encountered v\d+")
 """What is said of a checkpoint's logs; there is no condition for it."""
 
+_UNKNOWN_SCHEME: Final = re.compile(
+    r"No FileSystem for scheme|Class org\.apache\.hadoop\.fs\.\S+ not found"
+    r"|ClassNotFoundException: \S*FileSystem"
+)
+
 _UNREADABLE: Final = (
     "UNABLE_TO_INFER_SCHEMA",
     "FAILED_READ_FILE",
@@ -65,6 +70,11 @@ def is_worker_defect(error: Exception) -> bool:
     return isinstance(error, PythonException) or "Traceback (most recent call last)" in str(error)
 
 
+def is_unknown_scheme(error: Exception) -> bool:
+    """Whether Spark has no file system for the scheme of a path."""
+    return _UNKNOWN_SCHEME.search(str(error)) is not None
+
+
 def first_line(error: Exception) -> str:
     """What an error of Spark says, without the stack; the innermost cause of one of Java's."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -82,6 +92,12 @@ def _translated(condition: str, message: str, path: str | None) -> SapwoodError 
             path,
             "holds files with columns of one name and different types; read them one at a time, "
             "or cast the columns to one type",
+        )
+    if path is not None and _UNKNOWN_SCHEME.search(message):
+        return FileFormatError(
+            path,
+            "Spark has no file system for this scheme, and only Parquet files are read and written "
+            "without it; add the jars of one (spark.jars.packages), or copy the files",
         )
     if _NEWER_LOG.search(message):
         return InputError(

@@ -26,6 +26,7 @@ from sapwood.pipeline.output import (
     check_rejected,
     check_table,
     rejected_path,
+    result_at,
     write_rejected,
     write_table,
 )
@@ -40,6 +41,7 @@ from sapwood.pipeline.reading import (
 )
 from sapwood.pipeline.schemas import PUBLICATION_COLUMNS, REJECTED_COLUMNS
 from sapwood.pipeline.sharding import Layout
+from sapwood.pipeline.stores import shown
 from sapwood.pipeline.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.summaries import Counts, IngestSummary, MatchSummary
 from sapwood.pipeline.tables import table_of
@@ -95,9 +97,8 @@ class MatchJob:
             agree("rejected rows", expected, written)
             rows = wanted.store(table.good, self.out)
             pairs = _pairs_in(spark, self.out, self.output, rows)
-        return MatchSummary(
-            wanted.counts, counts, pairs, self.out, aside, wanted.layout, self.output
-        )
+        places = (shown(self.out), shown(aside))
+        return MatchSummary(wanted.counts, counts, pairs, *places, wanted.layout, self.output)
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan of the match; of the inputs only the subscriptions are read.
@@ -165,7 +166,7 @@ class IngestJob:
             stored = write_table(timed_publications(rows), self.out)
             agree("rows", counts.lines, stored + written + counts.blank)
         undeclared = header or counts.undeclared
-        return IngestSummary(_of_lines(counts), undeclared, self.out, aside)
+        return IngestSummary(_of_lines(counts), undeclared, shown(self.out), shown(aside))
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan of the table, if no id comes twice; nothing is written."""
@@ -290,7 +291,7 @@ def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:
     counted = {Output.LISTS: "sum(size(subscriptions))", Output.COUNTS: "sum(publications)"}
     if output not in counted or not rows:
         return rows
-    row = spark.read.parquet(path).selectExpr(counted[output]).first()
+    row = result_at(spark, path).selectExpr(counted[output]).first()
     assert row is not None, "an aggregate without keys has one row"
     return int(row[0])
 
@@ -301,7 +302,7 @@ def _of_lines(counts: LineCounts) -> Counts:
 
 def _of_lake(lake: Lake, checked: DataFrame) -> Counts:
     """What is in a lake; what is wrong with its rows is only looked for if something is."""
-    read = lake.table.count()
+    read = lake.table.count() if lake.rows is None else lake.rows
     if not shape_of(lake.table).arrays and good_rows(lake) == read:
         return Counts(read, read, 0)
     return _of_table(checked, read)

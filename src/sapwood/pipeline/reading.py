@@ -13,6 +13,9 @@ from sapwood.pipeline.declared import DeclaredSchema
 from sapwood.pipeline.decoding import CSVDecoder, plain_line, split_csv
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.journals import bounds, is_address, is_journal
+from sapwood.pipeline.listing import listed
+from sapwood.pipeline.reaching import store_for_workers
+from sapwood.pipeline.stores import shown, store_faults
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -109,14 +112,19 @@ def file_kind(spark: SparkSession, path: str) -> FileKind:
     if is_journal(path):
         return FileKind.LINES
     check_path(path)
-    with spark_faults(path):
-        files = spark.read.text(path).inputFiles()
+    store = store_for_workers(spark, path)
+    if store is None:
+        with spark_faults(path):
+            files = spark.read.text(path).inputFiles()
+    else:
+        with store_faults(store.uri, "cannot be read"):
+            files = listed(store.files, store.path)
     kinds = sorted({_kind_of(name) for name in files})
     if len(kinds) > 1:
         raise FileFormatError(
-            path,
+            shown(path),
             f"holds files of several kinds ({', '.join(kinds)}); name one kind, as in "
-            f"{path.rstrip('/')}/*.jsonl",
+            f"{shown(path).rstrip('/')}/*.jsonl",
         )
     return kinds[0] if kinds else FileKind.LINES
 

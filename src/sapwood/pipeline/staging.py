@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING
 from sapwood.errors import FileFormatError
 from sapwood.matching.storage import put_in_place, remove
 from sapwood.pipeline.checks import agree
+from sapwood.pipeline.committing import StoreStaging, begun
 from sapwood.pipeline.output import exists, local_path
+from sapwood.pipeline.reaching import store_for_workers
+from sapwood.pipeline.stores import HERE, Place
 from sapwood.pipeline.storing import Stored
 
 if TYPE_CHECKING:
@@ -35,6 +38,11 @@ class Staging:
 
     folder: Path
     target: Path
+
+    @property
+    def place(self) -> Place:
+        """Where tasks write."""
+        return Place(HERE, str(self.folder))
 
     def put_in_place(self, files: Sequence[Stored], schema: pa.Schema) -> int:
         """Put the folder with these files in place; returns how many rows they have.
@@ -68,11 +76,16 @@ class Staging:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def staging_for(spark: SparkSession, path: str) -> Staging | None:
+def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None:
     """A new folder beside `path`, if Spark sees there what this process sees; else `None`.
 
-    `None`, too, where a folder cannot be put in place of another.
+    In a store it is within `path` (`committing`), and Spark need not see it, but workers must.
+    `None`, too, where a folder cannot be put in place of another. Raises `FileFormatError` for a
+    store that nobody can write to.
     """
+    store = store_for_workers(spark, path)
+    if store is not None:
+        return begun(store)
     local = local_path(path)
     if local is None:
         return None

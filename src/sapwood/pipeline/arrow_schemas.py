@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from sapwood.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ def _merged(first: pa.DataType, second: pa.DataType, name: str, known: Spelling)
 def _fitted(array: pa.Array, type_: pa.DataType, known: Spelling) -> pa.Array:
     """The values of a column in a type that was merged from its own and others."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     types = pa.types
     if array.type == type_:
@@ -116,8 +119,12 @@ def _fitted(array: pa.Array, type_: pa.DataType, known: Spelling) -> pa.Array:
                 columns.append(_fitted(inner, field.type, known))
         return pa.StructArray.from_arrays(columns, fields=list(type_), mask=array.is_null())
     if types.is_list(type_) and types.is_list(array.type):
-        values = _fitted(array.values, type_.value_type, known)
-        return pa.ListArray.from_arrays(array.offsets, values, type_, mask=array.is_null())
+        # `flatten` leaves out what is before and behind a slice, and what nulls hide.
+        values = _fitted(array.flatten(), type_.value_type, known)
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+        ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int32)), dtype=np.int32)
+        nulls = np.append(array.is_null().to_numpy(zero_copy_only=False), False)
+        return pa.ListArray.from_arrays(pa.array(ends, mask=nulls), values, type_)
     return array.cast(type_)
 
 

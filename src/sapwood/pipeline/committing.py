@@ -36,7 +36,8 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -64,6 +65,10 @@ if TYPE_CHECKING:
 
 _WRITING: Final = "_writing"
 _OWNER: Final = "owner"
+_NOT_TIDY: Final = (
+    f"has the new result, which its {MANIFEST} names, but the earlier one cannot be removed; run "
+    "the job again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +90,17 @@ class StoreStaging:
         `FileFormatError` where a file is missing, another job has begun to write here, or the store
         does not do what it is asked, and `InvariantError` if the rows are not those that were told.
         """
-        with store_faults(self.target.uri, "cannot be written"):
+        with store_faults(self.target.uri, "cannot be written"), self._losses():
             self._check_owner()
             staged = [f"{self._staged}/{stored.file}" for stored in sorted(files)]
             if not staged and schema is not None:
                 staged = [self._empty(schema)]
-            found = self._rows(staged)
+            found = sum(at_once(partial(rows_in, self.target.files), staged))
             agree("rows", sum(stored.rows for stored in files), found)
             earlier = look_into(self.target.files, self.target.path)
             made = [self._name(number, path) for number, path in enumerate(staged)]
             self._publish(staged, made, earlier)
+        with store_faults(self.target.uri, _NOT_TIDY):
             at_once(self.target.files.delete_file, sorted(set(earlier.seen) - set(made)))
             self._write(SUCCESS, b"")
             self.target.files.delete_file(self._path(MANIFEST))
@@ -104,9 +110,13 @@ class StoreStaging:
     def remove(self) -> None:
         """Remove what is left of the hidden folder, as far as the store lets one."""
         try:
-            self.target.files.delete_dir(self._staged)
+            owner = self._owner()
+            if owner:
+                # Of another job's folder only what tasks of this one have written there since.
+                folder = self._path(_WRITING) if owner == self.job else self._staged
+                self.target.files.delete_dir(folder)
         except OSError:
-            return  # It is not there any more, or stays hidden until the next job removes it.
+            return  # It stays hidden until the next job removes it.
 
     def begin(self) -> None:
         """Make the hidden folder, and take the target from any other job that writes there."""
@@ -124,12 +134,16 @@ class StoreStaging:
             files.create_dir(self._staged, recursive=True)
             self._write(f"{_WRITING}/{_OWNER}", self.job.encode())
 
-    def _rows(self, staged: Sequence[str]) -> int:
+    @contextmanager
+    def _losses(self) -> Iterator[None]:
+        """Say it if files of this job vanish, as they do where another one begins."""
         try:
-            return sum(at_once(partial(rows_in, self.target.files), staged))
+            yield
         except FileNotFoundError:
             raise FileFormatError(
-                shown(self.target.uri), "files that tasks have written here are not there any more"
+                shown(self.target.uri),
+                "files that tasks have written here are not there any more; does another job "
+                "write here?",
             ) from None
 
     def _publish(self, staged: Sequence[str], made: Sequence[str], earlier: Listed) -> None:
@@ -177,16 +191,19 @@ class StoreStaging:
 
     def _check_owner(self) -> None:
         """Refuse to go on where another job has begun to write."""
-        try:
-            with self.target.files.open_input_stream(self._path(f"{_WRITING}/{_OWNER}")) as stream:
-                owner = bytes(stream.read()).decode()
-        except FileNotFoundError:
-            owner = ""
-        if owner != self.job:
+        if self._owner() != self.job:
             raise FileFormatError(
                 shown(self.target.uri),
                 "another job has begun to write its result here; run one at a time",
             )
+
+    def _owner(self) -> str:
+        """The job that began last; empty if its work is done."""
+        try:
+            with self.target.files.open_input_stream(self._path(f"{_WRITING}/{_OWNER}")) as stream:
+                return bytes(stream.read()).decode()
+        except FileNotFoundError:
+            return ""
 
     def _empty(self, schema: pa.Schema) -> str:
         import pyarrow.parquet as pq

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, FileFormatError, InputError, SapwoodError
+from sapwood.pipeline.stores import shown
 
 _OURS: Final = re.compile(r"^sapwood\.errors\.(?!InvariantError)\w+: (.*)", re.MULTILINE)
 """The last line of a traceback of ours, as it comes back from a worker."""
@@ -83,6 +84,7 @@ def first_line(error: Exception) -> str:
 
 
 def _translated(condition: str, message: str, path: str | None) -> SapwoodError | None:
+    path = None if path is None else shown(path)
     if path is not None and condition == "PATH_NOT_FOUND":
         return FileFormatError(path, "there is no such file or folder")
     if path is not None and condition.startswith(_UNREADABLE):
@@ -96,8 +98,8 @@ def _translated(condition: str, message: str, path: str | None) -> SapwoodError 
     if path is not None and _UNKNOWN_SCHEME.search(message):
         return FileFormatError(
             path,
-            "Spark has no file system for this scheme, and only Parquet files are read and written "
-            "without it; add the jars of one (spark.jars.packages), or copy the files",
+            "Spark has no file system for this scheme: add the jars of one (spark.jars.packages), "
+            "or copy what is there; Parquet files are matched and results are written without one",
         )
     if _NEWER_LOG.search(message):
         return InputError(

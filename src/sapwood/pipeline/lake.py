@@ -52,7 +52,7 @@ from sapwood.pipeline.row_groups import (
     known_as,
 )
 from sapwood.pipeline.store_rows import ReadRows, read_places, rows_table
-from sapwood.pipeline.stores import HERE, Store, shown, store_faults
+from sapwood.pipeline.stores import HERE, Store, nothing_at, shown, store_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,7 +179,7 @@ def _check_files(files: Sequence[str], store: Store, columns: Collection[str] | 
     These are all that there are, or these.
     """
     if not files:
-        raise FileFormatError(shown(store.uri), "there is no such file or folder, or it is empty")
+        raise nothing_at(store)
     if len(files) > LAKE_FILES_MAX:
         raise _NotByWorkersError(f"there are {len(files):,} files (LAKE_FILES_MAX)")
     for file in files:

@@ -7,7 +7,7 @@ library of Hadoop's beside pyarrow. So each of them is asked to look.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -56,23 +56,24 @@ def looked_at(uri: str) -> Store:
     return store
 
 
-def store_for_workers(spark: SparkSession, path: str) -> Store | None:
-    """The store at a path that this process and workers reach.
+def store_here(spark: SparkSession, path: str) -> Store | None:
+    """The store at a path that this process reaches.
 
     `None` for places on this machine, and for those that only Spark reaches, with the reason in the
     log. Raises `FileFormatError` for those that Spark does not reach either.
     """
-    if not is_remote(path):
-        return None
-    try:
-        store = looked_at(path)
+    return _store_or_spark(spark, path, looked_at) if is_remote(path) else None
+
+
+def store_for_workers(spark: SparkSession, path: str) -> Store | None:
+    """As `store_here`, of a store that workers reach as well."""
+
+    def reached(uri: str) -> Store:
+        store = looked_at(uri)
         _check_workers(spark, store)
-    except FileFormatError as error:
-        if not spark_reaches(spark, path):
-            raise
-        told_why(path, error.reason)
-        return None
-    return store
+        return store
+
+    return _store_or_spark(spark, path, reached) if is_remote(path) else None
 
 
 def told_why(path: str, reason: str) -> None:
@@ -95,6 +96,18 @@ def spark_reaches(spark: SparkSession, path: str) -> bool:
     except spark_errors() as error:
         return not is_unknown_scheme(error)
     return True
+
+
+def _store_or_spark(
+    spark: SparkSession, path: str, reached: Callable[[str], Store]
+) -> Store | None:
+    try:
+        return reached(path)
+    except FileFormatError as error:
+        if not spark_reaches(spark, path):
+            raise
+        told_why(path, error.reason)
+        return None
 
 
 def _check_workers(spark: SparkSession, store: Store) -> None:

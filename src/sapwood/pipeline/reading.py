@@ -14,7 +14,7 @@ from sapwood.pipeline.decoding import CSVDecoder, plain_line, split_csv
 from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.journals import bounds, is_address, is_journal
 from sapwood.pipeline.listing import listed
-from sapwood.pipeline.reaching import store_for_workers
+from sapwood.pipeline.reaching import store_here
 from sapwood.pipeline.stores import shown, store_faults
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def file_kind(spark: SparkSession, path: str) -> FileKind:
     if is_journal(path):
         return FileKind.LINES
     check_path(path)
-    store = store_for_workers(spark, path)
+    store = store_here(spark, path)
     if store is None:
         with spark_faults(path):
             files = spark.read.text(path).inputFiles()

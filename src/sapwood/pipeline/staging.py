@@ -23,8 +23,8 @@ from sapwood.matching.storage import put_in_place, remove
 from sapwood.pipeline.checks import agree
 from sapwood.pipeline.committing import StoreStaging, begun
 from sapwood.pipeline.output import exists, local_path
-from sapwood.pipeline.reaching import store_for_workers
-from sapwood.pipeline.stores import HERE, Place
+from sapwood.pipeline.reaching import spark_reaches, store_for_workers, told_why
+from sapwood.pipeline.stores import HERE, Place, Store
 from sapwood.pipeline.storing import Stored
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None
     """
     store = store_for_workers(spark, path)
     if store is not None:
-        return begun(store)
+        return _begun(spark, store)
     local = local_path(path)
     if local is None:
         return None
@@ -104,6 +104,16 @@ def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None
     for each in made:
         each.rmdir()
     return None
+
+
+def _begun(spark: SparkSession, store: Store) -> StoreStaging | None:
+    try:
+        return begun(store)
+    except FileFormatError as error:
+        if not spark_reaches(spark, store.uri):
+            raise
+        told_why(store.uri, error.reason)
+        return None
 
 
 def _beside(target: Path, suffix: str) -> Path:

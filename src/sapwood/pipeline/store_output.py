@@ -14,6 +14,7 @@ from sapwood.pipeline.arrow_schemas import merged_schema
 from sapwood.pipeline.committing import begun
 from sapwood.pipeline.listing import at_once, listed
 from sapwood.pipeline.reaching import looked_at, spark_reaches
+from sapwood.pipeline.reading import column_named
 from sapwood.pipeline.row_groups import Groups, footer_in
 from sapwood.pipeline.store_rows import ReadRows, rows_table
 from sapwood.pipeline.stores import Store, is_remote, store_faults
@@ -61,7 +62,8 @@ def rows_at(spark: SparkSession, store: Store) -> DataFrame:
         for file, footer in zip(files, footers, strict=True)
     ]
     schema = merged_schema([f.schema.to_arrow_schema() for f in footers], case_sensitive=True)
-    return rows_table(spark, ReadRows(store.uri, parts, schema, case_sensitive=True))
+    table = rows_table(spark, ReadRows(store.uri, parts, schema, case_sensitive=True))
+    return table.select(*(column_named(table, name) for name in schema.names))
 
 
 def store_rows(table: DataFrame, store: Store) -> int:

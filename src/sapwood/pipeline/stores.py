@@ -37,6 +37,7 @@ _SAME: Final = MappingProxyType({"s3a": "s3", "s3n": "s3"})
 _URI_SAFE: Final = "/%:@=+,;~*!$&'()"
 
 _NO_BUCKET: Final = re.compile(r"NO_SUCH_BUCKET|Bucket '[^']*' not found|NoSuchBucket")
+_NO_SUCH_BUCKET: Final = "there is no such bucket; create it, or correct its name"
 _REFUSED: Final = re.compile(
     r"ACCESS_DENIED|ACCESS_KEY|SIGNATURE|EXPIRED_TOKEN|INVALID_TOKEN|CREDENTIALS|credentials"
     r"|HTTP status 40[13]|PermissionDenied|Permission.denied"
@@ -44,6 +45,9 @@ _REFUSED: Final = re.compile(
 _NO_TLS: Final = re.compile(r"SSL connect error|wrong version number")
 _UNREACHABLE: Final = re.compile(r"NETWORK_CONNECTION|curlCode|REQUEST_TIMEOUT|UNAVAILABLE")
 _REGION: Final = re.compile(r"When resolving region")
+
+_DETAILS: Final = "; Details: "
+"""What curl has to say comes behind it."""
 
 _CREDENTIALS: Final = MappingProxyType(
     {
@@ -132,6 +136,19 @@ def file_system(store: str) -> pa.fs.FileSystem | None:
     return None if store == HERE else opened(store).files
 
 
+def nothing_at(store: Store) -> FileFormatError:
+    """What is to be said of a store in which there is nothing at the path."""
+    import pyarrow.fs as pa_fs
+
+    bucket, _, name = store.path.partition("/")
+    if bucket and name:
+        with store_faults(store.uri):
+            (info,) = store.files.get_file_info([bucket])
+            if info.type == pa_fs.FileType.NotFound:
+                return FileFormatError(shown(store.uri), _NO_SUCH_BUCKET)
+    return FileFormatError(shown(store.uri), "there is no such file or folder, or it is empty")
+
+
 @contextmanager
 def store_faults(path: str, said: str = "cannot be reached") -> Iterator[None]:
     """Raise what goes wrong in the store of a path as `FileFormatError`, with the remedy."""
@@ -155,21 +172,21 @@ def reason_of(error: Exception, path: str) -> str:
     if not scheme:
         return first
     if _NO_BUCKET.search(text):
-        return "there is no such bucket; create it, or correct its name"
+        return _NO_SUCH_BUCKET
     if _NO_TLS.search(text):
         return (
             "it answers without TLS; add scheme=http to the options of the URI, or name an "
             "endpoint with http://"
         )
     if _UNREACHABLE.search(text):
-        where = "the region of its bucket cannot be asked for" if _REGION.search(text) else first
+        first = "the region of its bucket cannot be asked for" if _REGION.search(text) else first
         hint = (
             "; name the right one as AWS_ENDPOINT_URL, or as endpoint_override in the options of "
             "the URI"
             if scheme == "s3"
             else ""
         )
-        return f"the endpoint does not answer ({where}){hint}"
+        return f"the endpoint does not answer ({first.rpartition(_DETAILS)[2]}){hint}"
     if _REFUSED.search(text):
         hint = _CREDENTIALS.get(scheme, "give this process and executors credentials")
         return f"it refuses these credentials, or there are none; {hint} ({first})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -52,6 +53,17 @@ class S3(NamedTuple):
         """How to call a place in the bucket, with all that is needed to reach it."""
         options = f"endpoint_override={self.address}&scheme=http&region=us-east-1"
         return f"s3://key:secret@{self.bucket}/{path}?{options}"
+
+    def put(self, path: str, content: bytes) -> None:
+        """Write a file into the bucket."""
+        with self.files.open_output_stream(f"{self.bucket}/{path}") as stream:
+            stream.write(content)
+
+    def copy(self, folder: Path, path: str) -> None:
+        """Copy the files of a folder into one of the bucket."""
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                self.put(f"{path}/{file.relative_to(folder)}", file.read_bytes())
 
     def keys(self, path: str) -> list[str]:
         """What is in a folder of the bucket, files and folders, from there on."""

@@ -54,7 +54,6 @@ from sapwood.pipeline.listing import (
     Manifest,
     at_once,
     look_into,
-    read_manifest,
     rows_in,
 )
 from sapwood.pipeline.stores import Place, Store, shown, store_faults
@@ -150,27 +149,25 @@ class StoreStaging:
         """Steps 2 to 4, or none of them."""
         files = self.target.files
         try:
-            if not _is_open(earlier):
-                self._write_manifest("", earlier.belong)
+            self._write_manifest(earlier.belong)
             if earlier.is_settled:
                 files.delete_file(self._path(SUCCESS))
             at_once(lambda pair: files.move(*pair), list(zip(staged, made, strict=True)))
             self._check_owner()
-            self._write_manifest(self.job, made)
-        except BaseException as error:
-            # A store may have done what it did not answer.
-            if not self._is_committed():
-                self._take_back(made, earlier)
-                raise
-            if not isinstance(error, Exception):
-                raise
+            self._write_manifest(made)
+        except BaseException:
+            self._take_back(made, earlier)
+            raise
 
     def _take_back(self, made: Sequence[str], earlier: Listed) -> None:
-        """Leave the earlier result as it was."""
+        """Leave the earlier result as it was; its files are all there still."""
+        # The manifest may be the new one: a store may have done what it did not answer.
+        self._write_manifest(earlier.belong)
         self._delete(made)
         if earlier.is_settled:
             self._write(SUCCESS, b"")
-        if not _is_open(earlier):
+        # In a folder where a job was cut short it has the word from then on.
+        if earlier.is_settled or not earlier.has_manifest:
             self._delete([self._path(MANIFEST)])
 
     def _delete(self, paths: Sequence[str]) -> None:
@@ -181,13 +178,6 @@ class StoreStaging:
         found = files.get_file_info(list(paths))
         there = [info.path for info in found if info.type == pa_fs.FileType.File]
         at_once(files.delete_file, there)
-
-    def _is_committed(self) -> bool:
-        """Whether the manifest speaks of this job."""
-        try:
-            return read_manifest(self.target.files, self.target.path).job == self.job
-        except FileNotFoundError:
-            return False
 
     def _check_owner(self) -> None:
         """Refuse to go on where another job has begun to write."""
@@ -212,9 +202,9 @@ class StoreStaging:
         pq.write_table(schema.empty_table(), path, filesystem=self.target.files, store_schema=False)
         return path
 
-    def _write_manifest(self, job: str, paths: Sequence[str]) -> None:
+    def _write_manifest(self, paths: Sequence[str]) -> None:
         names = tuple(path[len(self.target.path) + 1 :] for path in paths)
-        self._write(MANIFEST, msgspec.json.encode(Manifest(job, names)))
+        self._write(MANIFEST, msgspec.json.encode(Manifest(names)))
 
     def _write(self, name: str, content: bytes) -> None:
         with self.target.files.open_output_stream(self._path(name)) as stream:
@@ -237,8 +227,3 @@ def begun(target: Store) -> StoreStaging:
     staging = StoreStaging(target, uuid4().hex)
     staging.begin()
     return staging
-
-
-def _is_open(earlier: Listed) -> bool:
-    """Whether a job was cut short while it put a result there, and the manifest has the word."""
-    return earlier.has_manifest and not earlier.is_settled

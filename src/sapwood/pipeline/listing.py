@@ -32,12 +32,11 @@ Out = TypeVar("Out")
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which files of a folder are its content, by their names, and the job that has put them there.
+    """Which files of a folder are its content, by their names.
 
-    As JSON: `{"job":"5f0c...","files":["part-00000-5f0c....parquet"]}`.
+    As JSON: `{"files":["part-00000-5f0c....parquet","part-00001-5f0c....parquet"]}`.
     """
 
-    job: str
     files: tuple[str, ...]
 
 

@@ -235,8 +235,8 @@ def test_a_lake_on_s3_gives_what_it_gives_here(spark: Any, s3: Any, tmp_path: Pa
     there = open_lake(spark, s3.uri("a lake+more").replace("s3:", "s3a:"))
     assert there.parts
     assert there.rows == len(records)
-    assert there.table.schema == here.table.schema
-    found, same = (sorted(lake.table.drop("file").collect()) for lake in (there, here))
+    assert there.table.schema.simpleString() == here.table.schema.simpleString()
+    found, same = (sorted(map(str, lake.table.drop("file").collect())) for lake in (there, here))
     assert found == same
     names = {row["file"] for row in there.table.select("file").distinct().collect()}
     assert names == {
@@ -255,7 +255,7 @@ def test_files_on_s3_may_have_any_shape_and_different_columns(
     stored(tmp_path / "b" / "b.parquet", [{"no": 2, "y": {"z": "t"}}, {"no": 3, "X": 5}])
     s3.copy(tmp_path, "shapes")
     wanted = subscribed(spark, x="x > 0", y="y.z = 't'", no="x is null")
-    for path, count in (("shapes", 4), ("shapes/*.parquet", 2), ("shapes/b/b.parquet", 2)):
+    for path, count in (("shapes", 2), ("shapes/*", 4), ("shapes/b/b.parquet", 2)):
         there = open_lake(spark, s3.uri(path), ["no"])
         here = open_lake(spark, str(tmp_path / path.removeprefix("shapes").lstrip("/")), ["no"])
         assert there.rows == count

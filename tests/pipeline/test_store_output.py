@@ -66,6 +66,7 @@ def test_rejected_rows_are_a_folder_that_is_there_if_there_are_any(spark: Any, s
         check_table(spark, aside, ["id"])
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:filters cannot see arrays")
 @pytest.mark.parametrize("output", [Output.LISTS, Output.COUNTS])
 def test_a_job_on_s3_gives_what_it_gives_here(

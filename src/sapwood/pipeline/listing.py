@@ -1,7 +1,7 @@
 """What is in a folder of a store: the files that belong to what lies there.
 
-Names that begin with `_` or `.` are hidden, as for Spark, and so is what is in folders of such
-names. While a result is put in place of another (`committing`), files of both are there and no
+Names that begin with `_` or `.` are hidden, as for Spark, and so is what is in folders within but
+those of partitions, `day=1`. While a result is put in place of another (`committing`), files of both are there and no
 `_SUCCESS`; then `_MANIFEST` tells which of them belong.
 """
 
@@ -25,6 +25,7 @@ MANIFEST: Final = "_MANIFEST"
 AT_ONCE: Final = 32
 """Requests to a store at a time: each is some ten to hundred milliseconds of waiting."""
 
+_HIDDEN: Final = ("_", ".")
 _PATTERN: Final = re.compile(r"[*\[]")
 
 In = TypeVar("In")
@@ -71,7 +72,7 @@ def listed(files: pa.fs.FileSystem, path: str) -> tuple[str, ...]:
 def look_into(files: pa.fs.FileSystem, folder: str) -> Listed:
     """What is in a folder."""
     names = _names(files, folder)
-    seen = tuple(f"{folder}/{name}" for name in names if not _is_hidden(name))
+    seen = tuple(f"{folder}/{name}" for name in names if _is_seen(name))
     settled, manifest = SUCCESS in names, MANIFEST in names
     if settled or not manifest:
         return Listed(seen, seen, settled, manifest)
@@ -133,13 +134,19 @@ def _matching(files: pa.fs.FileSystem, pattern: str) -> tuple[str, ...]:
     found = []
     for name in _names(files, folder):
         names = name.split("/")
-        is_match = len(names) >= len(wanted) and all(
-            one.match(given) for one, given in zip(wanted, names, strict=False)
+        named, rest = names[: len(wanted)], names[len(wanted) :]
+        is_match = len(named) == len(wanted) and all(
+            one.match(given) and not given.startswith(_HIDDEN)
+            for one, given in zip(wanted, named, strict=True)
         )
-        if is_match and not _is_hidden(name):
+        # Folders that a pattern names may have any names; those in them are as in others.
+        if is_match and (not rest or _is_seen("/".join(rest))):
             found.append(f"{folder}/{name}" if folder else name)
     return tuple(found)
 
 
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith(("_", ".")) for part in name.split("/"))
+def _is_seen(name: str) -> bool:
+    """Whether a file is one of those that Spark reads in a folder, by its path from there on."""
+    *folders, last = name.split("/")
+    is_plain = not any(part.startswith(_HIDDEN) for part in (*folders, last))
+    return is_plain and all("=" in folder for folder in folders)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -45,7 +46,7 @@ class Bucket(pa_fs.FileSystemHandler):  # type: ignore[misc]
         return path
 
     def get_file_info(self, paths: list[str]) -> list[Any]:
-        return [self._asked(f"info {path}", lambda path=path: self._info(path)) for path in paths]
+        return [self._asked(f"info {path}", partial(self._info, path)) for path in paths]
 
     def get_file_info_selector(self, selector: Any) -> list[Any]:
         def found() -> list[Any]:
@@ -53,7 +54,8 @@ class Bucket(pa_fs.FileSystemHandler):  # type: ignore[misc]
 
         assert selector.recursive
         assert selector.allow_not_found
-        return self._asked(f"list {selector.base_dir}", found)
+        infos: list[Any] = self._asked(f"list {selector.base_dir}", found)
+        return infos
 
     def create_dir(self, path: str, recursive: bool) -> None:
         self._asked(f"make {path}", lambda: None)

@@ -63,5 +63,7 @@ def test_a_store_is_reached_by_workers_or_by_spark_or_not_at_all(
 def test_what_only_spark_reads_is_said_where_it_reads_nothing(spark: Any, s3: Any) -> None:
     s3.put("lines/a.jsonl", b'{"id": "a", "attributes": {}}\n')
     assert file_kind(spark, s3.uri("lines")) == "jsonl"
+    with pytest.raises(FileFormatError, match=r"^s3://sapwood/none: there is no such file or fo"):
+        file_kind(spark, s3.uri("none"))
     with pytest.raises(FileFormatError, match=r"^s3a://bucket/x: Spark has no file system for"):
         read_lines(spark, "s3a://bucket/x")

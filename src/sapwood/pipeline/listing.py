@@ -1,8 +1,8 @@
 """What is in a folder of a store: the files that belong to what lies there.
 
 Names that begin with `_` or `.` are hidden, as for Spark, and so is what is in folders within but
-those of partitions, `day=1`. While a result is put in place of another (`committing`), files of both are there and no
-`_SUCCESS`; then `_MANIFEST` tells which of them belong.
+those of partitions, `day=1`. While a result is put in place of another (`committing`), files of
+both are there and no `_SUCCESS`; then `_MANIFEST` tells which of them belong.
 """
 
 from __future__ import annotations

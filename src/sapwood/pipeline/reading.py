@@ -15,7 +15,7 @@ from sapwood.pipeline.faults import spark_faults
 from sapwood.pipeline.journals import bounds, is_address, is_journal
 from sapwood.pipeline.listing import listed
 from sapwood.pipeline.reaching import store_here
-from sapwood.pipeline.stores import shown, store_faults
+from sapwood.pipeline.stores import nothing_at, shown, store_faults
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -119,6 +119,8 @@ def file_kind(spark: SparkSession, path: str) -> FileKind:
     else:
         with store_faults(store.uri, "cannot be read"):
             files = listed(store.files, store.path)
+        if not files:
+            raise nothing_at(store)
     kinds = sorted({_kind_of(name) for name in files})
     if len(kinds) > 1:
         raise FileFormatError(

@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.sessions import quick_java, spark
+from tests.sessions import quick_java, s3, spark
 
-__all__ = ("quick_java", "spark")
+__all__ = ("quick_java", "s3", "spark")
 
 HEAVY: Final = ("spark", "network")
 """Markers of tests that start processes: those of each run in one worker, one after the other."""

@@ -1,9 +1,11 @@
-"""One Spark session for the whole run; tests that ask for it carry the marker `spark`."""
+"""One Spark session for the whole run, for tests with the marker `spark`, and one server of S3."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -38,3 +40,57 @@ def spark() -> Iterator[Any]:
 def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands that start Spark in processes of their own start it as quickly."""
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK_JVM)
+
+
+class S3(NamedTuple):
+    """A server on loopback that speaks S3, and a bucket there."""
+
+    address: str
+    bucket: str
+    files: Any
+
+    def uri(self, path: str) -> str:
+        """How to call a place in the bucket, with all that is needed to reach it."""
+        options = f"endpoint_override={self.address}&scheme=http&region=us-east-1"
+        return f"s3://key:secret@{self.bucket}/{path}?{options}"
+
+    def put(self, path: str, content: bytes) -> None:
+        """Write a file into the bucket."""
+        with self.files.open_output_stream(f"{self.bucket}/{path}") as stream:
+            stream.write(content)
+
+    def copy(self, folder: Path, path: str) -> None:
+        """Copy the files of a folder into one of the bucket."""
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                self.put(f"{path}/{file.relative_to(folder)}", file.read_bytes())
+
+    def keys(self, path: str) -> list[str]:
+        """What is in a folder of the bucket, files and folders, from there on."""
+        from pyarrow.fs import FileSelector
+
+        base = f"{self.bucket}/{path}"
+        found = self.files.get_file_info(FileSelector(base, recursive=True, allow_not_found=True))
+        return sorted(info.path.removeprefix(f"{base}/") for info in found)
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    """A bucket that is there for the whole run."""
+    moto = pytest.importorskip("moto.server")
+    fs = pytest.importorskip("pyarrow.fs")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = moto.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    files = fs.S3FileSystem(
+        access_key="key",
+        secret_key="secret",
+        endpoint_override=f"{host}:{port}",
+        scheme="http",
+        region="us-east-1",
+        allow_bucket_creation=True,
+    )
+    files.create_dir("sapwood")
+    yield S3(f"{host}:{port}", "sapwood", files)
+    server.stop()

@@ -282,6 +282,10 @@ ROW_GROUP_ROWS_MAX: Final = 1_048_576
 """Rows of a row group in a Parquet file that a Python worker writes, as pyarrow has it, or matches
 in its lists: 20 MB while they are held, and enough for a text to stand in a dictionary for many."""
 
+ROW_GROUP_BYTES: Final = 33_554_432
+"""Memory that rows of any table take before a Python worker writes them as one row group: wide rows
+of documents are a few thousand, and the worker holds them once more while it packs them."""
+
 LAKE_FILES_MAX: Final = 10_000
 """Parquet files of a lake whose footers the driver reads, at about a millisecond each, to tell each
 worker which of them it reads. Of a larger lake the JVM reads the rows, and brings them to the

@@ -10,6 +10,7 @@ from sapwood.pipeline.matching.delivering import match_into
 from sapwood.pipeline.matching.match import PipelineWarning, match
 from sapwood.pipeline.matching.output import Output
 from sapwood.pipeline.matching.subscriptions import compile_subscriptions
+from sapwood.pipeline.results.output import result_at
 from sapwood.pipeline.tables.lake import Lake, open_lake
 from tests.pipeline.samples import SCHEMA, expected, filters, pairs, publications
 
@@ -122,3 +123,29 @@ def test_files_are_packed_as_the_session_says(
 def test_what_cannot_be_used_is_said(spark: Any, lake: Lake, tmp_path: Path) -> None:
     with pytest.warns(PipelineWarning, match="1 subscriptions cannot be used"):
         match_into(lake, subscribed(spark, bad="n >", all="true"), str(tmp_path / "out"))
+
+
+def test_a_job_on_s3_leaves_its_result_or_the_earlier_one(
+    spark: Any, s3: Any, tmp_path: Path
+) -> None:
+    rows = [(f"p{number}", (number,)) for number in range(4)]
+    table = spark.createDataFrame(rows, "id STRING, attributes STRUCT<n: BIGINT>")
+    table.coalesce(1).write.parquet(str(tmp_path / "lake"))
+    s3.copy(tmp_path / "lake", "four/lake")
+    opened = open_lake(spark, s3.uri("four/lake"))
+    out = s3.uri("four/out")
+    assert match_into(opened, subscribed(spark, high="n >= 2", all="true"), out) == 6
+    found = pairs(result_at(spark, out))
+    assert found == sorted([(f"p{n}", "all") for n in range(4)] + [("p2", "high"), ("p3", "high")])
+    files = s3.keys("four/out")
+    assert files[0] == "_SUCCESS"
+    assert match_into(opened, subscribed(spark, all="true"), out, output=Output.PAIRS) == 4
+    later = s3.keys("four/out")
+    assert set(files) & set(later) == {"_SUCCESS"}
+    for key in s3.keys("four/lake"):
+        if key.endswith(".parquet") and not key.startswith("."):
+            s3.put(f"four/lake/{key}", b"damaged")
+    with pytest.raises(InputError, match=r"s3://sapwood/four/lake/part.*: cannot be read"):
+        match_into(opened, subscribed(spark, all="true"), out)
+    assert s3.keys("four/out") == later
+    assert pairs(result_at(spark, out)) == [(f"p{number}", "all") for number in range(4)]

@@ -19,7 +19,7 @@ from sapwood.pipeline.matching.segments import (
     unpack_segments,
     write_texts,
 )
-from sapwood.pipeline.tables.output import stored_table
+from sapwood.pipeline.results.output import stored_table
 
 pa = pytest.importorskip("pyarrow")
 

@@ -6,13 +6,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from sapwood.errors import FileFormatError
+from sapwood.errors import FileFormatError, InputError
 from sapwood.matching.index import Index
 from sapwood.pipeline.matching import output as telling
-from sapwood.pipeline.matching import storing
+from sapwood.pipeline.matching.delivering import StoreGroups
 from sapwood.pipeline.matching.output import Output
-from sapwood.pipeline.matching.storing import ResultFile, StoreGroups
 from sapwood.pipeline.matching.workers import MatchBatches, MatchGroups
+from sapwood.pipeline.results import storing
+from sapwood.pipeline.results.storing import (
+    ResultFile,
+    StoreLines,
+    StoreRows,
+    codec_of,
+    needed_codec,
+)
+from sapwood.pipeline.spark.places import HERE, Place
 from sapwood.pipeline.tables.attributes import Kind
 from sapwood.pipeline.tables.publications import Carried
 from sapwood.pipeline.tables.row_groups import GroupReader, Groups, PartReader, Places
@@ -54,6 +62,10 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MatchGroups:
     return MatchGroups(PartReader(reader, parts), match)
 
 
+def here(path: Path) -> Place:
+    return Place(HERE, str(path))
+
+
 def part(number: int) -> Any:
     return iter([pa.RecordBatch.from_pydict({"id": pa.array([number], pa.int64())})])
 
@@ -64,7 +76,7 @@ def pairs(table: Any) -> set[tuple[str, str]]:
 
 def test_a_task_writes_a_file_and_tells_of_it(work: MatchGroups, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    (told,) = StoreGroups(work, str(out), "zstd")(part(0))
+    (told,) = StoreGroups(work, here(out), "zstd")(part(0))
     assert told.schema.names == ["task", "file", "rows"]
     ((task, name, rows),) = (tuple(row.values()) for row in told.to_pylist())
     assert (task, rows) == (7, 50)
@@ -75,7 +87,7 @@ def test_a_task_writes_a_file_and_tells_of_it(work: MatchGroups, tmp_path: Path)
 
 
 def test_what_is_done_twice_is_in_two_files(work: MatchGroups, tmp_path: Path) -> None:
-    store = StoreGroups(work, str(tmp_path / "out"), "snappy")
+    store = StoreGroups(work, here(tmp_path / "out"), "snappy")
     names = {told.to_pylist()[0]["file"] for _ in range(2) for told in store(part(1))}
     assert len(names) == 2
     tables = [pq.read_table(tmp_path / "out" / name) for name in names]
@@ -83,19 +95,21 @@ def test_what_is_done_twice_is_in_two_files(work: MatchGroups, tmp_path: Path) -
 
 
 def test_a_task_without_deliveries_writes_nothing(work: MatchGroups, tmp_path: Path) -> None:
-    assert list(StoreGroups(work, str(tmp_path / "out"), "snappy")(iter([]))) == []
+    assert list(StoreGroups(work, here(tmp_path / "out"), "snappy")(iter([]))) == []
     assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_a_folder_that_is_not_here_is_named(work: MatchGroups, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="none: the folder of a result is not where this"):
-        list(StoreGroups(work, str(tmp_path / "none"), "snappy")(part(0)))
+        list(StoreGroups(work, here(tmp_path / "none"), "snappy")(part(0)))
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
     with pytest.raises(FileFormatError, match="cannot be written"):
-        ResultFile(tmp_path / "f", "snappy").add(pa.RecordBatch.from_pydict({"publication": ["p"]}))
+        ResultFile(here(tmp_path / "f"), "snappy").add(
+            pa.RecordBatch.from_pydict({"publication": ["p"]})
+        )
 
 
 @pytest.mark.parametrize("rows", [10, 1000])
@@ -105,7 +119,7 @@ def test_a_file_has_plain_texts_bounds_of_what_is_looked_up_and_bounded_row_grou
     monkeypatch.setattr(storing, "ROW_GROUP_ROWS_MAX", 100)
     texts = pa.array([f"s{number}" for number in range(7)])
     columns = [pa.DictionaryArray.from_arrays(np.arange(rows) % 7, texts)] * 2
-    file = ResultFile(tmp_path / "f.parquet", "snappy")
+    file = ResultFile(here(tmp_path / "f.parquet"), "snappy")
     for _ in range(2):
         file.add(pa.RecordBatch.from_arrays(columns, names=["publication", "subscription"]))
     file.close()
@@ -123,7 +137,7 @@ def test_a_file_has_plain_texts_bounds_of_what_is_looked_up_and_bounded_row_grou
 
 def test_lists_are_stored_as_lists_of_texts(work: MatchGroups, tmp_path: Path) -> None:
     lists = MatchBatches(work.match.name, work.match.carried, Output.LISTS, coded=True)
-    store = StoreGroups(MatchGroups(work.read, lists), str(tmp_path / "out"), "none")
+    store = StoreGroups(MatchGroups(work.read, lists), here(tmp_path / "out"), "none")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(telling, "ROW_GROUP_ROWS_MAX", 8)
         (told,) = store(part(0))
@@ -133,3 +147,59 @@ def test_lists_are_stored_as_lists_of_texts(work: MatchGroups, tmp_path: Path) -
     assert found.schema.field("subscriptions").type == pa.list_(pa.string())
     both = [["all", "low"]] * 20
     assert found.column("subscriptions").to_pylist() == [*both, *([["all"]] * 10)]
+
+
+def test_rows_of_any_table_are_stored_in_groups_of_a_bounded_size(
+    work: MatchGroups, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storing, "ROW_GROUP_BYTES", 100)
+    batches = [pa.RecordBatch.from_pydict({"n": list(range(n))}) for n in (0, 5, 5, 5, 1, 0, 1)]
+    (told,) = StoreRows(here(tmp_path / "out"), "snappy")(iter(batches))
+    ((task, name, rows),) = (tuple(row.values()) for row in told.to_pylist())
+    assert (task, rows) == (7, 17)
+    footer = pq.read_metadata(tmp_path / "out" / name)
+    assert [footer.row_group(n).num_rows for n in range(footer.num_row_groups)] == [15, 2]
+    found = pq.read_table(tmp_path / "out" / name).column("n").to_pylist()
+    assert found == [n for batch in batches for n in batch.column(0).to_pylist()]
+    assert list(StoreRows(here(tmp_path / "out"), "snappy")(iter(batches[:1]))) == []
+
+
+def test_texts_are_stored_as_lines_in_a_store(work: MatchGroups, s3: Any) -> None:
+    batches = [pa.RecordBatch.from_pydict({"value": texts}) for texts in ([], ["a", "ü"], ["c"])]
+    store = StoreLines(Place(s3.uri("x"), f"{s3.bucket}/lines"), ".json")
+    (told,) = store(iter(batches))
+    (row,) = told.to_pylist()
+    assert (row["task"], row["rows"]) == (7, 3)
+    with s3.files.open_input_stream(f"{s3.bucket}/lines/{row['file']}") as stream:
+        assert bytes(stream.read()).decode() == "a\nü\nc\n"
+    assert list(store(iter(batches[:1]))) == []
+
+
+def test_what_cannot_be_written_into_a_store_is_named_without_its_secret(
+    work: MatchGroups, s3: Any
+) -> None:
+    uri = s3.uri("x").replace(f"@{s3.bucket}", "@other")
+    batch = pa.RecordBatch.from_pydict({"publication": ["p"]})
+    with pytest.raises(FileFormatError) as caught:
+        list(StoreRows(Place(uri, "other/a"), "snappy")(iter([batch])))
+    assert caught.value.path.startswith("s3://other/a/_")
+    assert caught.value.reason == (
+        "cannot be written: there is no such bucket; create it, or correct its name"
+    )
+
+
+class Session(NamedTuple):
+    """What a session says of its codec."""
+
+    conf: dict[str, str]
+
+
+@pytest.mark.parametrize(("name", "codec"), [("ZSTD", "zstd"), ("lz4_raw", "lz4"), ("lzo", None)])
+def test_a_codec_has_its_own_name_in_arrow(name: str, codec: str | None) -> None:
+    spark: Any = Session({"spark.sql.parquet.compression.codec": name})
+    assert codec_of(spark) == codec
+    if codec is None:
+        with pytest.raises(InputError, match=r"set spark\.sql.* to one of none, snappy"):
+            needed_codec(spark)
+    else:
+        assert needed_codec(spark) == codec

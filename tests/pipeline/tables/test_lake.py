@@ -222,3 +222,79 @@ def test_a_file_that_vanishes_is_named(spark: Any, tmp_path: Path) -> None:
 def test_a_lake_that_is_not_there_is_named(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="no such file or folder"):
         open_lake(spark, str(tmp_path / "nowhere"))
+
+
+@spark_only
+@ignore_arrays
+def test_a_lake_on_s3_gives_what_it_gives_here(spark: Any, s3: Any, tmp_path: Path) -> None:
+    records, wanted = publications(200, seed=15), filters(40, seed=16)
+    table = spark.createDataFrame(list(records.items()), SCHEMA).repartition(2)
+    table.write.parquet(str(tmp_path / "a lake+more"))
+    s3.copy(tmp_path / "a lake+more", "a lake+more")
+    here = open_lake(spark, str(tmp_path / "a lake+more"))
+    there = open_lake(spark, s3.uri("a lake+more").replace("s3:", "s3a:"))
+    assert there.parts
+    assert there.rows == len(records)
+    assert there.table.schema.simpleString() == here.table.schema.simpleString()
+    found, same = (sorted(map(str, lake.table.drop("file").collect())) for lake in (there, here))
+    assert found == same
+    names = {row["file"] for row in there.table.select("file").distinct().collect()}
+    assert names == {
+        f"s3a://sapwood/a lake+more/{path.name}"
+        for path in (tmp_path / "a lake+more").glob("*.parquet")
+    }
+    compiled = compile_subscriptions(subscribed(spark, **wanted))
+    assert pairs(match(there, compiled)) == expected(records, wanted)
+
+
+@spark_only
+def test_files_on_s3_may_have_any_shape_and_different_columns(
+    spark: Any, s3: Any, tmp_path: Path
+) -> None:
+    stored(tmp_path / "a.parquet", [{"no": 1, "x": 1}, {"no": None, "x": 1}])
+    stored(tmp_path / "b" / "b.parquet", [{"no": 2, "y": {"z": "t"}}, {"no": 3, "X": 5}])
+    s3.copy(tmp_path, "shapes")
+    wanted = subscribed(spark, x="x > 0", y="y.z = 't'", no="x is null")
+    for path, count in (("shapes", 2), ("shapes/*", 4), ("shapes/b/b.parquet", 2)):
+        there = open_lake(spark, s3.uri(path), ["no"])
+        here = open_lake(spark, str(tmp_path / path.removeprefix("shapes").lstrip("/")), ["no"])
+        assert there.rows == count
+        found = pairs(match(there, wanted))
+        assert found == pairs(match(here, wanted))
+        assert good_rows(there) == good_rows(here)
+    floats = open_lake(spark, s3.uri("shapes"), ["no", "x"])
+    assert floats.parts
+
+
+@spark_only
+def test_what_workers_do_not_read_on_s3_is_said(spark: Any, s3: Any, tmp_path: Path) -> None:
+    stored(tmp_path / "id=p1" / "a.parquet", [{"attributes": {"x": 1}}])
+    texts = pa.struct([("s", pa.dictionary(pa.int32(), pa.string()))])
+    schema = pa.schema([("id", pa.string()), ("attributes", texts)])
+    stored(tmp_path / "texts" / "a.parquet", [{"id": "p3", "attributes": {"s": "a"}}], schema)
+    stored(tmp_path / "types" / "a.parquet", [{"id": "p", "attributes": {"x": 1}}])
+    stored(tmp_path / "types" / "b.parquet", [{"id": "p", "attributes": {"x": "1"}}])
+    stored(tmp_path / "float" / "a.parquet", [{"x": 0.1, "n": 1}])
+    s3.copy(tmp_path, "odd")
+    s3.put("odd/damaged/a.parquet", b"damaged")
+    system = "cannot be read without a file system of Spark's for this scheme: "
+    for path, reason in {
+        "odd": f"{system}the column 'id' is in the names of folders",
+        "odd/texts": f"{system}texts within structs were written from dictionaries",
+        "odd/types": "holds files whose columns 'attributes.x' have different types, int64 and",
+        "odd/damaged/a.parquet": "cannot be read: ",
+        "odd/none": "there is no such file or folder, or it is empty",
+    }.items():
+        with pytest.raises(FileFormatError) as caught:
+            open_lake(spark, s3.uri(path))
+        assert caught.value.reason.startswith(reason)
+        assert caught.value.path == f"s3://sapwood/{path}"
+    spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+    try:
+        with pytest.raises(FileFormatError, match="ignoreMissingFiles is set"):
+            open_lake(spark, s3.uri("odd/float"), ["x"])
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreMissingFiles")
+    lake = open_lake(spark, s3.uri("odd/float"), ["x"])
+    assert lake.parts is None
+    assert pairs(match(lake, subscribed(spark, n="n > 0"))) == [("0.1", "n")]

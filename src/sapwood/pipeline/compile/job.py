@@ -40,13 +40,7 @@ from sapwood.pipeline.matching.versions import (
     version_path,
     write_report,
 )
-from sapwood.pipeline.spark.cache import persisted
-from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
-from sapwood.pipeline.spark.shuffle import cut_for
-from sapwood.pipeline.spark.usage import Usage, metered
-from sapwood.pipeline.tables.checks import agree, refuse_first
-from sapwood.pipeline.tables.output import (
+from sapwood.pipeline.results.output import (
     LARGE_ROWS,
     check_rejected,
     exists,
@@ -55,6 +49,12 @@ from sapwood.pipeline.tables.output import (
     stored_table,
     write_rejected,
 )
+from sapwood.pipeline.spark.cache import persisted
+from sapwood.pipeline.spark.checks import agree, refuse_first
+from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.shuffle import cut_for
+from sapwood.pipeline.spark.usage import Usage, metered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

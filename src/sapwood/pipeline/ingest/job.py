@@ -17,18 +17,19 @@ from sapwood.pipeline.ingest.lines import (
 )
 from sapwood.pipeline.ingest.parquet_files import table_of
 from sapwood.pipeline.ingest.xml_files import elements, whole_documents
-from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
-from sapwood.pipeline.tables.checks import agree, refuse_first
-from sapwood.pipeline.tables.declared_schema import DeclaredSchema
-from sapwood.pipeline.tables.decoding import CSVDecoder, JSONDecoder, LineDecoder
-from sapwood.pipeline.tables.output import (
+from sapwood.pipeline.results.output import (
     check_rejected,
     check_table,
     rejected_path,
     write_rejected,
     write_table,
 )
+from sapwood.pipeline.spark.checks import agree, refuse_first
+from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.places import shown
+from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.tables.declared_schema import DeclaredSchema
+from sapwood.pipeline.tables.decoding import CSVDecoder, JSONDecoder, LineDecoder
 from sapwood.pipeline.tables.reading import (
     FileKind,
     csv_decoder,
@@ -87,7 +88,7 @@ class IngestJob:
             stored = write_table(timed_publications(rows), self.out)
             agree("rows", counts.lines, stored + written + counts.blank)
         undeclared = header or counts.undeclared
-        return IngestSummary(counts_of(counts), undeclared, self.out, aside)
+        return IngestSummary(counts_of(counts), undeclared, shown(self.out), shown(aside))
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan of the table, if no id comes twice; nothing is written."""

@@ -6,33 +6,26 @@ by themselves, too (`storing`). Otherwise Spark does.
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sapwood.pipeline.matching.match import compiled_for, match_compiled, match_groups
 from sapwood.pipeline.matching.output import Output, columns_of
-from sapwood.pipeline.matching.storing import StoreGroups
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE, SubscriptionSet
+from sapwood.pipeline.matching.workers import MatchGroups
+from sapwood.pipeline.results.output import check_table, write_table
+from sapwood.pipeline.results.staging import staging_for
+from sapwood.pipeline.results.storing import STORED, Stored, codec_of, stored
 from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.places import Place
 from sapwood.pipeline.tables.lake import Lake, table_of_lake
-from sapwood.pipeline.tables.output import check_table, write_table
-from sapwood.pipeline.tables.staging import STORED, Stored, staging_for
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from sapwood.pipeline.tables.lake import Publications
-
-_CODEC: Final = "spark.sql.parquet.compression.codec"
-_CODECS: Final = MappingProxyType(
-    {
-        **{name: name for name in ("none", "snappy", "gzip", "zstd", "brotli")},
-        "uncompressed": "none",
-        "lz4_raw": "lz4",
-    }
-)
-"""What pyarrow calls Spark's codecs, as far as it has the same."""
 
 
 def match_into(
@@ -76,7 +69,7 @@ def _stored_by_workers(
 ) -> int | None:
     """How many rows workers have stored; `None` where that is not for them."""
     spark = lake.table.sparkSession
-    codec = _CODECS.get((spark.conf.get(_CODEC) or "").lower())
+    codec = codec_of(spark)
     if codec is None or not lake.parts:
         return None
     staging = staging_for(spark, path)
@@ -84,7 +77,7 @@ def _stored_by_workers(
         return None
     try:
         work = match_groups(lake, compiled, output, coded=True)
-        told = lake.tasks().mapInArrow(StoreGroups(work, str(staging.folder), codec), STORED)
+        told = lake.tasks().mapInArrow(StoreGroups(work, staging.place, codec), STORED)
         return staging.put_in_place([Stored(*row) for row in told.collect()], _schema(output))
     finally:
         staging.remove()
@@ -98,3 +91,19 @@ def _schema(output: Output) -> pa.Schema:
     if output is Output.LISTS:
         texts[1] = (texts[1][0], pa.list_(pa.string()))
     return pa.schema(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreGroups:
+    """The function for `mapInArrow` that stores what it finds: numbers of parts in, `STORED` out.
+
+    It writes at most one file into the `folder`, packed with `codec`, and none without deliveries.
+    """
+
+    match: MatchGroups
+    folder: Place
+    codec: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Match and store all publications of one task; raises `FileFormatError`."""
+        yield from stored(self.match(batches), self.folder, self.codec)

@@ -12,15 +12,17 @@ from sapwood.pipeline.matching.publication_source import published
 from sapwood.pipeline.matching.sharding import Layout
 from sapwood.pipeline.matching.subscription_source import Interests, interests
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
-from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
-from sapwood.pipeline.tables.checks import agree, refuse_first
-from sapwood.pipeline.tables.output import (
+from sapwood.pipeline.results.output import (
     check_rejected,
     check_table,
     rejected_path,
+    result_at,
     write_rejected,
 )
+from sapwood.pipeline.spark.checks import agree, refuse_first
+from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.places import shown
+from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.tables.summaries import MatchSummary
 
 if TYPE_CHECKING:
@@ -69,9 +71,8 @@ class MatchJob:
             agree("rejected rows", expected, written)
             rows = wanted.store(table.good, self.out)
             pairs = _pairs_in(spark, self.out, self.output, rows)
-        return MatchSummary(
-            wanted.counts, counts, pairs, self.out, aside, wanted.layout, self.output
-        )
+        places = (shown(self.out), shown(aside))
+        return MatchSummary(wanted.counts, counts, pairs, *places, wanted.layout, self.output)
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan of the match; of the inputs only the subscriptions are read.
@@ -101,6 +102,6 @@ def _pairs_in(spark: SparkSession, path: str, output: Output, rows: int) -> int:
     counted = {Output.LISTS: "sum(size(subscriptions))", Output.COUNTS: "sum(publications)"}
     if output not in counted or not rows:
         return rows
-    row = spark.read.parquet(path).selectExpr(counted[output]).first()
+    row = result_at(spark, path).selectExpr(counted[output]).first()
     assert row is not None, "an aggregate without keys has one row"
     return int(row[0])

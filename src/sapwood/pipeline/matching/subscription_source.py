@@ -25,8 +25,8 @@ from sapwood.pipeline.matching.subscriptions import (
     working_folder,
 )
 from sapwood.pipeline.matching.versions import CompileReport, latest_report, version_path
+from sapwood.pipeline.results.output import rejected_table, write_table
 from sapwood.pipeline.tables.lake import table_of_lake
-from sapwood.pipeline.tables.output import rejected_table, write_table
 from sapwood.pipeline.tables.publications import shape_of
 from sapwood.pipeline.tables.reading import FileKind, file_kind, read_lines, read_table
 from sapwood.pipeline.tables.summaries import Counts

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sapwood.errors import FileFormatError
 from sapwood.matching.index import Index, Matchable
 from sapwood.pipeline.matching.segments import segment_home
-from sapwood.pipeline.tables.output import exists
+from sapwood.pipeline.results.output import exists
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, FileFormatError, InputError, SapwoodError
+from sapwood.pipeline.spark.places import shown
 
 _OURS: Final = re.compile(r"^sapwood\.errors\.(?!InvariantError)\w+: (.*)", re.MULTILINE)
 """The last line of a traceback of ours, as it comes back from a worker."""
@@ -19,6 +20,11 @@ _MISSING: Final = re.compile(r"No module named 'sapwood\b")
 
 _NEWER_LOG: Final = re.compile(r"log version is v\d+, but encountered v\d+")
 """What is said of a checkpoint's logs; there is no condition for it."""
+
+_UNKNOWN_SCHEME: Final = re.compile(
+    r"No FileSystem for scheme|Class org\.apache\.hadoop\.fs\.\S+ not found"
+    r"|ClassNotFoundException: \S*FileSystem"
+)
 
 _UNREADABLE: Final = (
     "UNABLE_TO_INFER_SCHEMA",
@@ -65,6 +71,11 @@ def is_worker_defect(error: Exception) -> bool:
     return isinstance(error, PythonException) or "Traceback (most recent call last)" in str(error)
 
 
+def is_unknown_scheme(error: Exception) -> bool:
+    """Whether Spark has no file system for the scheme of a path."""
+    return _UNKNOWN_SCHEME.search(str(error)) is not None
+
+
 def first_line(error: Exception) -> str:
     """What an error of Spark says, without the stack; the innermost cause of one of Java's."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -73,6 +84,7 @@ def first_line(error: Exception) -> str:
 
 
 def _translated(condition: str, message: str, path: str | None) -> SapwoodError | None:
+    path = None if path is None else shown(path)
     if path is not None and condition == "PATH_NOT_FOUND":
         return FileFormatError(path, "there is no such file or folder")
     if path is not None and condition.startswith(_UNREADABLE):
@@ -82,6 +94,12 @@ def _translated(condition: str, message: str, path: str | None) -> SapwoodError 
             path,
             "holds files with columns of one name and different types; read them one at a time, "
             "or cast the columns to one type",
+        )
+    if path is not None and _UNKNOWN_SCHEME.search(message):
+        return FileFormatError(
+            path,
+            "Spark has no file system for this scheme: add the jars of one (spark.jars.packages), "
+            "or copy what is there; Parquet files are matched and results are written without one",
         )
     if _NEWER_LOG.search(message):
         return InputError(

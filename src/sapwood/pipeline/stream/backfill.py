@@ -29,12 +29,12 @@ from sapwood.pipeline.matching.match import match_compiled
 from sapwood.pipeline.matching.publication_source import published
 from sapwood.pipeline.matching.subscription_source import compile_path
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
+from sapwood.pipeline.results.output import exists, write_table
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.stream.stream import StreamJob
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.lake import table_of_lake
-from sapwood.pipeline.tables.output import exists, write_table
 from sapwood.pipeline.tables.reading import journal_lines
 from sapwood.pipeline.tables.summaries import BatchSummary
 

@@ -40,18 +40,18 @@ from sapwood.pipeline.journals.places import is_address, is_journal
 from sapwood.pipeline.matching.match import match_compiled
 from sapwood.pipeline.matching.output import Output
 from sapwood.pipeline.matching.subscriptions import SubscriptionSet, ship
-from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
-from sapwood.pipeline.stream.following import FollowedSet
-from sapwood.pipeline.tables.checks import agree, refuse_first
-from sapwood.pipeline.tables.decoding import JSONDecoder
-from sapwood.pipeline.tables.output import (
+from sapwood.pipeline.results.output import (
     exists,
     rejected_path,
     rejected_table,
     write_rejected,
     write_table,
 )
+from sapwood.pipeline.spark.checks import agree, refuse_first
+from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.stream.following import FollowedSet
+from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.reading import placed_lines, read_lines
 from sapwood.pipeline.tables.summaries import BatchSummary, Counts
 

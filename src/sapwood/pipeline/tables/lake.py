@@ -9,6 +9,9 @@ What a worker gets from a DataFrame has been taken apart into rows and put toget
 JVM, which costs more than to match it. Where executors see the files of a table as files, each task
 is told which row groups are its own, and nothing but that goes to the worker. The deliveries are
 the same.
+
+On this machine Spark finds the files and tells the types of columns. In a store such as S3 the
+driver does so by itself, with the footers of all files, and Spark needs no file system for it.
 """
 
 from __future__ import annotations
@@ -17,10 +20,16 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from sapwood.errors import FileFormatError, InputError
 from sapwood.limits import LAKE_FILES_MAX
+from sapwood.pipeline.spark.listing import at_once, listed
+from sapwood.pipeline.spark.places import HERE, Store, nothing_at, shown, store_faults
+from sapwood.pipeline.spark.reaching import spark_reaches, store_for_workers, told_why
+from sapwood.pipeline.tables.arrow_schemas import merged_schema
 from sapwood.pipeline.tables.attributes import Leaf
 from sapwood.pipeline.tables.publications import (
     Carried,
@@ -32,16 +41,18 @@ from sapwood.pipeline.tables.publications import (
     read_leaves,
     shape_of,
 )
-from sapwood.pipeline.tables.reading import place_columns, read_parquet, read_table
+from sapwood.pipeline.tables.reading import column_named, place_columns, read_parquet, read_table
 from sapwood.pipeline.tables.row_groups import (
     GroupReader,
     Groups,
     PartReader,
     Path,
     Places,
+    footer_in,
     is_readable,
     known_as,
 )
+from sapwood.pipeline.tables.store_rows import ReadRows, read_places, rows_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,13 +78,16 @@ class Lake:
     """Publications at a path, as a `table` and as files.
 
     `parts` are what each task reads; `None` where workers cannot read the files as Spark would, and
-    the table is used. `case_sensitive` tells whether Spark tells names apart by their case.
+    the table is used. `case_sensitive` tells whether Spark tells names apart by their case. The
+    files are in a `store`; then `rows` counts their rows, and the table has what workers read.
     """
 
     table: DataFrame
     parts: tuple[tuple[Groups, ...], ...] | None
     places: Places = Places()  # noqa: RUF009 - a tuple, which nobody can change
     case_sensitive: bool = False
+    store: str = HERE
+    rows: int | None = None
 
     def tasks(self) -> DataFrame:
         """A row for each part, in a partition of its own, with the number of the part as `id`."""
@@ -95,6 +109,7 @@ class Lake:
             tuple((self._path(leaf), kind_of(leaf)) for leaf in chosen),
             tuple(map(self._path, judged)),
             self.case_sensitive,
+            self.store,
         )
         return PartReader(reader, self.parts)
 
@@ -108,13 +123,18 @@ class Lake:
 def open_lake(spark: SparkSession, path: str, id_columns: Sequence[str] = ()) -> Lake:
     """The publications in the Parquet files at `path`: a file, a folder or a pattern.
 
-    They have the columns `id` and `attributes`. With `id_columns` they may be of any shape: these
-    identify a row, and all columns are attributes, except a single id (`as_publications`).
+    The path may be the URI of a store that pyarrow opens (`stores`), whether Spark has a file
+    system for it or not. Publications have the columns `id` and `attributes`. With `id_columns`
+    they may be of any shape: these identify a row, and all columns are attributes, except a single
+    id (`as_publications`).
 
     Raises `FileFormatError` if there are none, or if their columns do not go together, and
     `InputError` if there is no such id.
     """
-    case_sensitive = spark.conf.get("spark.sql.caseSensitive") == "true"
+    store = store_for_workers(spark, path)
+    if store is not None and (lake := _in_store(spark, store, id_columns)) is not None:
+        return lake
+    case_sensitive = _is_case_sensitive(spark)
     columns: Collection[str]
     if id_columns:
         read = read_parquet(spark, path)
@@ -129,6 +149,90 @@ def open_lake(spark: SparkSession, path: str, id_columns: Sequence[str] = ()) ->
         return Lake(table, None, places, case_sensitive)
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     return Lake(table, parts_of(sizes, tasks), places, case_sensitive)
+
+
+def _in_store(spark: SparkSession, store: Store, id_columns: Sequence[str]) -> Lake | None:
+    """The publications in a store; `None` where Spark has to read them, and can.
+
+    Raises as `open_lake`.
+    """
+    try:
+        if _is_lenient(spark):
+            raise _NotByWorkersError(f"{' or '.join(_LENIENT)} is set")
+        with store_faults(store.uri, "cannot be read"):
+            files = listed(store.files, store.path)
+        _check_files(files, store, None if id_columns else _COLUMNS)
+        return _of_files(spark, store, files, id_columns)
+    except _NotByWorkersError as error:
+        if not spark_reaches(spark, store.uri):
+            raise FileFormatError(
+                shown(store.uri),
+                f"cannot be read without a file system of Spark's for this scheme: {error}",
+            ) from None
+        told_why(store.uri, str(error))
+        return None
+
+
+def _check_files(files: Sequence[str], store: Store, columns: Collection[str] | None) -> None:
+    """Raise where there are none, or workers would not read the columns that Spark reads.
+
+    These are all that there are, or these.
+    """
+    if not files:
+        raise nothing_at(store)
+    if len(files) > LAKE_FILES_MAX:
+        raise _NotByWorkersError(f"there are {len(files):,} files (LAKE_FILES_MAX)")
+    for file in files:
+        for name in _FOLDER_COLUMN.findall(file.removeprefix(store.path)):
+            if columns is None or name.lower() in columns:
+                raise _NotByWorkersError(f"the column {name!r} is in the names of folders")
+
+
+def _of_files(
+    spark: SparkSession, store: Store, files: Sequence[str], id_columns: Sequence[str]
+) -> Lake:
+    """The lake of some files in a store."""
+    import pyarrow as pa
+    from pyspark.errors import PySparkException
+
+    footers = at_once(partial(footer_in, store), files)
+    schemas = [footer.schema.to_arrow_schema() for footer in footers]
+    if not all(is_readable(schema, ()) for schema in schemas):
+        raise _NotByWorkersError("texts within structs were written from dictionaries")
+    sizes = [
+        Size(file, tuple(_group_sizes(footer))) for file, footer in zip(files, footers, strict=True)
+    ]
+    parts = parts_of(sizes, int(spark.conf.get("spark.sql.shuffle.partitions") or 1))
+    case_sensitive = _is_case_sensitive(spark)
+    try:
+        merged = merged_schema(schemas, case_sensitive=case_sensitive)
+    except InputError as error:
+        raise FileFormatError(shown(store.uri), str(error)) from None
+    wanted = [field for field in merged if field.name.lower() in _COLUMNS]
+    # Where something is missing, what there is shows it to who is told.
+    schema = merged if id_columns or len(wanted) < 2 else pa.schema(wanted)
+    read = ReadRows(store.uri, parts, schema, case_sensitive)
+    try:
+        table = rows_table(spark, read)
+    except PySparkException as error:
+        raise _NotByWorkersError(str(error).splitlines()[0]) from None
+    places = Places()
+    if id_columns:
+        places = Places(tuple((name,) for name in id_columns), ())
+        names = [name for name in read.schema.names if [name] != list(id_columns)]
+        keep = read_places()
+        table = as_publications(table, id_columns=id_columns, attributes=names, keep=keep)
+    else:
+        kept = (column_named(table, name) for name in read.schema.names)
+        table = table.select(*kept, *read_places())
+    ids = {name.lower() for name in id_columns or ("id",)}
+    is_told = all(is_readable(schema, ids) for schema in schemas)
+    rows = sum(footer.num_rows for footer in footers)
+    return Lake(table, parts if is_told else None, places, case_sensitive, store.uri, rows)
+
+
+class _NotByWorkersError(Exception):
+    """Why workers do not read a lake; none of what is raised to callers."""
 
 
 def table_of_lake(publications: Publications) -> DataFrame:
@@ -193,6 +297,10 @@ def parts_of(sizes: Sequence[Size], tasks: int) -> tuple[tuple[Groups, ...], ...
     return tuple(map(tuple, parts))
 
 
+def _is_case_sensitive(spark: SparkSession) -> bool:
+    return bool(spark.conf.get("spark.sql.caseSensitive") == "true")
+
+
 def _is_lenient(spark: SparkSession) -> bool:
     return any(spark.conf.get(setting, "false") == "true" for setting in _LENIENT)
 
@@ -230,5 +338,9 @@ def _size_of(file: str, ids: Collection[str]) -> Size | None:
     footer = pyarrow.parquet.read_metadata(file)
     if not is_readable(footer.schema.to_arrow_schema(), ids):
         return None
-    groups = (footer.row_group(number) for number in range(footer.num_row_groups))
-    return Size(file, tuple(group.total_byte_size for group in groups))
+    return Size(file, tuple(_group_sizes(footer)))
+
+
+def _group_sizes(footer: pa.parquet.FileMetaData) -> Iterator[int]:
+    for number in range(footer.num_row_groups):
+        yield footer.row_group(number).total_byte_size

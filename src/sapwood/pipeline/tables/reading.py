@@ -10,6 +10,9 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.limits import LINE_BYTES_MAX
 from sapwood.pipeline.journals.places import bounds, is_address, is_journal
 from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.listing import listed
+from sapwood.pipeline.spark.places import nothing_at, shown, store_faults
+from sapwood.pipeline.spark.reaching import store_here
 from sapwood.pipeline.tables.attributes import Array, leaves
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
 from sapwood.pipeline.tables.decoding import CSVDecoder, plain_line, split_csv
@@ -109,14 +112,21 @@ def file_kind(spark: SparkSession, path: str) -> FileKind:
     if is_journal(path):
         return FileKind.LINES
     check_path(path)
-    with spark_faults(path):
-        files = spark.read.text(path).inputFiles()
+    store = store_here(spark, path)
+    if store is None:
+        with spark_faults(path):
+            files = spark.read.text(path).inputFiles()
+    else:
+        with store_faults(store.uri, "cannot be read"):
+            files = listed(store.files, store.path)
+        if not files:
+            raise nothing_at(store)
     kinds = sorted({_kind_of(name) for name in files})
     if len(kinds) > 1:
         raise FileFormatError(
-            path,
+            shown(path),
             f"holds files of several kinds ({', '.join(kinds)}); name one kind, as in "
-            f"{path.rstrip('/')}/*.jsonl",
+            f"{shown(path).rstrip('/')}/*.jsonl",
         )
     return kinds[0] if kinds else FileKind.LINES
 

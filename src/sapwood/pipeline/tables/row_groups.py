@@ -7,11 +7,13 @@ publications. Here the same comes straight out of row groups, with the same rows
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FileFormatError
 from sapwood.limits import RECORDS_PER_MATCH_MAX
+from sapwood.pipeline.spark.places import HERE, Place, Store, file_system, reason_of, shown_file
 from sapwood.pipeline.tables.attributes import Kind, Scalar
 from sapwood.pipeline.tables.coercion import arrow_type
 from sapwood.pipeline.tables.publications import Carried
@@ -45,7 +47,7 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupReader:
-    """Reads publications out of row groups.
+    """Reads publications out of row groups of files in a `store`.
 
     `wanted` are the columns that are carried, in the order of `carried.attributes`, and what kind
     they are; of the `judged` ones it is only looked whether they hold NaN. Names in files may be
@@ -58,33 +60,26 @@ class GroupReader:
     wanted: Sequence[tuple[Path, Kind]]
     judged: Sequence[Path]
     case_sensitive: bool
+    store: str = HERE
 
     def batches(self, groups: Groups) -> Iterator[pa.RecordBatch]:
         """The publications in these row groups: the id and what is carried.
 
         Raises `FileFormatError` for a file that is not there, is damaged, or has changed.
         """
-        import pyarrow as pa
-        import pyarrow.parquet
-
-        try:
-            file = pa.parquet.ParquetFile(groups.file, pre_buffer=False)
+        place = Place(self.store, groups.file)
+        with file_faults(place), open_parquet(place) as file:
             columns = self._columns_in(file.schema_arrow)
-            read = file.iter_batches(
-                RECORDS_PER_MATCH_MAX,
-                row_groups=list(groups.numbers),
-                columns=columns,
-                use_threads=False,
-            )
-            for batch in read:
-                yield self._publications(batch)
-        except FileNotFoundError:
-            raise FileFormatError(
-                groups.file, "is not where this executor can read it, or not any more"
-            ) from None
-        except (OSError, IndexError, pa.ArrowException) as error:
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise FileFormatError(groups.file, f"cannot be read: {said}") from None
+            # From a store all that a reader asks for comes at once and stays: a group at a time.
+            asked = [groups.numbers] if self.store == HERE else [(n,) for n in groups.numbers]
+            for numbers in asked:
+                for batch in file.iter_batches(
+                    RECORDS_PER_MATCH_MAX,
+                    row_groups=list(numbers),
+                    columns=columns,
+                    use_threads=False,
+                ):
+                    yield self._publications(batch)
 
     def _columns_in(self, schema: pa.Schema) -> list[str]:
         """The columns of a file that are to be read, as pyarrow names them.
@@ -164,6 +159,38 @@ class PartReader:
             for number in batch.column(0).to_pylist():
                 for groups in self.parts[number]:
                     yield from self.reader.batches(groups)
+
+
+def open_parquet(place: Place) -> pa.parquet.ParquetFile:
+    """A Parquet file; in a store its column chunks are asked for together, and not page by page."""
+    import pyarrow.parquet as pq
+
+    files = file_system(place.store)
+    return pq.ParquetFile(place.path, filesystem=files, pre_buffer=files is not None)
+
+
+def footer_in(store: Store, path: str) -> pa.parquet.FileMetaData:
+    """What the footer of a Parquet file in a store says. Raises `FileFormatError`."""
+    import pyarrow.parquet as pq
+
+    with file_faults(Place(store.uri, path)):
+        return pq.read_metadata(path, filesystem=store.files)
+
+
+@contextmanager
+def file_faults(place: Place) -> Iterator[None]:
+    """Raise what goes wrong with a file as `FileFormatError`: not there, damaged, or changed."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileFormatError(
+            shown_file(place), "is not where this executor can read it, or not any more"
+        ) from None
+    except (OSError, IndexError, pa.ArrowException) as error:
+        said = reason_of(error, place.store)
+        raise FileFormatError(shown_file(place), f"cannot be read: {said}") from None
 
 
 def known_as(path: Path, *, case_sensitive: bool) -> Path:

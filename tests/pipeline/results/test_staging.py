@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.pipeline.tables.staging import Staging, Stored, staging_for
+from sapwood.pipeline.results.staging import Staging, staging_for
+from sapwood.pipeline.results.storing import Stored
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -115,7 +116,7 @@ def test_where_no_folder_can_be_put_there_is_no_staging(
     assert staging_for(spark, "hdfs://host/out") is None
     (tmp_path / "file").touch()
     assert staging_for(spark, str(tmp_path / "file" / "out")) is None
-    monkeypatch.setattr("sapwood.pipeline.tables.staging.exists", lambda *_: False)
+    monkeypatch.setattr("sapwood.pipeline.results.staging.exists", lambda *_: False)
     assert staging_for(spark, str(tmp_path / "other" / "place")) is None
     monkeypatch.setattr(Path, "is_mount", lambda _: True)
     assert staging_for(spark, str(tmp_path / "volume")) is None

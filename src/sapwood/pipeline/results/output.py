@@ -1,7 +1,8 @@
 """Results as files: nothing of anybody else's is overwritten, and what was written is counted.
 
 A result replaces an earlier result of the same kind, so that a job can simply run again. Rejected
-rows lie beside it, as JSON Lines, in a folder that is there if, and only if, there are any.
+rows lie beside it, as JSON Lines, in a folder that is there if, and only if, there are any. Where
+Spark has no file system for a path, workers write there (`store_output`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError
+from sapwood.pipeline.results.store_output import (
+    columns_at,
+    files_at,
+    names_at,
+    remove_all,
+    rows_at,
+    store_for,
+    store_lines,
+    store_rows,
+)
 from sapwood.pipeline.spark.faults import condition_of, spark_errors
+from sapwood.pipeline.spark.places import shown, suffixed
 from sapwood.pipeline.spark.session import NO_OPTIONS
 from sapwood.pipeline.tables.schemas import REJECTED
 
@@ -39,11 +51,14 @@ REJECTED_ROWS_PER_FILE: Final = 1_000_000
 
 def rejected_path(out: str) -> str:
     """Where rejected rows go, unless told otherwise: beside the result."""
-    return out.rstrip("/") + REJECTED_SUFFIX
+    return suffixed(out, REJECTED_SUFFIX)
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a file or a folder at `path`, on whatever file system Spark finds it."""
+    """Whether there is a file or a folder at `path`, wherever Spark or this process finds it."""
+    store = store_for(spark, path)
+    if store is not None:
+        return bool(files_at(store))
     try:
         spark.read.text(path).schema  # noqa: B018 - reading the schema looks for the path
     except spark_errors() as error:
@@ -60,13 +75,16 @@ def check_table(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
     """
     if not exists(spark, path) or _is_empty_folder(path):
         return
+    store = store_for(spark, path)
     try:
-        found = spark.read.parquet(path).columns
+        found = spark.read.parquet(path).columns if store is None else columns_at(store)
+    except FileFormatError:
+        found = []
     except spark_errors():  # Not Parquet, or not one table.
         found = []
     if found[: len(columns)] != list(columns):
         raise FileFormatError(
-            path,
+            shown(path),
             "exists and is no earlier result of this command; choose another path, or remove it",
         )
 
@@ -75,13 +93,17 @@ def check_rejected(spark: SparkSession, path: str) -> None:
     """Refuse to replace what is at `path`, unless that is a folder of rejected rows."""
     if not exists(spark, path) or _is_empty_folder(path):
         return
-    names = [PurePosixPath(name).name for name in spark.read.text(path).inputFiles()]
+    store = store_for(spark, path)
+    if store is None:
+        names = [PurePosixPath(name).name for name in spark.read.text(path).inputFiles()]
+    else:
+        names = names_at(store)
     local = local_path(path)
     if (local is not None and local.is_file()) or not all(
         name.startswith("part-") and name.endswith(".json") for name in names
     ):
         raise FileFormatError(
-            path,
+            shown(path),
             "exists and is no folder of rejected rows; choose another with --rejected, or "
             "remove it",
         )
@@ -89,8 +111,17 @@ def check_rejected(spark: SparkSession, path: str) -> None:
 
 def write_table(table: DataFrame, path: str, options: Mapping[str, str] = NO_OPTIONS) -> int:
     """Write a table as Parquet in place of an earlier one; the number of rows in the files."""
+    store = store_for(table.sparkSession, path)
+    if store is not None:
+        return store_rows(table, store)
     written: int = stored_table(table, path, options).count()
     return written
+
+
+def result_at(spark: SparkSession, path: str) -> DataFrame:
+    """The table that was written at `path`."""
+    store = store_for(spark, path)
+    return spark.read.parquet(path) if store is None else rows_at(spark, store)
 
 
 def stored_table(table: DataFrame, path: str, options: Mapping[str, str] = NO_OPTIONS) -> DataFrame:
@@ -113,6 +144,9 @@ def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
     order = ("file", "line", "reason")
     ordered = rejected.repartitionByRange(files, *order).sortWithinPartitions(*order)
     check_rejected(spark, path)
+    store = store_for(spark, path)
+    if store is not None:
+        return store_lines(ordered, store)
     ordered.write.mode("overwrite").json(path)
     written: int = spark.read.option("lineSep", "\n").text(path).count()
     return written
@@ -126,8 +160,10 @@ def remove_rejected(spark: SparkSession, path: str) -> None:
     check_rejected(spark, path)
     if not exists(spark, path):
         return
-    local = local_path(path)
-    if local is not None and local.is_dir():
+    store, local = store_for(spark, path), local_path(path)
+    if store is not None:
+        remove_all(store)
+    elif local is not None and local.is_dir():
         shutil.rmtree(local)
     else:
         spark.createDataFrame([], REJECTED).write.mode("overwrite").json(path)

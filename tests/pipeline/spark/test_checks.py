@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.pipeline.tables.checks import agree, refuse_first
+from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.tables.schemas import REJECTED
 
 

@@ -16,27 +16,20 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 from sapwood.errors import FileFormatError
 from sapwood.matching.storage import put_in_place, remove
-from sapwood.pipeline.tables.checks import agree
-from sapwood.pipeline.tables.output import exists, local_path
+from sapwood.pipeline.results.committing import StoreStaging, begun
+from sapwood.pipeline.results.output import exists, local_path
+from sapwood.pipeline.results.storing import Stored
+from sapwood.pipeline.spark.checks import agree
+from sapwood.pipeline.spark.places import HERE, Place, Store
+from sapwood.pipeline.spark.reaching import spark_reaches, store_for_workers, told_why
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
-
-STORED: Final = "task INT, file STRING, rows BIGINT"
-"""The columns of `Stored`."""
-
-
-class Stored(NamedTuple):
-    """A file that a task has written: its name, and how many rows it has."""
-
-    task: int
-    file: str
-    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +38,11 @@ class Staging:
 
     folder: Path
     target: Path
+
+    @property
+    def place(self) -> Place:
+        """Where tasks write."""
+        return Place(HERE, str(self.folder))
 
     def put_in_place(self, files: Sequence[Stored], schema: pa.Schema) -> int:
         """Put the folder with these files in place; returns how many rows they have.
@@ -78,11 +76,16 @@ class Staging:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def staging_for(spark: SparkSession, path: str) -> Staging | None:
+def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None:
     """A new folder beside `path`, if Spark sees there what this process sees; else `None`.
 
-    `None`, too, where a folder cannot be put in place of another.
+    In a store it is within `path` (`committing`), and Spark need not see it, but workers must.
+    `None`, too, where a folder cannot be put in place of another. Raises `FileFormatError` for a
+    store that nobody can write to.
     """
+    store = store_for_workers(spark, path)
+    if store is not None:
+        return _begun(spark, store)
     local = local_path(path)
     if local is None:
         return None
@@ -101,6 +104,16 @@ def staging_for(spark: SparkSession, path: str) -> Staging | None:
     for each in made:
         each.rmdir()
     return None
+
+
+def _begun(spark: SparkSession, store: Store) -> StoreStaging | None:
+    try:
+        return begun(store)
+    except FileFormatError as error:
+        if not spark_reaches(spark, store.uri):
+            raise
+        told_why(store.uri, error.reason)
+        return None
 
 
 def _beside(target: Path, suffix: str) -> Path:

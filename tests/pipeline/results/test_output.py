@@ -11,7 +11,7 @@ import pytest
 
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.matching.output import Output, columns_of
-from sapwood.pipeline.tables.output import (
+from sapwood.pipeline.results.output import (
     LARGE_ROWS,
     check_rejected,
     check_table,

@@ -7,6 +7,7 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.limits import MESH_ROUTERS_MAX
+from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.effects import Advertised, CloseLink, Effect, Refused, Send, Subscribed
 from sapwood.routing.inputs import (
@@ -296,3 +297,16 @@ def test_validate_finds_links_that_nobody_is_told_of() -> None:
     router.forest.links["r9"] = {}
     with pytest.raises(InvariantError, match="everybody is told of"):
         router.validate()
+
+
+def test_what_was_counted_on_trees_that_are_no_more_still_counts() -> None:
+    overlay = wired("covering")
+    router = overlay.router("r1")
+    [branch] = mesh(overlay, "r1").forest.trees["r2"].branches
+    late = Publish("r2", 1, Publication("p", {"x": 2}), b"?")
+    overlay.give("r1", Receive("r2", OnTree("r2", branch.epoch, late)))
+    assert router.counters() == {"digests_unread": 1}
+    overlay.cut("r1", "r2")
+    overlay.settle()
+    assert branch not in mesh(overlay, "r1").forest.trees["r2"].branches
+    assert router.counters() == {"digests_unread": 1}

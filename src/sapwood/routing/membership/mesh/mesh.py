@@ -173,8 +173,8 @@ class Mesh:
         return sizes
 
     def counters(self) -> dict[str, int]:
-        """What was counted, on the trees that there are: see `Router.counters`."""
-        counted: Counter[str] = Counter()
+        """What was counted, on all trees that there were: see `Router.counters`."""
+        counted = Counter(self.forest.counted)
         for branch in self.forest:
             counted.update(branch.core.counters())
         return dict(counted)

@@ -5,6 +5,7 @@ See `sapwood.routing.membership.mesh.mesh` for what is kept, and why.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from sapwood.errors import InvariantError
@@ -78,6 +79,8 @@ class TreeSet:
         self.links: dict[str, dict[str, Join]] = {}
         self.clients = clients
         self.touched: dict[str, None] = {}
+        #: what branches have counted that ended
+        self.counted: Counter[str] = Counter()
         self._incarnation = incarnation
         self._make_core = make_core
         self._map = known
@@ -181,6 +184,7 @@ class TreeSet:
         """Give a branch up, tell those below, and let go what was held for its sake."""
         trees = self.trees[branch.source]
         trees.branches.remove(branch)
+        self.counted.update(branch.core.counters())
         effects = self._tell(branch.place.children, Leave(branch.source, branch.epoch))
         for publication in trees.release():
             effects.extend(self.own.core.deliveries(publication))

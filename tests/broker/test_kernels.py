@@ -13,10 +13,12 @@ from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.matching.auto import AutoEngine
 from sapwood.matching.choice import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS
+from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.router import Router
 from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, SubscribeRequest
 from tests.broker.helpers import Raw, Story, body, running, settings
 from tests.matching.switched import Switched
+from tests.routing.wiring import core_of
 
 NOTHING = (sys.executable, "-c", "")
 
@@ -38,6 +40,13 @@ class Kernels(Switched):
     def load(self) -> None:
         self.loaded_by = threading.current_thread().name
         super().load()
+
+
+def serving_engine(broker: Broker) -> object:
+    """The engine that matches records for the clients of a broker."""
+    forwarding = core_of(broker.router).forwarding
+    assert isinstance(forwarding, EveryHop)
+    return forwarding._index._clients._index._records.engine
 
 
 def finished(loader: KernelLoader) -> None:
@@ -157,7 +166,7 @@ async def test_broker_goes_over_to_compiled_kernels_between_two_publications(
             assert await publisher.next() == AcceptedReply(number)
             expected = ("s00", "s01", "s02")
             assert await subscriber.next() == Delivery(expected, body(f"p{number}", a=3))
-            engine = broker.router.tables.local._records.engine
+            engine = serving_engine(broker)
             assert isinstance(engine, AutoEngine)
             serving.append(engine.serving)
         assert serving[-1] == "columnar"

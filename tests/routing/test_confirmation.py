@@ -147,25 +147,27 @@ def test_relieved_of_what_does_not_stand_for_it_one_waits_for_its_heir_or_for_no
 def test_confirmation_state_is_checked_by_validate() -> None:
     router = linked_router()
     router.handle(ClientSubscribe("c", "s", WIDE), 0.0)
-    assert isinstance(core_of(router).subscriptions, EntryPropagation)
-    core_of(router).subscriptions.confirmations.sent["r2"]["stranger"] = 1
+    spread = core_of(router).subscriptions
+    assert isinstance(spread, EntryPropagation)
+    confirmations = spread.confirmations
+    confirmations.sent["r2"]["stranger"] = 1
     with pytest.raises(InvariantError, match="numbers"):
         router.validate()
-    del core_of(router).subscriptions.confirmations.sent["r2"]["stranger"]
-    core_of(router).subscriptions.confirmations.confirmed["r2"].add("stranger")
+    del confirmations.sent["r2"]["stranger"]
+    confirmations.confirmed["r2"].add("stranger")
     with pytest.raises(InvariantError, match="not propagated"):
         router.validate()
-    core_of(router).subscriptions.confirmations.confirmed["r2"].clear()
-    core_of(router).subscriptions.confirmations.awaited.clear()
+    confirmations.confirmed["r2"].clear()
+    confirmations.awaited.clear()
     with pytest.raises(InvariantError, match="awaited"):
         router.validate()
-    core_of(router).subscriptions.confirmations.waiting["r2"].clear()
-    core_of(router).subscriptions.confirmations.waiting["r2"]["stranger"] = {"r1.0.1": None}
+    confirmations.waiting["r2"].clear()
+    confirmations.waiting["r2"]["stranger"] = {"r1.0.1": None}
     with pytest.raises(InvariantError, match="stranger"):
         router.validate()
-    core_of(router).subscriptions.confirmations.waiting["r2"] = {"r1.0.1": {}}
+    confirmations.waiting["r2"] = {"r1.0.1": {}}
     with pytest.raises(InvariantError, match="nobody"):
         router.validate()
-    del core_of(router).subscriptions.confirmations.confirmed["r2"]
+    del confirmations.confirmed["r2"]
     with pytest.raises(InvariantError, match="other links"):
         router.validate()

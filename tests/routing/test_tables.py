@@ -70,7 +70,7 @@ def test_a_follower_is_told_of_every_change() -> None:
     written = Written()
     made: Entries[Interest] = Entries(written)
     made.by_client["c"] = {}
-    entry = LocalEntry("k1", "c", "s1", WANTED)
+    entry: LocalEntry[Interest] = LocalEntry("k1", "c", "s1", WANTED)
     made.add(entry)
     made.link_up("r2")
     made.enter("r2", "k2", ReceivedEntry(WANTED, 1))

@@ -103,9 +103,9 @@ def small(protocol: str, seed: int) -> Scenario:
         seed,
         replace(
             SMALL,
-            advertisements=named(protocol).advertised,
+            advertisements=named(protocol).clients_advertise,
             documents=seed % 2 == 0,
-            circles=named(protocol).meshed,
+            circles=named(protocol).membership.allows_circles,
             faults=seed % 3 == 0,
         ),
     )

@@ -13,7 +13,7 @@ from sapwood.overlay.topology import Link, Topology
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive, Tick
 from sapwood.routing.messages import Confirm
-from sapwood.routing.tables import ReceivedSubscription
+from sapwood.routing.tables import LinkSubscription
 from sapwood.simulation import world as module
 from sapwood.simulation.scenario import Until, WaitAction
 from sapwood.simulation.simulator import carry_out, router_maker
@@ -59,6 +59,10 @@ class Clockwork:
                 return [Send(neighbor, Beat("", 0)) for neighbor in self.links]
         return []
 
+    @property
+    def is_tree(self) -> bool:
+        return True
+
     def next_deadline(self) -> float | None:
         return self.deadline
 
@@ -68,7 +72,7 @@ class Clockwork:
     def table_sizes(self) -> dict[str, int]:
         return {"heard": len(self.heard)}
 
-    def received(self) -> Iterable[ReceivedSubscription]:
+    def received(self) -> Iterable[LinkSubscription]:
         return ()
 
     @property

@@ -17,6 +17,7 @@ from sapwood.routing.inputs import (
     Change,
     ClientSubscribe,
     DetachClient,
+    Input,
     LinkDown,
     LinkUp,
     Note,
@@ -96,7 +97,7 @@ def watched() -> tuple[Router, Watching]:
 
 def test_everything_passes_upkeep_on_its_way_in_and_messages_on_their_way_out() -> None:
     router, upkeep = watched()
-    inputs = [AttachClient("c"), LinkUp("r2"), ClientSubscribe("c", "s", WANTED)]
+    inputs: list[Input] = [AttachClient("c"), LinkUp("r2"), ClientSubscribe("c", "s", WANTED)]
     effects = [effect for one in inputs for effect in router.handle(one, 0.0)]
     said = Subscribe("r1.0.1", WANTED, 1)
     assert upkeep.asked_for == [*inputs, Send("r2", said)]
@@ -121,10 +122,11 @@ def test_an_answer_may_be_nothing() -> None:
 def test_an_answer_may_be_several_inputs_and_effects_in_their_order() -> None:
     router, upkeep = watched()
     router.handle(LinkUp("r2"), 0.0)
-    inner = [Receive("r2", Subscribe(f"k{number}", WANTED, number)) for number in (1, 2)]
+    said = [Subscribe(f"k{number}", WANTED, number) for number in (1, 2)]
+    inner = [Receive("r2", message) for message in said]
     kept = Persist(Note("n", b"1"))
     upkeep.answers[Receive] = (kept, *inner, Connect("r9", "h:1"), Disconnect("r8"))
-    effects = router.handle(Receive("r2", Stamped(b"", inner[0].message)), 0.0)
+    effects = router.handle(Receive("r2", Stamped(b"", said[0])), 0.0)
     assert effects[0] == kept
     assert [type(effect) for effect in effects[1:3]] == [Send, Send]
     assert effects[3:] == [Connect("r9", "h:1"), Disconnect("r8")]

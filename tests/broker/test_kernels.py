@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.broker.broker import Broker
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.matching.auto import AutoEngine
 from sapwood.matching.choice import Engines

@@ -176,6 +176,10 @@ class Pool:
         slots = self._index.found(publication)
         return self._opened(slots) if len(slots) else _NOTHING
 
+    def match_any(self, publication: Publication) -> bool:
+        """Whether a publication opens anything."""
+        return self._index.match_any(publication)
+
     def match_keys(self, publication: Publication) -> list[str]:
         """The keys of clients alone, in any order."""
         slots = self._index.found(publication).tolist()

@@ -233,18 +233,23 @@ class SidedIndex:
     def _match_links(self, publication: Publication, wanted: int) -> int:
         """Which of some links, as bits, want a record."""
         links = 0
-        asked = self._apart if self._together is None else tuple(self._apart)
-        for bit in asked:
+        together = self._together
+        if together is None:
+            for bit, pool in self._apart.items():
+                if bit & wanted and pool.match_any(publication):
+                    links |= bit
+            return links
+        for bit in tuple(self._apart):
             if bit & wanted:
                 side = self._by_bit[bit]
-                if self._apart[bit].match_links(publication, bit):
+                if self._apart[bit].match_any(publication):
                     links |= bit
                     side.refusals -= side.refusals > 0
                 else:
                     self._refused(side)
-        if self._together is not None and wanted & ~links:
-            links |= self._together.match_links(publication, wanted & ~links)
-            for bit, matches in self._together.crowds.items():
+        if wanted & ~links:
+            links |= together.match_links(publication, wanted & ~links)
+            for bit, matches in together.crowds.items():
                 self._crowded(self._by_bit[bit], matches)
         return links
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from threading import Thread
 
@@ -140,6 +141,31 @@ def test_filters_move_a_few_at_a_time_while_the_plain_engine_serves() -> None:
     assert sorted(engine.found({"a": 3}).tolist()) == [0, 1, 2]
     assert engine.match_count({"a": 3}) == 3
     assert engine.match_any({"a": 3})
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_changes_while_filters_move_are_kept(seed: int) -> None:
+    random = Random(seed)
+    switched = Switched(RECORDS)
+    engine = engine_with(switched, SMALL, range(30))
+    filters = {slot: parse_filter(f"a > {slot}") for slot in range(30)}
+    switched.is_on = True
+    steps = 0
+    while engine.serving == "counting" and steps < 200:
+        steps += 1
+        slot = random.randrange(35)
+        if slot in filters:
+            engine.remove(slot)
+            del filters[slot]
+        else:
+            filters[slot] = parse_filter(f"a < {random.randrange(9)}")
+            engine.add(slot, filters[slot])
+        engine.validate()
+        accepting = sorted(slot for slot, wanted in filters.items() if wanted.accepts({"a": 4}))
+        assert engine.match({"a": 4}) == accepting
+    assert steps > 5
+    assert engine.serving == "columnar"
+    assert engine.match({"a": 4}) == accepting
 
 
 def test_engine_goes_back_when_it_has_become_very_small() -> None:

@@ -7,7 +7,7 @@ COUNT ?= 1
 TESTS ?= tests tests_lab
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab style types coverage simulate fuzz long bench lock clean
+.PHONY: help setup demo test lab style types coverage simulate fuzz long bench docs lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ long: $(COMPLETE)  ## Run the tests that the gate has no time for
 
 bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 	@.venv/bin/sapwood bench
+
+docs: $(COMPLETE)  ## Build the API reference from the docstrings into build/docs
+	@$(PYTHON_VENV) scripts/reference.py
 
 lock:  ## Pin the packages again (needs uv; UPGRADE=1 moves all pins)
 	@scripts/lock

@@ -325,7 +325,7 @@ def test_simulate_fails_when_the_oracle_finds_something_wrong(
                 return [effect for effect in effects if not isinstance(effect, Deliver)]
             return [*effects, *(e for e in effects if isinstance(e, Deliver))]
 
-    monkeypatch.setattr("sapwood.routing.making.Router", Careless)
+    monkeypatch.setattr("sapwood.simulation.simulator.Router", Careless)
     result = folder.simulate("--out", folder.file("out.jsonl"))
     assert result.exit_code == 2
     assert "SOMETHING IS WRONG" in result.stderr
@@ -343,7 +343,7 @@ def test_simulate_fails_when_a_router_closes_a_link(
                 return [CloseLink("r4", "enough")]
             return super().handle(event, now)
 
-    monkeypatch.setattr("sapwood.routing.making.Router", Quarrelsome)
+    monkeypatch.setattr("sapwood.simulation.simulator.Router", Quarrelsome)
     result = folder.simulate("--out", folder.file("out.jsonl"))
     assert result.exit_code == 2
     assert "1 link closed by a router" in result.stderr
@@ -356,7 +356,7 @@ def test_simulate_names_a_few_pairs_and_counts_the_rest(
         def handle(self, event: Input, now: float) -> list[Effect]:
             return [e for e in super().handle(event, now) if not isinstance(e, Deliver)]
 
-    monkeypatch.setattr("sapwood.routing.making.Router", Silent)
+    monkeypatch.setattr("sapwood.simulation.simulator.Router", Silent)
     result = folder.simulate("--out", folder.file("out.jsonl"))
     assert result.exit_code == 2
     assert re.search(r"lost: 4 \((p\d for \w+ at r\d, ){3}…\)", result.stderr)

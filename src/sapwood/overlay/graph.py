@@ -3,8 +3,8 @@
 An announcement that a router floods comes to every other router, and first over the way that takes
 the shortest time; the links by which it came first make up that router's spanning tree (XNet 3.1).
 Such a tree of one source can be taken for the whole overlay (`spanning_tree`). Where routers route
-on a tree for each source (`routing.mesh`), those have the fewest links (`tree`): how long a message
-takes changes all the time, and a tree should change only when a link does.
+on a tree for each source (`routing.membership.mesh`), those have the fewest links (`tree`): how
+long a message takes changes all the time, and a tree should change only when a link does.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
-from sapwood.routing.forwarding.protocol import NO_DIGEST
+from sapwood.routing.forwarding.protocol import NO_DIGEST, Routed
 from sapwood.routing.inputs import (
     AttachClient,
     Change,
@@ -238,7 +238,8 @@ class RoutingCore:
         objection = self._objection(client, publication)
         if objection is not None:
             return [Refused(client, publication.id, objection)]
-        effects = self._route(Publish(self.name, 0, publication, NO_DIGEST), None, now)
+        routed = self.forwarding.route((publication,), None, (NO_DIGEST,), now)
+        effects = self._send_on(publication, routed, self.name, 0, None)
         effects.append(Accepted(client, publication.id))
         return effects
 
@@ -336,19 +337,22 @@ class RoutingCore:
         if message.origin == self.name or message.hops > HOPS_MAX:
             what = f"publication {message.publication.id!r} of router {message.origin}"
             return self._close(neighbor, cycle_reason(what, "here", neighbor))
-        return self._route(message, neighbor, now)
-
-    def _route(self, message: Publish, arrival: str | None, now: float) -> list[Effect]:
-        """Deliver to matching clients, send on to the neighbors that the strategy chooses."""
         publication = message.publication
-        keys, onward = self.forwarding.route((publication,), arrival, (message.digest,), now)
+        routed = self.forwarding.route((publication,), neighbor, (message.digest,), now)
+        return self._send_on(publication, routed, message.origin, message.hops, neighbor)
+
+    def _send_on(
+        self, publication: Publication, routed: Routed, origin: str, hops: int, arrival: str | None
+    ) -> list[Effect]:
+        """Deliver to matching clients, send on to the neighbors that the strategy has chosen."""
+        keys, onward = routed
         effects: list[Effect] = [*self._deliveries(publication, keys[0])] if keys[0] else []
         sent: Publish | None = None
         for neighbor, _, (digest,) in onward:
             assert neighbor != arrival, "a publication goes back to where it came from"
             if sent is None or sent.digest != digest:
                 assert len(digest) <= DIGEST_BYTES_MAX, "a digest is longer than neighbors read"
-                sent = Publish(message.origin, message.hops + 1, publication, digest)
+                sent = Publish(origin, hops + 1, publication, digest)
             effects.append(Send(neighbor, sent))
         return effects
 

@@ -27,6 +27,7 @@ from sapwood.routing.inputs import (
     AttachClient,
     Change,
     ClientInput,
+    ClientPublish,
     DetachClient,
     Input,
     LinkDown,
@@ -46,8 +47,8 @@ DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
 
 
-_ROUTED: Final = (Receive, *get_args(ClientInput))
-"""What goes straight to the membership where upkeep looks at links only."""
+_ROUTED: Final = (Receive, ClientPublish, *get_args(ClientInput))
+"""What goes straight to the membership where upkeep looks at links only; publications first."""
 
 
 class Router:

@@ -3,7 +3,7 @@
 * T-9, indexes agree with brute force: `indexes/laws.py` under every index, `sfc/test_index.py`;
   of matching: `tests/matching/test_differential.py`
 * T-10, covering is dominance among points: `tests/matching/published/kdtree/test_boxes.py`,
-  `sfc/test_cells.py`, `indexes/columnar/test_hulls.py`
+  `test_hull.py`, `columnar/test_points.py`
 * T-11, dense graph, poset and forest: `published/test_dense.py`,
   `tests/matching/published/posets/test_hasse.py` and `test_forest.py`
 * T-12, flat graphs after every operation, the neighbor between any two messages: `test_manager.py`

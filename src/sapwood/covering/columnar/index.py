@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sapwood.covering.columnar import kernels as kernels_package
-from sapwood.covering.columnar.hulls import Hull, hull_of
 from sapwood.covering.columnar.kernels import plain
-from sapwood.covering.columnar.table import BLOCK, FOUND_MAX, HullTable, Kernels
+from sapwood.covering.columnar.points import Point, point_of
+from sapwood.covering.columnar.table import BLOCK, FOUND_MAX, Kernels, PointTable
 from sapwood.errors import InvariantError
 from sapwood.model.filter import NOTHING, Filter
 
@@ -52,14 +52,14 @@ class ColumnarCovering:
         self._compile_at = COMPILE_FROM if kernels is None and self._kernels is plain else 0
         #: key -> its filter; exactly the taken keys and the rows of the table
         self._filters: dict[int, Filter] = {}
-        self._table = HullTable(self._kernels)
+        self._table = PointTable(self._kernels)
         #: the keys whose filters are not their hulls, or have attributes without a place in the
         #: table; the filters of all other keys cover whatever lies in their hulls
         self._unsure: set[int] = set()
-        #: the keys whose hulls are not precise
+        #: the keys whose points are not precise
         self._rounded: set[int] = set()
-        #: a filter and its hull, which depends on nothing else: the one asked about last
-        self._last = (NOTHING, hull_of(NOTHING))
+        #: a filter and its point, which depends on nothing else: the one asked about last
+        self._last = (NOTHING, point_of(NOTHING))
 
     def __len__(self) -> int:
         """The number of filters."""
@@ -68,14 +68,14 @@ class ColumnarCovering:
     def add(self, key: int, filter: Filter) -> None:
         """Hold a filter."""
         assert key not in self._filters, f"key {key} is taken"
-        hull = self._hull(filter)
+        point = self._point(filter)
         self._filters[key] = filter
         if len(self._filters) == self._compile_at:
             self._compile()
-        is_complete = self._table.add(key, hull)
-        if not (hull.is_filter and is_complete):
+        is_complete = self._table.add(key, point)
+        if not (point.is_filter and is_complete):
             self._unsure.add(key)
-        if not hull.is_precise:
+        if not point.is_precise:
             self._rounded.add(key)
 
     def remove(self, key: int) -> None:
@@ -88,9 +88,9 @@ class ColumnarCovering:
     def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
         assert limit > 0, "nothing was asked for"
-        hull = self._hull(filter)
+        point = self._point(filter)
         table, filters = self._table, self._filters
-        layout, blocks = table.ask(hull), table.blocks
+        layout, blocks = table.ask(point), table.blocks
         found: list[int] = []
         row, end, at_a_time = 0, blocks * BLOCK, limit if limit < FOUND_MAX else FOUND_MAX
         while row < end:
@@ -99,7 +99,7 @@ class ColumnarCovering:
             )
             if not count:
                 break
-            unsure = self._unsure if hull.is_precise else filters.keys()
+            unsure = self._unsure if point.is_precise else filters.keys()
             for key in table.found[:count].tolist():
                 if (key not in unsure or filters[key].covers(filter)) and filters[key] != filter:
                     found.append(key)
@@ -109,10 +109,10 @@ class ColumnarCovering:
 
     def covered(self, filter: Filter) -> list[int]:
         """All filters that it covers."""
-        hull = self._hull(filter)
+        point = self._point(filter)
         table, filters = self._table, self._filters
-        layout, blocks = table.ask(hull), table.blocks
-        is_complete = hull.is_filter and not layout.lacks_place
+        layout, blocks = table.ask(point), table.blocks
+        is_complete = point.is_filter and not layout.lacks_place
         unsure = self._rounded if is_complete else filters.keys()
         found: list[int] = []
         row, end = 0, blocks * BLOCK
@@ -133,10 +133,10 @@ class ColumnarCovering:
         if len(self._table) != len(self._filters):
             raise InvariantError("the table does not hold the filters")
         for key, held in self._filters.items():
-            hull = hull_of(held)
-            if (key in self._rounded) == hull.is_precise:
+            point = point_of(held)
+            if (key in self._rounded) == point.is_precise:
                 raise InvariantError(f"{held} is said to be rounded, or not to be")
-            if key not in self._unsure and not hull.is_filter:
+            if key not in self._unsure and not point.is_filter:
                 raise InvariantError(f"{held} is not its hull, but is said to be")
 
     def _compile(self) -> None:
@@ -146,10 +146,10 @@ class ColumnarCovering:
         self._kernels = compiled
         self._table.use(compiled)
 
-    def _hull(self, filter: Filter) -> Hull:
-        """The hull of a filter; asking and then adding the same one finds it once."""
+    def _point(self, filter: Filter) -> Point:
+        """The point of a filter; asking and then adding the same one finds it once."""
         if self._last[0] is not filter:
-            self._last = (filter, hull_of(filter))
+            self._last = (filter, point_of(filter))
         return self._last[1]
 
 

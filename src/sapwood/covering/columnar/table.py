@@ -1,8 +1,8 @@
-"""Hulls as columns of rows, with a bit for each row and each of some levels of a column.
+"""Points as columns of rows, with a bit for each row and each of some levels of a column.
 
-Every attribute that was ever constrained has a field of kinds (`hulls.py`) and, from the first
+Every attribute that was ever constrained has a field of kinds (`points.py`) and, from the first
 number or text on, two columns of ends each. Where a row says nothing about an attribute its field
-is `FREE` and its ends are infinite. The row of a hull is its key.
+is `FREE` and its ends are infinite. The row of a point is its key.
 
 A column has `LEVELS` cuts among its values. For each cut a bitmap tells which rows reach it, and
 for each field one tells which rows leave it free. A search intersects one bitmap for each end it
@@ -21,7 +21,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.covering.columnar.hulls import FREE, NUMBER, TEXT, TOTAL, Hull, Shape, sides
+from sapwood.covering.columnar.points import FREE, TOTAL, Point, Shape, sides
+from sapwood.covering.hull import NUMBER, TEXT
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 
@@ -67,7 +68,7 @@ class Columns(NamedTuple):
     bit `i % BLOCK` of word `i // BLOCK` for row `i`: `live` of the rows that are taken, `free[f]`
     of those that do not constrain a field, `reach[c * LEVELS + l]` of those with
     `ends[c, i] >= cuts[c, l]`. Bits of rows that are not taken mean nothing. Cuts ascend; those
-    that are not needed are infinite. `asked` begins with the ends of the hull that is asked about
+    that are not needed are infinite. `asked` begins with the ends of the point that is asked about
     or written, as many as its layout has columns.
     """
 
@@ -111,9 +112,9 @@ class Sides(NamedTuple):
 
 
 class RowSides(NamedTuple):
-    """What a row holds, but for the ends of its hull.
+    """What a row holds, but for the ends of its point.
 
-    These are its words, the fields that it constrains, the ends in all columns where the hull has
+    These are its words, the fields that it constrains, the ends in all columns where the point has
     none, and the columns of those that it has.
     """
 
@@ -144,7 +145,7 @@ class Kernels(Protocol):
 
     @property
     def write_row(self) -> Callable[..., None]:
-        """Put the hull that is asked about into a row; takes columns, `RowSides`, and the row."""
+        """Put the point that is asked about into a row; takes columns, `RowSides`, and the row."""
 
     @property
     def level_rows(self) -> Callable[..., None]:
@@ -156,12 +157,12 @@ class Kernels(Protocol):
 
 
 class Layout(NamedTuple):
-    """Where the sides of hulls of one shape are in the table.
+    """Where the sides of points of one shape are in the table.
 
     `above`, `below` and `row` are the sides of questions and of a row, as the kernels of the table
     take them, as long as there is the layout: `arrays` are what these speak of, and what is to be
-    kept with it. `pack` writes the ends of a hull that have a place; `placed` are these, if not all
-    have one. `lacks_place` tells that something of the hull has none.
+    kept with it. `pack` writes the ends of a point that have a place; `placed` are these, if not
+    all have one. `lacks_place` tells that something of the point has none.
     """
 
     above: Any
@@ -173,12 +174,12 @@ class Layout(NamedTuple):
     lacks_place: bool
 
 
-class HullTable:
-    """Hulls by key.
+class PointTable:
+    """Points by key.
 
     #: `_count` rows are live
     #: rows from `_top` on were never taken
-    #: `_fit_at` is the number of hulls at which cuts are chosen again
+    #: `_fit_at` is the number of points at which cuts are chosen again
     """
 
     __slots__ = (
@@ -208,12 +209,12 @@ class HullTable:
         self._fields: dict[str, int] = {}
         #: attribute and kind (NUMBER or TEXT) -> the first of its two columns
         self._columns_of: dict[tuple[str, int], int] = {}
-        #: the shape of a hull (nothing for the empty one) -> its layout; a cache of what the two
+        #: the shape of a point (nothing for the empty one) -> its layout; a cache of what the two
         #: tables above say, emptied whenever these change
         self._layouts: dict[Shape | None, Layout] = {}
-        #: the hull asked about last, whose ends `columns.asked` has, and its layout, which is valid
-        #: as `_layouts` are
-        self._asked: Hull | None = None
+        #: the point asked about last, whose ends `columns.asked` has, and its layout, which is
+        #: valid as `_layouts` are
+        self._asked: Point | None = None
         self._asked_layout: Layout
         #: where kernels write what they find, and what they keep meanwhile
         self.found, self._left = np.empty(FOUND_MAX, np.int64), np.empty(_CHUNK, np.uint64)
@@ -224,14 +225,14 @@ class HullTable:
         self._hold(_no_rows(_room(_ROOM), columns=0, words=1, fields=0))
 
     def __len__(self) -> int:
-        """The number of hulls."""
+        """The number of points."""
         return self._count
 
-    def add(self, key: int, hull: Hull) -> bool:
-        """Hold a hull; returns whether all of its attributes have a place in the table."""
-        layout = self.ask(hull)
-        if layout.lacks_place and self._provide(hull):
-            layout = self.ask(hull)
+    def add(self, key: int, point: Point) -> bool:
+        """Hold a point; returns whether all of its attributes have a place in the table."""
+        layout = self.ask(point)
+        if layout.lacks_place and self._provide(point):
+            layout = self.ask(point)
         rows = BLOCK * len(self.columns.live)
         if key >= rows:
             self._reserve(rows=_room(max(key + 1, 2 * rows)))
@@ -246,24 +247,24 @@ class HullTable:
         return not layout.lacks_place
 
     def remove(self, key: int) -> None:
-        """Give up a hull."""
+        """Give up a point."""
         self._count -= 1
         self.kernels.clear_row(self._whole, key)
 
-    def ask(self, hull: Hull) -> Layout:
-        """Make a hull the one that is asked about, or written; returns its layout.
+    def ask(self, point: Point) -> Layout:
+        """Make a point the one that is asked about, or written; returns its layout.
 
-        Of the rows whose hulls shall hold it each must offer and reach what it has (`above`), of
+        Of the rows whose points shall hold it each must offer and reach what it has (`above`), of
         those that it shall hold none may need or reach more (`below`). That is all unless the
         layout lacks a place: attributes without one cannot be asked about.
         """
-        if self._asked is hull:
+        if self._asked is point:
             return self._asked_layout
-        layout = self._layout(hull)
+        layout = self._layout(point)
         placed = layout.placed
-        ends = hull.ends if placed is None else [hull.ends[place] for place in placed]
+        ends = point.ends if placed is None else [point.ends[place] for place in placed]
         layout.pack(self.columns.asked, 0, *ends)
-        self._asked, self._asked_layout = hull, layout
+        self._asked, self._asked_layout = point, layout
         return layout
 
     def use(self, kernels: Kernels) -> None:
@@ -306,27 +307,27 @@ class HullTable:
         self._layouts.clear()
         self._asked = None
 
-    def _layout(self, hull: Hull) -> Layout:
-        """Where the sides of such a hull are; remembered until a new attribute is given a place."""
-        kind = None if hull.is_empty else hull.shape
+    def _layout(self, point: Point) -> Layout:
+        """Where the sides of such a point are; kept until a new attribute is given a place."""
+        kind = None if point.is_empty else point.shape
         layout = self._layouts.get(kind)
         if layout is None:
             if len(self._layouts) == _LAYOUTS_MAX:
                 self._layouts.clear()
-            layout = self._layouts[kind] = self._laid_out(hull)
+            layout = self._layouts[kind] = self._laid_out(point)
         return layout
 
-    def _laid_out(self, hull: Hull) -> Layout:
+    def _laid_out(self, point: Point) -> Layout:
         words, columns = len(self.columns.needs), len(self.columns.ends)
-        free = 0 if hull.is_empty else _ALL_FREE
+        free = 0 if point.is_empty else _ALL_FREE
         offers, needs = [free] * words, [free] * words
-        ends = [-inf if hull.is_empty else inf] * columns
-        unsaid = [] if hull.is_empty else list(self._fields.values())
-        bound = list(self._fields.values()) if hull.is_empty else []
+        ends = [-inf if point.is_empty else inf] * columns
+        unsaid = [] if point.is_empty else list(self._fields.values())
+        bound = list(self._fields.values()) if point.is_empty else []
         places: list[int] = []
         placed: list[int] = []
         lacks_place, end = False, 0
-        for attribute, offered, needed in sides(hull.shape):
+        for attribute, offered, needed in sides(point.shape):
             field = self._fields.get(attribute)
             lacks_place = lacks_place or field is None
             if field is not None:
@@ -365,10 +366,10 @@ class HullTable:
             lacks_place,
         )
 
-    def _provide(self, hull: Hull) -> bool:
-        """Give the hull's attributes places, as far as there is room; whether any is new."""
+    def _provide(self, point: Point) -> bool:
+        """Give the point's attributes places, as far as there is room; whether any is new."""
         before, column, filled = len(self._fields), len(self.columns.ends), []
-        for attribute, _, needed in sides(hull.shape):
+        for attribute, _, needed in sides(point.shape):
             if attribute not in self._fields:
                 if len(self._fields) == COVERING_ATTRIBUTES_MAX:
                     continue

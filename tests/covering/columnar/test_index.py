@@ -10,9 +10,9 @@ from hypothesis import settings
 from sapwood import parse_filter
 from sapwood.covering.columnar import ColumnarCovering
 from sapwood.covering.columnar import kernels as kernels_package
+from sapwood.covering.columnar.columns import Kernels
 from sapwood.covering.columnar.index import COMPILE_FROM
 from sapwood.covering.columnar.kernels import compiled, plain
-from sapwood.covering.columnar.table import Kernels
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.published.kdtree import KdTreeCovering
 from sapwood.errors import InvariantError

@@ -7,18 +7,22 @@ import pytest
 
 from sapwood import parse_filter
 from sapwood.covering.columnar import table as table_module
+from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, LEVELS, packed, unpacked
 from sapwood.covering.columnar.kernels import plain
 from sapwood.covering.columnar.points import Point, point_of
-from sapwood.covering.columnar.table import (
-    BLOCK,
-    FIT_FROM,
-    FOUND_MAX,
-    LEVELS,
-    PointTable,
-    packed,
-    unpacked,
-)
+from sapwood.covering.columnar.table import FIT_FROM, PointTable
 from sapwood.errors import InvariantError
+
+EXAMPLE = (
+    "price >= 5",
+    "price between 10 and 20",
+    "price <= 15",
+    "halted and price between 10 and 12",
+    "halted",
+    "price between 8 and 30",
+    "price between 10 and 12",
+    "price between 40 and 50",
+)
 
 
 def point(low: int) -> Point:
@@ -33,11 +37,11 @@ def table_of(count: int) -> PointTable:
     return table
 
 
-def above(table: PointTable, wanted: Point) -> set[int]:
+def above(table: PointTable, query: Point) -> set[int]:
     found: set[int] = set()
     row = 0
     while row < table.blocks * BLOCK:
-        question = table.ask(wanted).above
+        question = table.load(query).above
         count, row = plain.find_above(table.upward, question, table.blocks, row, FOUND_MAX)
         found.update(table.found[:count].tolist())
     return found
@@ -122,22 +126,22 @@ def test_a_table_always_has_room_for_an_odd_number_of_blocks() -> None:
 
 def test_ends_stay_where_kernels_read_them_when_the_table_grows() -> None:
     table = table_of(2)
-    wanted = point(0)
-    assert above(table, wanted) == {0}
-    table.add(5000, wanted)
+    query = point(0)
+    assert above(table, query) == {0}
+    table.add(5000, query)
     table.validate()
     assert above(table, point(0)) == {0, 5000}
 
 
 def test_questions_are_laid_out_anew_when_an_attribute_is_given_a_place() -> None:
     table = PointTable(plain)
-    wanted = point_of(parse_filter("a = 1 and b = 2"))
+    query = point_of(parse_filter("a = 1 and b = 2"))
     table.add(0, point_of(parse_filter("a = 1")))
-    assert table.ask(wanted).lacks_place
-    assert above(table, wanted) == {0}
+    assert table.load(query).lacks_place
+    assert above(table, query) == {0}
     table.add(1, point_of(parse_filter("b = 2")))
-    assert not table.ask(wanted).lacks_place
-    assert above(table, wanted) == {0, 1}
+    assert not table.load(query).lacks_place
+    assert above(table, query) == {0, 1}
 
 
 def test_layouts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,3 +187,30 @@ def test_validate_finds_a_row_that_died() -> None:
     plain.clear_row(table.columns, 3)
     with pytest.raises(InvariantError, match="9 rows are live, not 10"):
         table.validate()
+
+
+def test_the_example_of_the_columns() -> None:
+    table = PointTable(plain)
+    for key, text in enumerate(EXAMPLE):
+        table.add(key, point_of(parse_filter(text)))
+    table._fit()
+    table.validate()
+    ends, cuts, free = table.columns.ends, table.columns.cuts, table.columns.free
+    assert ends[:, :8].tolist() == [
+        [-5, -10, np.inf, -10, np.inf, -8, -10, -40],
+        [np.inf, 20, 15, 12, np.inf, 30, 12, 50],
+    ]
+    assert [column[np.isfinite(column)].tolist() for column in cuts] == [
+        [-40, -10, -8, -5],
+        [12, 15, 20, 30, 50],
+    ]
+    reach = table.columns.reach[:, 0].reshape(2, LEVELS)
+    lowest, highest = ([f"{int(word):064b}"[-8:] for word in words] for words in reach)
+    assert lowest[:4] == ["11111111", "01111111", "00110101", "00010101"]
+    assert highest[:5] == ["11111111", "10110111", "10110011", "10110001", "10010001"]
+    assert [f"{int(word):064b}"[-8:] for word in free[:2, 0]] == ["00010000", "11100111"]
+    query = point_of(parse_filter("price between 10 and 13"))
+    assert above(table, query) == {0, 1, 2, 5}
+    below = table.load(query).below
+    count, _ = plain.find_below(table.downward, below, table.blocks, 0, FOUND_MAX)
+    assert table.found[:count].tolist() == [3, 6]

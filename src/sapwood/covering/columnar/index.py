@@ -6,9 +6,9 @@ ends with the first cover.
 
 Cost of a question among n filters that has d ends: d words of n / 64 are intersected, eight and
 more in one instruction, and the few rows that are left are compared; adding writes a row of as
-many bits as there are columns times `table.LEVELS`; removing clears a bit. The memory of a removed
-filter is used by the next that is added under its key. It wins at all sizes beyond a few hundred
-filters and degrades where most filters differ in what hulls do not tell apart (long common
+many bits as there are columns times `columns.LEVELS`; removing clears a bit. The memory of a
+removed filter is used by the next that is added under its key. It wins at all sizes beyond a few
+hundred filters and degrades where most filters differ in what hulls do not tell apart (long common
 beginnings of texts, patterns, disjunctions).
 """
 
@@ -17,9 +17,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sapwood.covering.columnar import kernels as kernels_package
+from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, Kernels
 from sapwood.covering.columnar.kernels import plain
 from sapwood.covering.columnar.points import Point, point_of
-from sapwood.covering.columnar.table import BLOCK, FOUND_MAX, Kernels, PointTable
+from sapwood.covering.columnar.table import PointTable
 from sapwood.errors import InvariantError
 from sapwood.model.filter import NOTHING, Filter
 
@@ -87,10 +88,10 @@ class ColumnarCovering:
 
     def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
-        assert limit > 0, "nothing was asked for"
+        assert limit > 0, "a search for no cover at all"
         point = self._point(filter)
         table, filters = self._table, self._filters
-        layout, blocks = table.ask(point), table.blocks
+        layout, blocks = table.load(point), table.blocks
         found: list[int] = []
         row, end, at_a_time = 0, blocks * BLOCK, limit if limit < FOUND_MAX else FOUND_MAX
         while row < end:
@@ -111,7 +112,7 @@ class ColumnarCovering:
         """All filters that it covers."""
         point = self._point(filter)
         table, filters = self._table, self._filters
-        layout, blocks = table.ask(point), table.blocks
+        layout, blocks = table.load(point), table.blocks
         is_complete = point.is_filter and not layout.lacks_place
         unsure = self._rounded if is_complete else filters.keys()
         found: list[int] = []
@@ -132,12 +133,12 @@ class ColumnarCovering:
         self._table.validate()
         if len(self._table) != len(self._filters):
             raise InvariantError("the table does not hold the filters")
-        for key, held in self._filters.items():
-            point = point_of(held)
+        for key, stored in self._filters.items():
+            point = point_of(stored)
             if (key in self._rounded) == point.is_precise:
-                raise InvariantError(f"{held} is said to be rounded, or not to be")
+                raise InvariantError(f"{stored} is said to be rounded, or not to be")
             if key not in self._unsure and not point.is_filter:
-                raise InvariantError(f"{held} is not its hull, but is said to be")
+                raise InvariantError(f"{stored} is not its hull, but is said to be")
 
     def _compile(self) -> None:
         from sapwood.covering.columnar.kernels import compiled

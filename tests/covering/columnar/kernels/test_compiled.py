@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from sapwood import parse_filter
+from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, Kernels
 from sapwood.covering.columnar.kernels import compiled, plain
 from sapwood.covering.columnar.points import Point, point_of
-from sapwood.covering.columnar.table import BLOCK, FIT_FROM, FOUND_MAX, Kernels, PointTable
+from sapwood.covering.columnar.table import FIT_FROM, PointTable
 
 KERNELS = pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
 
@@ -58,7 +59,7 @@ def test_searches_find_the_same_rows(limit: int, first: int) -> None:
             results = []
             for table in tables:
                 view = table.upward if upwards else table.downward
-                layout = table.ask(point)
+                layout = table.load(point)
                 question = layout.above if upwards else layout.below
                 find = table.kernels.find_above if upwards else table.kernels.find_below
                 count, after = find(view, question, table.blocks, first, limit)
@@ -71,7 +72,7 @@ def test_searches_find_the_same_rows(limit: int, first: int) -> None:
 @KERNELS
 def test_a_search_goes_on_where_it_stopped(kernels: Kernels) -> None:
     table = filled(kernels)
-    question = table.ask(point_of(parse_filter("a = 3 and b = true and c = 'k9'"))).above
+    question = table.load(point_of(parse_filter("a = 3 and b = true and c = 'k9'"))).above
     pieces: dict[int, list[int]] = {7: [], FOUND_MAX: []}
     for limit in pieces:
         row = 0
@@ -104,10 +105,10 @@ def test_kernels_may_be_exchanged() -> None:
     table = filled(plain)
     point = point_of(parse_filter("a = 3 and b = true"))
     asked = (table.blocks, 0, FOUND_MAX)
-    expected = plain.find_above(table.upward, table.ask(point).above, *asked)
+    expected = plain.find_above(table.upward, table.load(point).above, *asked)
     seen = table.found[: expected[0]].tolist()
     table.use(compiled)
-    again = compiled.find_above(table.upward, table.ask(point).above, *asked)
+    again = compiled.find_above(table.upward, table.load(point).above, *asked)
     assert again == expected
     assert table.found[: again[0]].tolist() == seen
     table.add(1000, point)

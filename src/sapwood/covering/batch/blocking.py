@@ -58,7 +58,7 @@ class Way(NamedTuple):
 def ways_of(sample: Iterable[Box], grid: Grid) -> frozenset[Way]:
     """The ways in which the filters of a sample are best stored."""
     found = (access(box, grid) for box in sample)
-    return frozenset(told[0] for told in found if told is not None)
+    return frozenset(chosen[0] for chosen in found if chosen is not None)
 
 
 def access(

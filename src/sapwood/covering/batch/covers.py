@@ -51,16 +51,16 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     asks, stores = (roles & ASKS) > 0, (roles & COVERS) > 0
     sides, convex = group.boxes.sides, group.boxes.convex
     # Among boxes holding is covering.
-    held = kernels.sweep(
+    holder = kernels.sweep(
         sides,
         group.boxes.order,
         stores & convex,
         asks,
         *buckets(group.boxes, stores & convex),
     )
-    found = (held != NOBODY).nonzero()[0].tolist()
+    found = (holder != NOBODY).nonzero()[0].tolist()
     cover = {
-        number: int(held[number]) for number in found if group.goes_before(held[number], number)
+        number: int(holder[number]) for number in found if group.goes_before(holder[number], number)
     }
     # Of other filters the hulls only tell which may cover.
     is_open = asks.copy()

@@ -22,6 +22,7 @@ ROOMS: Final = (
     ("errors",),
     ("limits",),
     ("catalogue",),
+    ("charts",),
     ("xml",),
     ("model",),
     ("language",),

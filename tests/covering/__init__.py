@@ -1,13 +1,13 @@
 """Tests of covering, and where each statement about Shen's work (2007, chapter 4) is checked.
 
-* T-9, indexes agree with brute force: `indexes/laws.py` under every index, `sfc/test_index.py`;
+* T-9, indexes agree with brute force: `laws.py` under every index, `sfc/test_index.py`;
   of matching: `tests/matching/test_differential.py`
 * T-10, covering is dominance among points: `tests/matching/published/kdtree/test_boxes.py`,
-  `sfc/test_cells.py`, `indexes/columnar/test_hulls.py`
+  `test_hull.py`, `columnar/test_points.py`
 * T-11, dense graph, poset and forest: `published/test_dense.py`,
   `tests/matching/published/posets/test_hasse.py` and `test_forest.py`
 * T-12, flat graphs after every operation, the neighbor between any two messages: `test_manager.py`
-  (`History`), `graphs/test_flat.py`
+  (`History`), `test_flat.py`
 * T-13, property 1 where no wide filter comes late, and T-17, all graphs then propagate the same:
   `test_manager.py` (`test_property_1_holds_...`)
 * T-14 and T-15, lemma 1 and theorem 1, the questions asked: `test_manager.py` (`PlainHistory`,

@@ -12,7 +12,7 @@ from sapwood.covering.catalogue import (
     RELATION_GRAPHS,
     covering_manager,
 )
-from sapwood.covering.kinds import BothKinds
+from sapwood.covering.interests import InterestIndex
 from sapwood.covering.published.sfc import SpaceFillingIndex
 from sapwood.errors import UnknownNameError
 
@@ -51,7 +51,7 @@ def test_an_unknown_covering_is_refused_with_the_names_there_are() -> None:
 def test_what_a_curve_looked_up_can_be_read_from_the_manager(name: str) -> None:
     manager = covering_manager(f"flat-1,{name}")
     both = manager.index
-    assert isinstance(both, BothKinds)
+    assert isinstance(both, InterestIndex)
     index = both.records
     assert isinstance(index, SpaceFillingIndex)
     for width in range(100):

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sapwood import parse_filter
 from sapwood.covering.catalogue import COVERINGS, covering_manager
-from sapwood.covering.graphs.flat import FlatGraph
+from sapwood.covering.flat import FlatGraph
 from sapwood.covering.manager import NOTHING_TO_SAY, Change, CoveringManager
 from sapwood.covering.published.poset import SienaPoset
 from sapwood.covering.reference import ReferenceCovering

@@ -5,7 +5,7 @@ alone: `poset`.
 
 The indexes of the catalogue are those of record filters. Tree patterns lie beside them in an index
 of their own (XSearch), below the same graph; nothing covers across kinds. Another graph and index
-for them is written behind a plus: `flat-1,columnar+subscription-tree` (`documents/catalogue.py`).
+for them is written behind a plus: `flat-1,columnar+subscription-tree` (`DOCUMENT_COVERINGS`).
 """
 
 from __future__ import annotations
@@ -16,23 +16,19 @@ from fractions import Fraction
 from typing import Final
 
 from sapwood.catalogue import Catalogue
-from sapwood.covering.documents.catalogue import (
-    DEFAULT_DOCUMENT_COVERING,
-    DOCUMENT_COVERINGS,
-    DocumentCoveringInfo,
-    document_covering_named,
-)
-from sapwood.covering.graphs.flat import FlatGraph
-from sapwood.covering.graphs.kinds import GraphsOfKinds
-from sapwood.covering.kinds import BothKinds
+from sapwood.covering.flat import FlatGraph
+from sapwood.covering.interests import InterestGraph, InterestIndex, PatternGraph
 from sapwood.covering.manager import CoveringManager
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.covering.published.dense import DenseGraph
 from sapwood.covering.published.poset import PosetForest, SienaPoset
+from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.reference import ReferenceCovering
+from sapwood.covering.xsearch import XSearchIndex
 from sapwood.errors import UnknownNameError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.patterns.pattern import TreePattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +189,54 @@ RELATION_GRAPHS: Final = Catalogue(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentCoveringInfo:
+    """A relation graph over tree patterns and the index it asks, or that merely holds them.
+
+    All find whatever `TreePattern.covers` finds.
+    """
+
+    name: str
+    summary: str
+    make_graph: Callable[[], PatternGraph]
+    make_index: Callable[[], CoveringIndex[TreePattern]]
+
+
+DEFAULT_DOCUMENT_COVERING: Final = "xsearch"
+"""What finds covers among tree patterns unless another name is given."""
+
+DOCUMENT_COVERINGS: Final = Catalogue(
+    "covering of documents",
+    DocumentCoveringInfo,
+    (
+        DocumentCoveringInfo(
+            "xsearch",
+            summary="one cover a pattern, searched in a factorization tree; the default",
+            make_graph=FlatGraph,
+            make_index=XSearchIndex,
+        ),
+        DocumentCoveringInfo(
+            "subscription-tree",
+            summary="all covers, in a tree with super pointers",
+            make_graph=SubscriptionTree,
+            make_index=ReferenceCovering,
+        ),
+        DocumentCoveringInfo(
+            "reference",
+            summary="one cover a pattern, every one is asked; to check the others",
+            make_graph=FlatGraph,
+            make_index=ReferenceCovering,
+        ),
+    ),
+    group="sapwood.document_coverings",
+)
+
+
+def document_covering_named(name: str) -> DocumentCoveringInfo:
+    """What has that name; raises `UnknownNameError` with the names there are."""
+    return DOCUMENT_COVERINGS.named(name)
+
+
 def _combined(graph: GraphInfo, index: IndexInfo) -> CoveringInfo:
     return CoveringInfo(
         f"{graph.name},{index.name}",
@@ -245,7 +289,7 @@ COVERINGS: Final[Mapping[str, CoveringInfo]] = Combinations()
 
 def interest_index(index: IndexInfo) -> CoveringIndex[Interest]:
     """An empty index of both kinds: `index` for records, the default one for tree patterns."""
-    return BothKinds(index.make(), DOCUMENT_COVERINGS[DEFAULT_DOCUMENT_COVERING].make_index())
+    return InterestIndex(index.make(), DOCUMENT_COVERINGS[DEFAULT_DOCUMENT_COVERING].make_index())
 
 
 def covering_named(name: str) -> CoveringInfo:
@@ -268,8 +312,8 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
         exact=records.exact,
         summary=f"{records.summary}; documents: {documents.summary}",
         make=lambda: CoveringManager(
-            GraphsOfKinds(make_graph(), documents.make_graph()),
-            BothKinds(make_index(), documents.make_index()),
+            InterestGraph(make_graph(), documents.make_graph()),
+            InterestIndex(make_index(), documents.make_index()),
         ),
     )
 

@@ -157,7 +157,7 @@ class CoveringManager(Generic[W]):
 
     @property
     def propagated(self) -> tuple[W, ...]:
-        """What the neighbor knows of, in the order in which it was told."""
+        """What the neighbor knows of, in the order in which it was propagated."""
         return tuple(self._filters[key] for key in self._propagated)
 
     def count(self, filter: W) -> int:
@@ -196,10 +196,10 @@ class CoveringManager(Generic[W]):
         used = {*self._filters, *self._free}
         if used != set(range(len(self._filters) + len(self._free))):
             raise InvariantError("free keys and used keys do not make up all keys")
-        for key, wanted in self._filters.items():
+        for key, candidate in self._filters.items():
             # The graph has checked that edges are covers and that no path of parents is endless.
             if key not in self._propagated and not self._graph.parents(key):
-                raise InvariantError(f"{wanted} is neither propagated nor covered")
+                raise InvariantError(f"{candidate} is neither propagated nor covered")
         if not self._propagated.keys() <= self._filters.keys():
             raise InvariantError("a filter is propagated that nobody subscribed")
 

@@ -15,9 +15,9 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
+from sapwood.charts.pictures import Point, line_chart
 from sapwood.cli.output import print_table
 from sapwood.covering.catalogue import COVERINGS
-from sapwood_lab.benchmarks.charts import Point, line_chart
 from sapwood_lab.experiments.covering_time import (
     COUNTING,
     FOREST,

@@ -156,7 +156,7 @@ def _conclusions(report: Report) -> list[str]:
 
 def _write(report: Report, name: str, folder: Path) -> list[Path]:
     """Write table and pictures; returns the files."""
-    from sapwood_lab.benchmarks.charts import line_chart
+    from sapwood.charts.pictures import line_chart
 
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / f"{name}.txt"

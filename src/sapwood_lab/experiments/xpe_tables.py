@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Final
 
 from sapwood.covering.merging import PathUniverse, PatternMerger
-from sapwood.covering.merging.records import Told
+from sapwood.covering.merging.records import Candidate
 from sapwood.covering.xsearch import XSearchIndex
 from sapwood.matching.index import Index
 from sapwood.model.patterns.pattern import TreePattern
@@ -223,7 +223,7 @@ DESIGN: Final = Design(configurations, measure, report)
 def _merged(
     xpes: Sequence[TreePattern], universe: PathUniverse, degree: float
 ) -> list[TreePattern]:
-    told = {str(key): Told(pattern, (pattern,)) for key, pattern in enumerate(xpes)}
+    told = {str(key): Candidate(pattern, (pattern,)) for key, pattern in enumerate(xpes)}
     groups = PatternMerger(universe, degree).groups(told)
     gone = {key for group in groups for key in group.keys}
     mergers = [one.interest for one in groups if isinstance(one.interest, TreePattern)]

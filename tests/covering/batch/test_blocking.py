@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.covering.batch.blocking import CELLS_MAX, GRID_CELLS, Grid, Way, access, asked_blocks
-from sapwood.covering.batch.boxes import Hull, hull_of
+from sapwood.covering.batch.boxes import Box, box_of
 from sapwood.language.forms import encode_form
 from sapwood.model.filter import Filter
 from tests.strategies import filters
@@ -15,23 +15,23 @@ EMPTY = Grid({})
 FINE = Grid({name: tuple(range(-10, 50)) for name in ("n", "x", "price")})
 
 
-def hull(filter_: Filter) -> Hull:
-    return hull_of(encode_form(filter_))
+def box(filter_: Filter) -> Box:
+    return box_of(encode_form(filter_))
 
 
-def read(text: str) -> Hull:
-    return hull(parse_filter(text))
+def read(text: str) -> Box:
+    return box(parse_filter(text))
 
 
 def meets(cover: Filter, covered: Filter, grid: Grid) -> bool:
-    found = access(hull(cover), grid)
+    found = access(box(cover), grid)
     if found is None:
         return True
     way, blocks = found
-    asked = asked_blocks(hull(covered), grid)
-    fewer = asked_blocks(hull(covered), grid, {way})
+    asked = asked_blocks(box(covered), grid)
+    fewer = asked_blocks(box(covered), grid, {way})
     assert set(fewer) <= set(asked)
-    assert asked_blocks(hull(covered), grid, ()) == ()
+    assert asked_blocks(box(covered), grid, ()) == ()
     return not set(blocks).isdisjoint(fewer)
 
 
@@ -39,7 +39,7 @@ def meets(cover: Filter, covered: Filter, grid: Grid) -> bool:
 def test_a_cover_is_met_by_what_it_covers(one: Filter, other: Filter, sample: list[Filter]) -> None:
     # Two random filters seldom cover each other; one and its union or narrowing with another do.
     wide = one.merge(other).filter
-    grid = Grid.of(hull(some) for some in (one, other, *sample) if some.conjunctions)
+    grid = Grid.of(box(some) for some in (one, other, *sample) if some.conjunctions)
     for cover, covered in ((one, other), (other, one), (wide, one), (wide, other)):
         if covered.conjunctions and cover != covered and cover.covers(covered):
             for cut in (grid, EMPTY):
@@ -49,7 +49,7 @@ def test_a_cover_is_met_by_what_it_covers(one: Filter, other: Filter, sample: li
 @given(filters())
 def test_a_filter_meets_itself_whatever_the_grid(filter_: Filter) -> None:
     assume(filter_.conjunctions)
-    for grid in (EMPTY, FINE, Grid.of([hull(filter_)])):
+    for grid in (EMPTY, FINE, Grid.of([box(filter_)])):
         assert meets(filter_, filter_, grid)
 
 

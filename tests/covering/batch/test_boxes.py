@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.covering.batch.boxes import VALUES_MAX, Boxes, boxes_of, hull_of
+from sapwood.covering.batch.boxes import VALUES_MAX, Boxes, box_of, boxes_of
 from sapwood.covering.batch.kernels.plain import as_lists, holds
 from sapwood.language.forms import encode_form
 from sapwood.model.filter import NOTHING, Filter
@@ -61,8 +61,8 @@ def test_hulls_know_what_is_convex_and_which_sides_are_lists() -> None:
         ("a = 1 or a = 2 and b", False, 2),
         ("a > 1 or a = 'x' and b", False, 0),
     ):
-        hull = hull_of(encode_form(parse_filter(text)))
-        assert (hull.convex, len(dict(hull.sides)["a"].values)) == (convex, values), text
+        box = box_of(encode_form(parse_filter(text)))
+        assert (box.convex, len(dict(box.spans)["a"].values)) == (convex, values), text
 
 
 def test_ends_are_compared_exactly() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.covering.batch.blocking import Grid, Way, ways_of
-from sapwood.covering.batch.boxes import Hull, hull_of
+from sapwood.covering.batch.boxes import Box, box_of
 from sapwood.covering.batch.covers import covered, place
 from sapwood.covering.batch.groups import ASKS, COVERS, EVERYTHING, Member
 from sapwood.language.forms import decode_form, encode_form
@@ -14,8 +14,8 @@ from sapwood.model.publication import Record
 from tests.strategies import filters, records
 
 
-def read(text: str) -> Hull:
-    return hull_of(encode_form(parse_filter(text)))
+def read(text: str) -> Box:
+    return box_of(encode_form(parse_filter(text)))
 
 
 def members(wanted: list[Filter]) -> list[Member]:
@@ -44,11 +44,11 @@ def test_groups_miss_no_cover_however_few_the_sample_has(
     wanted: list[Filter], slots: int, some: int
 ) -> None:
     group = members(wanted)
-    grid = Grid.of(hull_of(member.form) for member in group)
+    grid = Grid.of(box_of(member.form) for member in group)
     gone: set[str] = set()
-    hulls = {member.key: hull_of(member.form) for member in group}
-    ways = ways_of(list(hulls.values())[:some], grid)
-    places = {key: place(key, hull, grid, slots, ways) for key, hull in hulls.items()}
+    boxes = {member.key: box_of(member.form) for member in group}
+    ways = ways_of(list(boxes.values())[:some], grid)
+    places = {key: place(key, box, grid, slots, ways) for key, box in boxes.items()}
     for slot in range(slots):
         part = [m._replace(role=places[m.key][slot]) for m in group if slot in places[m.key]]
         gone |= {key for key, _ in covered(part)}

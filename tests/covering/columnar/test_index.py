@@ -9,9 +9,10 @@ from hypothesis import settings
 
 from sapwood import parse_filter
 from sapwood.covering.columnar import ColumnarCovering
+from sapwood.covering.columnar.columns import Kernels
 from sapwood.covering.columnar.index import COVERING
 from sapwood.covering.columnar.kernels import compiled, plain
-from sapwood.covering.columnar.table import FIT_FROM, Kernels
+from sapwood.covering.columnar.table import FIT_FROM
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.published.kdtree import KdTreeCovering
 from sapwood.errors import InvariantError

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.covering.merging import PathUniverse, PatternMerger
-from sapwood.covering.merging.records import Told
+from sapwood.covering.merging.records import Candidate
 from sapwood.covering.xpe import XPE, pattern_of, steps_of
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
@@ -20,12 +20,12 @@ UNIVERSE = PathUniverse(small_dtd().paths, LEVELS)
 PERFECT, LENIENT = PatternMerger(UNIVERSE), PatternMerger(UNIVERSE, 0.9)
 
 
-def told(*texts: str) -> dict[str, Told]:
-    return {text: Told(parse_xpath(text), (parse_xpath(text),)) for text in texts}
+def candidates(*texts: str) -> dict[str, Candidate]:
+    return {text: Candidate(parse_xpath(text), (parse_xpath(text),)) for text in texts}
 
 
 def groups(merger: PatternMerger, *texts: str) -> dict[str, list[str]]:
-    return {str(one.interest): sorted(one.keys) for one in merger.groups(told(*texts))}
+    return {str(one.interest): sorted(one.keys) for one in merger.groups(candidates(*texts))}
 
 
 def test_perfect_mergers_add_no_path_of_the_dtd() -> None:
@@ -42,17 +42,17 @@ def test_a_merger_takes_in_whatever_else_it_covers() -> None:
 
 
 def test_mergers_are_merged_on_and_judged_by_their_original_members() -> None:
-    merged = Told(parse_xpath("/a/c/*"), (parse_xpath("/a/c/d"), parse_xpath("/a/c/e")))
-    known = {"m": merged, **told("/a/b")}
+    merged = Candidate(parse_xpath("/a/c/*"), (parse_xpath("/a/c/d"), parse_xpath("/a/c/e")))
+    known = {"m": merged, **candidates("/a/b")}
     assert PERFECT.groups(known) == []
-    perfect = Told(parse_xpath("/a/c"), (parse_xpath("/a/c"),))
-    assert len(PERFECT.groups({"m": perfect, **told("/a/b")})) == 1
+    perfect = Candidate(parse_xpath("/a/c"), (parse_xpath("/a/c"),))
+    assert len(PERFECT.groups({"m": perfect, **candidates("/a/b")})) == 1
 
 
 @pytest.mark.parametrize("text", ["/a[b][c]", "/a/b[@k]", "/a[b or c]"])
 def test_what_is_no_xpe_is_left_alone(text: str) -> None:
     assert groups(LENIENT, text, "/a/c") == {}
-    filters = {"f": Told(parse_filter("x = 1"), (parse_filter("x = 1"),))}
+    filters = {"f": Candidate(parse_filter("x = 1"), (parse_filter("x = 1"),))}
     assert LENIENT.groups(filters) == []
     originals: list[Interest] = [parse_xpath(text)]
     assert not LENIENT.may_stand(parse_xpath("/a"), originals)
@@ -70,7 +70,7 @@ def test_mergers_accept_their_members_and_stay_within_the_budget(
     known: list[XPE], budget: float
 ) -> None:
     patterns = {str(at): pattern_of(one) for at, one in enumerate(known)}
-    given_ = {key: Told(one, (one,)) for key, one in patterns.items()}
+    given_ = {key: Candidate(one, (one,)) for key, one in patterns.items()}
     keys: list[str] = []
     for interest, members in PatternMerger(UNIVERSE, budget).groups(given_):
         assert isinstance(interest, TreePattern)

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.covering.merging.records import Group, PerfectRecordMerger, Told
+from sapwood.covering.merging.records import Candidate, Group, PerfectRecordMerger
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits import MERGED_TEXT_CHARS_MAX
@@ -21,12 +21,12 @@ from tests.strategies import filters, records
 MERGER = PerfectRecordMerger()
 
 
-def told(wanted: list[Filter]) -> dict[str, Told]:
-    return {str(at): Told(one, (one,)) for at, one in enumerate(wanted)}
+def candidates(filters_: list[Filter]) -> dict[str, Candidate]:
+    return {str(at): Candidate(one, (one,)) for at, one in enumerate(filters_)}
 
 
 def groups(*texts: str) -> list[Group]:
-    known = {text: Told(parse_filter(text), (parse_filter(text),)) for text in texts}
+    known = {text: Candidate(parse_filter(text), (parse_filter(text),)) for text in texts}
     return list(MERGER.groups(known))
 
 
@@ -57,7 +57,7 @@ def test_what_has_no_union_of_one_conjunction_is_left_alone() -> None:
     assert groups("a = 1", "b = 1") == []
     assert groups("a = 1 or b = 1", "a = 2 or b = 1") == []
     assert groups("a like '%x%y%'", "a like '%y%z%'") == []
-    patterns = {"d": Told(parse_xpath("//a"), ()), "e": Told(parse_xpath("//b"), ())}
+    patterns = {"d": Candidate(parse_xpath("//a"), ()), "e": Candidate(parse_xpath("//b"), ())}
     assert MERGER.groups(patterns) == []
 
 
@@ -69,13 +69,13 @@ def test_no_merger_is_longer_than_its_bound() -> None:
 
 @given(st.lists(filters(), max_size=8, unique=True), records())
 def test_mergers_accept_exactly_what_their_members_accept(
-    wanted: list[Filter], record: Record
+    filters_: list[Filter], record: Record
 ) -> None:
     keys: list[str] = []
-    for interest, members in MERGER.groups(told(wanted)):
+    for interest, members in MERGER.groups(candidates(filters_)):
         assert len(members) > 1
         keys += members
-        originals = [wanted[int(key)] for key in members]
+        originals = [filters_[int(key)] for key in members]
         assert accepts(interest, record) == any(one.accepts(record) for one in originals)
         assert MERGER.may_stand(interest, originals)
     assert len(keys) == len(set(keys))
@@ -85,11 +85,11 @@ def test_small_worlds_merge_without_loss() -> None:
     generator = Random(5)
     merged = 0
     for _ in range(40):
-        wanted = [parse_filter(draw_filter(generator, "xy")) for _ in range(12)]
-        for interest, members in MERGER.groups(told(wanted)):
+        filters_ = [parse_filter(draw_filter(generator, "xy")) for _ in range(12)]
+        for interest, members in MERGER.groups(candidates(filters_)):
             merged += len(members)
             for x, y in itertools.product(range(-1, 10), (0, 2.5, 7)):
-                expected = any(wanted[int(key)].accepts({"x": x, "y": y}) for key in members)
+                expected = any(filters_[int(key)].accepts({"x": x, "y": y}) for key in members)
                 assert accepts(interest, {"x": x, "y": y}) == expected
     assert merged > 100
 

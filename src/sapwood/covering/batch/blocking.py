@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from sapwood.covering.batch.boxes import NUMBER, End, Hull, Side
+from sapwood.covering.batch.boxes import NUMBERS, Box, End, Span
 from sapwood.model.numbers import Number
 
 CELLS_MAX: Final = 8
@@ -35,12 +35,12 @@ class Grid:
     cuts: Mapping[str, tuple[Number, ...]]
 
     @classmethod
-    def of(cls, sample: Iterable[Hull]) -> Grid:
-        """A grid whose cells hold about equally many ends of the sample's sides."""
+    def of(cls, sample: Iterable[Box]) -> Grid:
+        """A grid whose cells hold about equally many ends of the sample's spans."""
         ends: defaultdict[str, list[Number]] = defaultdict(list)
-        for hull in sample:
-            for name, side in hull.sides:
-                ends[name] += (end[1] for end in (side.low, side.high) if _is_finite(end))
+        for box in sample:
+            for name, span in box.spans:
+                ends[name] += (end[1] for end in (span.low, span.high) if _is_finite(end))
         return cls({name: _quantiles(sorted(found)) for name, found in ends.items()})
 
     def cell(self, name: str, number: Number) -> int:
@@ -55,67 +55,67 @@ class Way(NamedTuple):
     by_cell: bool
 
 
-def ways_of(sample: Iterable[Hull], grid: Grid) -> frozenset[Way]:
+def ways_of(sample: Iterable[Box], grid: Grid) -> frozenset[Way]:
     """The ways in which the filters of a sample are best stored."""
-    found = (access(hull, grid) for hull in sample)
-    return frozenset(told[0] for told in found if told is not None)
+    found = (access(box, grid) for box in sample)
+    return frozenset(chosen[0] for chosen in found if chosen is not None)
 
 
 def access(
-    hull: Hull, grid: Grid, ways: Container[Way] | None = None
+    box: Box, grid: Grid, ways: Container[Way] | None = None
 ) -> tuple[Way, tuple[int, ...]] | None:
     """How a possible cover is stored, and the blocks (numbers of 32 bits); `None`: everywhere.
 
     `ways` are those to choose from; without it, all there could be.
     """
-    best: tuple[tuple[bool, int], str, Side] | None = None
-    for name, side in hull.sides:
-        cost = _cost(name, side, grid)
+    best: tuple[tuple[bool, int], str, Span] | None = None
+    for name, span in box.spans:
+        cost = _cost(name, span, grid)
         if cost is None or (best is not None and cost >= best[0]):
             continue
         if ways is None or Way(name, cost[0]) in ways:
-            best = cost, name, side
+            best = cost, name, span
     if best is None:
         return None
-    (by_cell, _), name, side = best
-    return Way(name, by_cell), _stored_blocks(name, side, grid, by_cell=by_cell)
+    (by_cell, _), name, span = best
+    return Way(name, by_cell), _stored_blocks(name, span, grid, by_cell=by_cell)
 
 
-def asked_blocks(hull: Hull, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
+def asked_blocks(box: Box, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
     """The blocks in which all possible covers of the filter are, but for the general ones.
 
     `ways` are those in which any cover is stored; without it, all there could be.
     """
     blocks: dict[int, None] = {}
-    for name, side in hull.sides:
-        kind, value, beyond = side.low
+    for name, span in box.spans:
+        kind, value, beyond = span.low
         # The first value, unless it is left out or infinite, which no value of a filter's text is.
-        has_value = kind >= NUMBER and not beyond and (kind > NUMBER or _is_finite(side.low))
+        has_value = kind >= NUMBERS and not beyond and (kind > NUMBERS or _is_finite(span.low))
         if has_value and (ways is None or Way(name, by_cell=False) in ways):
-            blocks[_value_block(name, side.low)] = None
-        if kind == NUMBER and (ways is None or Way(name, by_cell=True) in ways):
+            blocks[_value_block(name, span.low)] = None
+        if kind == NUMBERS and (ways is None or Way(name, by_cell=True) in ways):
             blocks[_cell_block(name, grid.cell(name, value))] = None
     return tuple(blocks)
 
 
-def _cost(name: str, side: Side, grid: Grid) -> tuple[bool, int] | None:
+def _cost(name: str, span: Span, grid: Grid) -> tuple[bool, int] | None:
     """Whether cells are needed to store by one attribute, and how many blocks; less is better.
 
     Values are better than cells, for they tell more filters apart. Booleans will not do (`None`):
     there are only two, and nor will "absent".
     """
-    if side.values and side.low[0] >= NUMBER:
-        return False, len(side.values)
-    if side.low[0] != NUMBER or side.high[0] != NUMBER or not grid.cuts.get(name):
+    if span.values and span.low[0] >= NUMBERS:
+        return False, len(span.values)
+    if span.low[0] != NUMBERS or span.high[0] != NUMBERS or not grid.cuts.get(name):
         return None
-    cells = 1 + grid.cell(name, side.high[1]) - grid.cell(name, side.low[1])
+    cells = 1 + grid.cell(name, span.high[1]) - grid.cell(name, span.low[1])
     return None if cells > CELLS_MAX else (True, cells)
 
 
-def _stored_blocks(name: str, side: Side, grid: Grid, *, by_cell: bool) -> tuple[int, ...]:
+def _stored_blocks(name: str, span: Span, grid: Grid, *, by_cell: bool) -> tuple[int, ...]:
     if not by_cell:
-        return tuple(_value_block(name, end) for end in side.values)
-    cells = range(grid.cell(name, side.low[1]), grid.cell(name, side.high[1]) + 1)
+        return tuple(_value_block(name, end) for end in span.values)
+    cells = range(grid.cell(name, span.low[1]), grid.cell(name, span.high[1]) + 1)
     return tuple(_cell_block(name, cell) for cell in cells)
 
 
@@ -128,7 +128,7 @@ def _cell_block(name: str, cell: int) -> int:
 
 
 def _is_finite(end: End) -> bool:
-    return end[0] == NUMBER and math.isfinite(end[1])
+    return end[0] == NUMBERS and math.isfinite(end[1])
 
 
 def _quantiles(ends: Sequence[Number]) -> tuple[Number, ...]:

@@ -1,13 +1,22 @@
-"""Normal forms of filters as boxes of ranks: arrays in which covering is comparing integers.
+"""The hulls of a set of filters as boxes of ranks: arrays in which covering is comparing integers.
 
-The values of an attribute stand in one line: absent, false, true, the numbers, the texts. The
-*hull* of a filter has, for each attribute that all its conjunctions constrain, the first and the
-last place it accepts (a *side*). If a filter covers another its hull holds the other's hull. For a
-filter that is its own hull (it is *convex*: one conjunction, each side one piece) the converse
-holds too, whatever the other one is. So between boxes nothing has to be verified.
+The values of an attribute stand in one line: absent, false, true, the numbers, the texts. A side of
+a hull (`sapwood.covering.hull`) is a *span* of that line, from the first place it accepts to the
+last one. If a filter covers another, its spans hold the other's spans. For a filter that is its own
+box (it is *convex*: an exact hull whose spans are one piece each) the converse is true as well,
+whatever the other one is. So between boxes nothing has to be verified.
 
 Ends are compared exactly: they become integers by their rank among the ends of the same set, and
-nothing is rounded.
+nothing is rounded. Lows are ranked among lows and single values, highs among highs; ranks of
+numbers lie three apart, so that there is room just before and just after each. For example::
+
+    filter               span                       low  high  convex  values
+    0: x > 2             just after 2 to infinity     5     7  yes
+    1: x >= 2 and x < 5  2 to just before 5           4     3  yes
+    2: x in (3, 'a')     3 to the end of 'a'          7    10  no      7, 10
+
+A box holds another if its low is no larger and its high no smaller: here none does, for 0 begins
+after 1, and 2 ends after 0.
 """
 
 from __future__ import annotations
@@ -18,6 +27,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.covering.hull import NUMBER, TEXT, Side, written_hull
 from sapwood.language.forms import ABSENT, FALSE, HIGH_OPEN, LOW_OPEN, TRUE, read_form
 from sapwood.limits import INTEGER_MIN
 
@@ -27,8 +37,10 @@ End: TypeAlias = tuple[int, Any, int]
 _ABSENT_END: Final[End] = (0, 0, 0)
 _FALSE_END: Final[End] = (1, 0, 0)
 _TRUE_END: Final[End] = (2, 0, 0)
-NUMBER: Final = 3
-TEXT: Final = 4
+NUMBERS: Final = 3
+TEXTS: Final = 4
+"""Where numbers and texts are in the line, as the first element of an `End`."""
+
 _LAST_END: Final[End] = (5, 0, 0)
 _FLAGS: Final = ((ABSENT, _ABSENT_END), (FALSE, _FALSE_END), (TRUE, _TRUE_END))
 
@@ -36,13 +48,13 @@ FLOAT_WHOLE_MAX: Final = 2.0**53
 """Up to here floats hold every whole number."""
 
 VALUES_MAX: Final = 16
-"""Single values of a side by each of which a filter is found; beyond, it is found by attribute."""
+"""Single values of a span by each of which a filter is found; beyond, it is found by attribute."""
 
 Places: TypeAlias = npt.NDArray[np.int64]
 
 
-class Side(NamedTuple):
-    """One side of a hull; `whole` if all between the ends is accepted.
+class Span(NamedTuple):
+    """A side of a hull on the line of its attribute; `whole` if all between the ends is accepted.
 
     `values` are the accepted ones where they are single and few, in order; else there are none.
     """
@@ -53,10 +65,10 @@ class Side(NamedTuple):
     values: tuple[End, ...]
 
 
-class Hull(NamedTuple):
-    """The sides of a filter's hull by attribute, sorted, and whether the filter is its own hull."""
+class Box(NamedTuple):
+    """The spans of a filter's hull by attribute, sorted, and whether the filter is its own box."""
 
-    sides: Sequence[tuple[str, Side]]
+    spans: Sequence[tuple[str, Span]]
     convex: bool
 
 
@@ -104,14 +116,14 @@ def boxes_of(forms: Sequence[bytes]) -> Boxes:
     values: list[End] = []
     convex: list[bool] = []
     for form in forms:
-        hull = hull_of(form)
-        for name, side in hull.sides:
+        box = box_of(form)
+        for name, span in box.spans:
             names.append(name)
-            lows.append(side.low)
-            highs.append(side.high)
-            values += side.values
+            lows.append(span.low)
+            highs.append(span.high)
+            values += span.values
             value_starts.append(len(values))
-        convex.append(hull.convex)
+        convex.append(box.convex)
         starts.append(len(names))
     ranks = _end_ranks([*lows, *values])
     return Boxes(
@@ -125,68 +137,57 @@ def boxes_of(forms: Sequence[bytes]) -> Boxes:
     )
 
 
-def hull_of(form: bytes) -> Hull:
-    """The hull of the filter with this normal form, which accepts something."""
-    parts, is_exact = read_form(form)
-    if len(parts) > 1:
-        return Hull(_joined(parts), convex=False)
-    sides = [(written[0], _side(written)) for written in parts[0]]
-    return Hull(sides, is_exact and all(side.whole for _, side in sides))
+def box_of(form: bytes) -> Box:
+    """The box of the filter with this normal form, which accepts something."""
+    parts, is_complete = read_form(form)
+    hull = written_hull(parts, is_complete=is_complete)
+    spans = [(side[0], _span(side, parts)) for side in hull.sides]
+    return Box(spans, hull.is_exact and all(span.whole for _, span in spans))
 
 
-def _joined(parts: Sequence[Any]) -> list[tuple[str, Side]]:
-    """The hull of several conjunctions: what all of them constrain, from first to last place."""
-    shared: dict[str, list[Side]] = {}
+def _span(side: Side, parts: Sequence[Any]) -> Span:
+    """The span of a side; `parts` are the conjunctions that it is a side of."""
+    name, kinds, low_number, high_number, open_ends, text, text_end, is_whole = side
+    if kinds == NUMBER:  # as most are
+        low: End = (NUMBERS, low_number, 1 if open_ends & LOW_OPEN else 0)
+        high: End = (NUMBERS, high_number, -1 if open_ends & HIGH_OPEN else 0)
+        is_value = low_number == high_number
+    elif kinds == TEXT:
+        low, high, is_value = (TEXTS, text, 0), _text_end(text_end), text_end == f"{text}\0"
+    else:
+        places = [end for flag, end in _FLAGS if kinds & flag]
+        if kinds & NUMBER:
+            places.append((NUMBERS, low_number, 1 if open_ends & LOW_OPEN else 0))
+            places.append((NUMBERS, high_number, -1 if open_ends & HIGH_OPEN else 0))
+        if kinds & TEXT:
+            places += [(TEXTS, text, 0), _text_end(text_end)]
+        low, high = places[0], places[-1]
+        is_value = is_whole = is_whole and len(places) == 1
+    if is_whole:
+        return Span(low, high, whole=True, values=(low,) if is_value else ())
+    return Span(low, high, whole=False, values=_values(name, parts))
+
+
+def _values(name: str, parts: Sequence[Any]) -> tuple[End, ...]:
+    """All values that some conjunction accepts for an attribute, if these are single and few."""
+    found: set[End] = set()
     for part in parts:
-        for written in part:
-            shared.setdefault(written[0], []).append(_side(written))
-    return [(name, _spanned(own)) for name, own in sorted(shared.items()) if len(own) == len(parts)]
+        for attribute, flags, intervals, ranges in part:
+            if attribute != name:
+                continue
+            if len(intervals) + len(ranges) > VALUES_MAX or not (
+                all(low == high for low, high, _ in intervals)
+                and all(high == f"{low}\0" for low, high in ranges)
+            ):
+                return ()
+            found.update(end for flag, end in _FLAGS if flags & flag)
+            found.update((NUMBERS, low, 0) for low, _, _ in intervals)
+            found.update((TEXTS, low, 0) for low, _ in ranges)
+    return tuple(sorted(found)) if len(found) <= VALUES_MAX else ()
 
 
-def _spanned(sides: Sequence[Side]) -> Side:
-    values = {value for side in sides for value in side.values}
-    is_list = all(side.values for side in sides) and len(values) <= VALUES_MAX
-    return Side(
-        min(side.low for side in sides),
-        max(side.high for side in sides),
-        whole=False,
-        values=tuple(sorted(values)) if is_list else (),
-    )
-
-
-def _side(written: Any) -> Side:
-    """One constraint (`normalforms`) from its first to its last place."""
-    _, flags, intervals, ranges = written
-    if not flags and len(intervals) == 1 and not ranges:  # as most are
-        low, high, open_ends = intervals[0]
-        first, last = _number_ends(low, high, open_ends)
-        return Side(first, last, whole=True, values=(first,) if low == high else ())
-    if not flags and len(ranges) == 1 and not intervals:
-        low, high = ranges[0]
-        first = (TEXT, low, 0)
-        values = (first,) if high == f"{low}\0" else ()
-        return Side(first, _text_end(high), whole=True, values=values)
-    ends = [end for flag, end in _FLAGS if flags & flag]
-    pieces = [(end, end, True) for end in ends]
-    pieces += [(*_number_ends(*interval), interval[0] == interval[1]) for interval in intervals]
-    pieces += [((TEXT, low, 0), _text_end(high), high == f"{low}\0") for low, high in ranges]
-    is_list = len(pieces) <= VALUES_MAX and all(single for _, _, single in pieces)
-    return Side(
-        min(first for first, _, _ in pieces),
-        max(last for _, last, _ in pieces),
-        whole=len(pieces) == 1,
-        values=tuple(first for first, _, _ in pieces) if is_list else (),
-    )
-
-
-def _number_ends(low: Any, high: Any, open_ends: int) -> tuple[End, End]:
-    after = 1 if open_ends & LOW_OPEN else 0
-    before = -1 if open_ends & HIGH_OPEN else 0
-    return (NUMBER, low, after), (NUMBER, high, before)
-
-
-def _text_end(high: str | None) -> End:
-    return _LAST_END if high is None else (TEXT, high, 0)
+def _text_end(end: str | None) -> End:
+    return _LAST_END if end is None else (TEXTS, end, 0)
 
 
 def _end_ranks(ends: Sequence[End]) -> Places:
@@ -195,18 +196,18 @@ def _end_ranks(ends: Sequence[End]) -> Places:
         return np.zeros(0, np.int64)
     kinds, values, beyond = zip(*ends, strict=True)
     kind = np.array(kinds, np.int64)
-    is_number = kind == NUMBER
+    is_number = kind == NUMBERS
     numbers = np.array([value for value, is_one in zip(values, is_number, strict=True) if is_one])
     if numbers.dtype != np.int64 and (numbers.dtype != np.float64 or _are_inexact(numbers)):
         return _ranks(ends)
     # Numbers sort by themselves, far quicker than as parts of ends; the kinds before them are few.
     distinct, rank = np.unique(numbers, return_inverse=True)
     ranks = np.zeros(len(ends), np.int64)
-    ranks[is_number] = NUMBER + 1 + 3 * rank + np.array(beyond, np.int64)[is_number]
-    ranks[kind < NUMBER] = kind[kind < NUMBER]
-    others = (kind > NUMBER).nonzero()[0]
+    ranks[is_number] = NUMBERS + 1 + 3 * rank + np.array(beyond, np.int64)[is_number]
+    ranks[kind < NUMBERS] = kind[kind < NUMBERS]
+    others = (kind > NUMBERS).nonzero()[0]
     texts = _ranks([ends[place] for place in others.tolist()])
-    ranks[others] = NUMBER + 1 + 3 * len(distinct) + texts
+    ranks[others] = NUMBERS + 1 + 3 * len(distinct) + texts
     return ranks
 
 

@@ -58,18 +58,18 @@ def buckets(
     # Bucket 0 is always there, and its name is the least.
     names = np.unique(np.append(stored.names, -1))
     asking = np.concatenate((np.arange(len(boxes)), owner, owner))
-    wanted = _find(names, np.concatenate((np.full(len(boxes), -1), first_value, general)))
-    is_there = wanted != NOBODY
-    asking, wanted = asking[is_there], wanted[is_there]
+    bucket = _find(names, np.concatenate((np.full(len(boxes), -1), first_value, general)))
+    is_there = bucket != NOBODY
+    asking, bucket = asking[is_there], bucket[is_there]
     number = np.searchsorted(names, stored.names)
     is_large = np.bincount(number, minlength=len(names)) > whole_max
     # From here on a bucket has two names: its number so far, and the attribute it is cut by.
     uncut = int(boxes.attributes.max(initial=-1)) + 1
     second = np.where(is_large[number], _second(boxes, owner, chosen, uncut)[stored.boxes], uncut)
     pieces = number * (uncut + 1) + second
-    asking, wanted = _in_pieces(boxes, asking, wanted, is_large, uncut)
+    asking, bucket = _in_pieces(boxes, asking, bucket, is_large, uncut)
     names = np.unique(np.append(pieces, uncut))
-    found = _find(names, wanted)
+    found = _find(names, bucket)
     asking, found = asking[found != NOBODY], found[found != NOBODY]
     by_box = np.lexsort((found, asking))
     number = np.searchsorted(names, pieces)
@@ -124,21 +124,21 @@ def _second(boxes: Boxes, owner: Places, chosen: Places, uncut: int) -> Places:
 
 
 def _in_pieces(
-    boxes: Boxes, asking: Places, wanted: Places, is_large: npt.NDArray[np.bool_], uncut: int
+    boxes: Boxes, asking: Places, bucket: Places, is_large: npt.NDArray[np.bool_], uncut: int
 ) -> tuple[Places, Places]:
     """Which box asks in which pieces: those of its attributes, where a bucket is cut, and the rest.
 
-    `asking` and `wanted` are boxes and the buckets they ask in; so is what comes out, in pieces.
+    `asking` and `bucket` are boxes and the buckets they ask in; so is what comes out, in pieces.
     """
-    cut = is_large[wanted]
-    several, bucket = asking[cut], wanted[cut]
+    cut = is_large[bucket]
+    several, cut_bucket = asking[cut], bucket[cut]
     counts = boxes.starts[several + 1] - boxes.starts[several]
     first = np.repeat(boxes.starts[several] - _starts(counts)[:-1], counts)
     sides = first + np.arange(len(first))
-    in_pieces = np.repeat(bucket, counts) * (uncut + 1) + boxes.attributes[sides]
+    in_pieces = np.repeat(cut_bucket, counts) * (uncut + 1) + boxes.attributes[sides]
     return (
         np.concatenate((asking, np.repeat(several, counts))),
-        np.concatenate((wanted * (uncut + 1) + uncut, in_pieces)),
+        np.concatenate((bucket * (uncut + 1) + uncut, in_pieces)),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from sapwood.covering.batch.blocking import Grid, Way, access, asked_blocks
-from sapwood.covering.batch.boxes import Boxes, Hull, boxes_of
+from sapwood.covering.batch.boxes import Box, Boxes, boxes_of
 from sapwood.covering.batch.buckets import NOBODY, buckets
 from sapwood.covering.batch.groups import ASKS, COVERS, EVERYTHING, Member, asking_in, last_covers
 from sapwood.covering.batch.kernels import plain
@@ -28,11 +28,11 @@ _LARGE_FROM: Final = 300
 not even load the compiler."""
 
 
-def place(key: str, hull: Hull, grid: Grid, slots: int, ways: Container[Way]) -> dict[int, int]:
+def place(key: str, box: Box, grid: Grid, slots: int, ways: Container[Way]) -> dict[int, int]:
     """The groups, of so many, that a filter belongs to, and its role in each."""
-    found = access(hull, grid, ways)
+    found = access(box, grid, ways)
     # General covers are everywhere, and must be met somewhere.
-    asked = asked_blocks(hull, grid, ways) or (int(key[:8], 16),)
+    asked = asked_blocks(box, grid, ways) or (int(key[:8], 16),)
     if found is None:
         roles = dict.fromkeys(range(slots), COVERS)
     else:
@@ -53,16 +53,16 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     asks, stores = (roles & ASKS) > 0, (roles & COVERS) > 0
     sides, convex = group.boxes.sides, group.boxes.convex
     # Among boxes holding is covering.
-    held = kernels.sweep(
+    holder = kernels.sweep(
         sides,
         group.boxes.order,
         stores & convex,
         asks,
         *buckets(group.boxes, stores & convex),
     )
-    found = (held != NOBODY).nonzero()[0].tolist()
+    found = (holder != NOBODY).nonzero()[0].tolist()
     cover = {
-        number: int(held[number]) for number in found if group.goes_before(held[number], number)
+        number: int(holder[number]) for number in found if group.goes_before(holder[number], number)
     }
     # Of other filters the hulls only tell which may cover.
     is_open = asks.copy()

@@ -1,11 +1,13 @@
 """The default covering index: hulls in columns, found by intersecting bitmaps.
 
-1. `hulls.py`    what is stored of a filter: for each attribute the kinds of values it accepts and
-                 the ends of its numbers and texts. A filter's hull holds the hull of whatever it
-                 covers; for numeric boxes that is also enough.
-2. `table.py`    hulls as columns, with a bitmap for each of some levels of a column.
-3. `kernels/`    the search and the writing of rows, compiled, each with a plain twin.
-4. `index.py`    the index: hulls find candidates, `Filter.covers` decides where hulls do not.
+1. `points.py`   what is stored of a filter: its hull (`sapwood.covering.hull`) as a point of
+                 floats. The point of a filter is at least as large as that of whatever it covers;
+                 for boxes of numbers that is also enough.
+2. `columns.py`  points as columns, with a bitmap for each of some levels of a column; eight
+                 filters worked through by hand.
+3. `table.py`    the points of all filters by key: who has which row, field and column.
+4. `kernels/`    the search and the writing of rows, compiled, each with a plain twin.
+5. `index.py`    the index: points find candidates, `Filter.covers` decides where points do not.
 
 Ours; of the works it has the idea that covering is dominance among points (Shen 2007, L1054).
 """

@@ -6,9 +6,9 @@ ends with the first cover.
 
 Cost of a question among n filters that has d ends: d words of n / 64 are intersected, eight and
 more in one instruction, and the few rows that are left are compared; adding writes a row of as
-many bits as there are columns times `table.LEVELS`; removing clears a bit. The memory of a removed
-filter is used by the next that is added under its key. It wins at all sizes beyond a few hundred
-filters and degrades where most filters differ in what hulls do not tell apart (long common
+many bits as there are columns times `columns.LEVELS`; removing clears a bit. The memory of a
+removed filter is used by the next that is added under its key. It wins at all sizes beyond a few
+hundred filters and degrades where most filters differ in what hulls do not tell apart (long common
 beginnings of texts, patterns, disjunctions).
 """
 
@@ -16,15 +16,10 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from sapwood.covering.columnar.hulls import Hull, hull_of
+from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, Kernels
 from sapwood.covering.columnar.kernels import plain
-from sapwood.covering.columnar.table import (
-    BLOCK,
-    FIT_FROM,
-    FOUND_MAX,
-    HullTable,
-    Kernels,
-)
+from sapwood.covering.columnar.points import Point, point_of
+from sapwood.covering.columnar.table import FIT_FROM, PointTable
 from sapwood.errors import InvariantError
 from sapwood.matching.readiness import Awaiting, KernelSet
 from sapwood.model.filter import NOTHING, Filter
@@ -63,14 +58,14 @@ class ColumnarCovering:
         self._kernels: Kernels = kernels or plain
         #: key -> its filter; exactly the taken keys and the rows of the table
         self._filters: dict[int, Filter] = {}
-        self._table = HullTable(self._kernels)
+        self._table = PointTable(self._kernels)
         #: the keys whose filters are not their hulls, or have attributes without a place in the
         #: table; the filters of all other keys cover whatever lies in their hulls
         self._unsure: set[int] = set()
-        #: the keys whose hulls are not precise
+        #: the keys whose points are not precise
         self._rounded: set[int] = set()
-        #: a filter and its hull, which depends on nothing else: the one asked about last
-        self._last = (NOTHING, hull_of(NOTHING))
+        #: a filter and its point, which depends on nothing else: the one asked about last
+        self._last = (NOTHING, point_of(NOTHING))
 
     def __len__(self) -> int:
         """The number of filters."""
@@ -81,12 +76,12 @@ class ColumnarCovering:
         assert key not in self._filters, f"key {key} is taken"
         if self._awaiting is not None:
             self._await(self._awaiting)
-        hull = self._hull(filter)
+        point = self._point(filter)
         self._filters[key] = filter
-        is_complete = self._table.add(key, hull)
-        if not (hull.is_filter and is_complete):
+        is_complete = self._table.add(key, point)
+        if not (point.is_filter and is_complete):
             self._unsure.add(key)
-        if not hull.is_precise:
+        if not point.is_precise:
             self._rounded.add(key)
 
     def remove(self, key: int) -> None:
@@ -98,12 +93,12 @@ class ColumnarCovering:
 
     def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
-        assert limit > 0, "nothing was asked for"
+        assert limit > 0, "a search for no cover at all"
         if self._awaiting is not None:
             self._await(self._awaiting)
-        hull = self._hull(filter)
+        point = self._point(filter)
         table, filters = self._table, self._filters
-        layout, blocks = table.ask(hull), table.blocks
+        layout, blocks = table.load(point), table.blocks
         found: list[int] = []
         row, end, at_a_time = 0, blocks * BLOCK, limit if limit < FOUND_MAX else FOUND_MAX
         while row < end:
@@ -112,7 +107,7 @@ class ColumnarCovering:
             )
             if not count:
                 break
-            unsure = self._unsure if hull.is_precise else filters.keys()
+            unsure = self._unsure if point.is_precise else filters.keys()
             for key in table.found[:count].tolist():
                 if (key not in unsure or filters[key].covers(filter)) and filters[key] != filter:
                     found.append(key)
@@ -124,10 +119,10 @@ class ColumnarCovering:
         """All filters that it covers."""
         if self._awaiting is not None:
             self._await(self._awaiting)
-        hull = self._hull(filter)
+        point = self._point(filter)
         table, filters = self._table, self._filters
-        layout, blocks = table.ask(hull), table.blocks
-        is_complete = hull.is_filter and not layout.lacks_place
+        layout, blocks = table.load(point), table.blocks
+        is_complete = point.is_filter and not layout.lacks_place
         unsure = self._rounded if is_complete else filters.keys()
         found: list[int] = []
         row, end = 0, blocks * BLOCK
@@ -147,12 +142,12 @@ class ColumnarCovering:
         self._table.validate()
         if len(self._table) != len(self._filters):
             raise InvariantError("the table does not hold the filters")
-        for key, held in self._filters.items():
-            hull = hull_of(held)
-            if (key in self._rounded) == hull.is_precise:
-                raise InvariantError(f"{held} is said to be rounded, or not to be")
-            if key not in self._unsure and not hull.is_filter:
-                raise InvariantError(f"{held} is not its hull, but is said to be")
+        for key, stored in self._filters.items():
+            point = point_of(stored)
+            if (key in self._rounded) == point.is_precise:
+                raise InvariantError(f"{stored} is said to be rounded, or not to be")
+            if key not in self._unsure and not point.is_filter:
+                raise InvariantError(f"{stored} is not its hull, but is said to be")
 
     def _await(self, awaiting: Awaiting) -> None:
         """Take compiled kernels, if they are at hand now."""
@@ -162,10 +157,10 @@ class ColumnarCovering:
             self._kernels, self._awaiting = compiled, None
             self._table.use(compiled)
 
-    def _hull(self, filter: Filter) -> Hull:
-        """The hull of a filter; asking and then adding the same one finds it once."""
+    def _point(self, filter: Filter) -> Point:
+        """The point of a filter; asking and then adding the same one finds it once."""
         if self._last[0] is not filter:
-            self._last = (filter, hull_of(filter))
+            self._last = (filter, point_of(filter))
         return self._last[1]
 
 

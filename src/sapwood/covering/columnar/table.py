@@ -1,50 +1,42 @@
-"""Hulls as columns of rows, with a bit for each row and each of some levels of a column.
+"""Points by key, in columns of arrays (`columns.py` has a worked example).
 
-Every attribute that was ever constrained has a field of kinds (`hulls.py`) and, from the first
-number or text on, two columns of ends each. Where a row says nothing about an attribute its field
-is `FREE` and its ends are infinite. The row of a hull is its key.
-
-A column has `LEVELS` cuts among its values. For each cut a bitmap tells which rows reach it, and
-for each field one tells which rows leave it free. A search intersects one bitmap for each end it
-asks about and one for each field it does not mention, 64 rows an instruction, and compares only
-the few rows that are left. Cuts are quantiles; they are chosen again whenever the table has
-doubled. Bad cuts cost time and change no answer.
+A table gives attributes their fields and columns, chooses cuts again whenever it has doubled, and
+remembers for each shape of points where the sides are (a *layout*), so that loading a point is
+writing its ends behind each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from math import inf
 from struct import Struct
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from sapwood.covering.columnar.hulls import FREE, NUMBER, TEXT, TOTAL, Hull, Shape, sides
+from sapwood.covering.columnar.columns import (
+    ALL_FREE,
+    BLOCK,
+    CHUNK,
+    FOUND_MAX,
+    LEVELS,
+    Columns,
+    Kernels,
+    RowSides,
+    Sides,
+    View,
+    handles,
+    no_rows,
+    packed,
+    unpacked,
+)
+from sapwood.covering.columnar.points import FREE, TOTAL, Point, Shape, sides
+from sapwood.covering.hull import NUMBER, TEXT
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Words: TypeAlias = npt.NDArray[np.uint64]
-Places: TypeAlias = npt.NDArray[np.int64]
-
-BLOCK: Final = 64
-"""Rows of a word of a bitmap."""
-
-LEVELS: Final = 16
-"""Cuts of a column: an end tells a row from all but a sixteenth of those it does not dominate.
-Twice as many double what a new row writes and rarely spare a comparison."""
-
 FIT_FROM: Final = 128
 """Rows from which on columns have cuts; comparing fewer one by one is as fast."""
-
-FOUND_MAX: Final = 64
-"""Rows that a search finds at most, before it is asked to go on."""
-
-_CHUNK: Final = 512
-"""Blocks whose bitmaps are intersected at a time: an early hit costs little, and the intersection
-stays in the cache."""
 
 _SAMPLE_ROWS: Final = 2048
 """Rows from which cuts are chosen: the error of a quantile is then about two percent."""
@@ -57,111 +49,15 @@ _LAYOUTS_MAX: Final = 4096
 
 _FIELD_BITS: Final = 6
 _FIELDS_A_WORD: Final = 64 // _FIELD_BITS
-_ALL_FREE: Final = (1 << 64) - 1
-
-
-class Columns(NamedTuple):
-    """The arrays of a table with room for `r` rows in `b = r / BLOCK` blocks.
-
-    `ends[c, i]` are ends, `offers[w, i]` and `needs[w, i]` words of fields. The others are bitmaps,
-    bit `i % BLOCK` of word `i // BLOCK` for row `i`: `live` of the rows that are taken, `free[f]`
-    of those that do not constrain a field, `reach[c * LEVELS + l]` of those with
-    `ends[c, i] >= cuts[c, l]`. Bits of rows that are not taken mean nothing. Cuts ascend; those
-    that are not needed are infinite. `asked` begins with the ends of the hull that is asked about
-    or written, as many as its layout has columns.
-    """
-
-    ends: Floats  # [c, r]
-    offers: Words  # [w, r]
-    needs: Words  # [w, r]
-    live: Words  # [b]
-    free: Words  # [f, b]
-    reach: Words  # [c * LEVELS, b]
-    cuts: Floats  # [c, LEVELS]
-    asked: Floats  # [c]
-
-
-class View(NamedTuple):
-    """The arrays that a search in one direction reads: upwards offers, downwards needs.
-
-    It writes the rows that it has found to `found`, and keeps in `left` what is left of the bitmaps
-    while it intersects them: both mean nothing to the next search.
-    """
-
-    ends: Floats
-    kinds: Words
-    live: Words
-    free: Words
-    reach: Words
-    cuts: Floats
-    asked: Floats
-    found: Places  # [FOUND_MAX]
-    left: Words  # [_CHUNK]
-
-
-class Sides(NamedTuple):
-    """What a search compares rows with, but for the ends: words of fields, and columns of ends.
-
-    `fields` are those that a row must leave free (upwards) or constrain (downwards).
-    """
-
-    words: Words  # [w]
-    fields: Places  # [g]
-    columns: Places  # [q]
-
-
-class RowSides(NamedTuple):
-    """What a row holds, but for the ends of its hull.
-
-    These are its words, the fields that it constrains, the ends in all columns where the hull has
-    none, and the columns of those that it has.
-    """
-
-    offers: Words  # [w]
-    needs: Words  # [w]
-    bound: Places
-    rest: Floats  # [c]
-    columns: Places  # [q]
-
-
-class Kernels(Protocol):
-    """The loops over a table: the module `kernels.compiled` or its plain twin, which says more."""
-
-    @property
-    def held(self) -> Callable[..., tuple[Any, Any]]:
-        """`Columns`, a `View`, `Sides` or `RowSides` in the form in which these kernels take it.
-
-        Also what has to be kept, with the arrays, as long as kernels are given that form.
-        """
-
-    @property
-    def find_above(self) -> Callable[..., tuple[int, int]]:
-        """Rows that hold what is asked; takes a view, `Sides`, and how far to go."""
-
-    @property
-    def find_below(self) -> Callable[..., tuple[int, int]]:
-        """Rows that what is asked holds."""
-
-    @property
-    def write_row(self) -> Callable[..., None]:
-        """Put the hull that is asked about into a row; takes columns, `RowSides`, and the row."""
-
-    @property
-    def level_rows(self) -> Callable[..., None]:
-        """Write the bitmaps of some columns anew."""
-
-    @property
-    def clear_row(self) -> Callable[..., None]:
-        """Give up a row; takes the columns and the row."""
 
 
 class Layout(NamedTuple):
-    """Where the sides of hulls of one shape are in the table.
+    """Where the sides of points of one shape are in the table.
 
     `above`, `below` and `row` are the sides of questions and of a row, as the kernels of the table
     take them, as long as there is the layout: `arrays` are what these speak of, and what is to be
-    kept with it. `pack` writes the ends of a hull that have a place; `placed` are these, if not all
-    have one. `lacks_place` tells that something of the hull has none.
+    kept with it. `pack` writes the ends of a point that have a place; `placed` are these, if not
+    all have one. `lacks_place` tells that something of the point has none.
     """
 
     above: Any
@@ -173,17 +69,15 @@ class Layout(NamedTuple):
     lacks_place: bool
 
 
-class HullTable:
-    """Hulls by key.
+class PointTable:
+    """Points by key.
 
     #: `_count` rows are live
     #: rows from `_top` on were never taken
-    #: `_fit_at` is the number of hulls at which cuts are chosen again
+    #: `_fit_at` is the number of points at which cuts are chosen again
     """
 
     __slots__ = (
-        "_asked",
-        "_asked_layout",
         "_columns_of",
         "_count",
         "_fields",
@@ -191,6 +85,8 @@ class HullTable:
         "_kept",
         "_layouts",
         "_left",
+        "_loaded",
+        "_loaded_layout",
         "_top",
         "_whole",
         "blocks",
@@ -208,30 +104,30 @@ class HullTable:
         self._fields: dict[str, int] = {}
         #: attribute and kind (NUMBER or TEXT) -> the first of its two columns
         self._columns_of: dict[tuple[str, int], int] = {}
-        #: the shape of a hull (nothing for the empty one) -> its layout; a cache of what the two
+        #: the shape of a point (nothing for the empty one) -> its layout; a cache of what the two
         #: tables above say, emptied whenever these change
         self._layouts: dict[Shape | None, Layout] = {}
-        #: the hull asked about last, whose ends `columns.asked` has, and its layout, which is valid
-        #: as `_layouts` are
-        self._asked: Hull | None = None
-        self._asked_layout: Layout
+        #: the point loaded last, whose ends `columns.query` has, and its layout, which is
+        #: valid as `_layouts` are
+        self._loaded: Point | None = None
+        self._loaded_layout: Layout
         #: where kernels write what they find, and what they keep meanwhile
-        self.found, self._left = np.empty(FOUND_MAX, np.int64), np.empty(_CHUNK, np.uint64)
+        self.found, self._left = np.empty(FOUND_MAX, np.int64), np.empty(CHUNK, np.uint64)
         self._count = self._top = 0
         #: the blocks that a search has to look at
         self.blocks = 0
         self._fit_at = FIT_FROM
-        self._hold(_no_rows(_room(_ROOM), columns=0, words=1, fields=0))
+        self._hold(no_rows(_room(_ROOM), columns=0, words=1, fields=0))
 
     def __len__(self) -> int:
-        """The number of hulls."""
+        """The number of points."""
         return self._count
 
-    def add(self, key: int, hull: Hull) -> bool:
-        """Hold a hull; returns whether all of its attributes have a place in the table."""
-        layout = self.ask(hull)
-        if layout.lacks_place and self._provide(hull):
-            layout = self.ask(hull)
+    def add(self, key: int, point: Point) -> bool:
+        """Hold a point; returns whether all of its attributes have a place in the table."""
+        layout = self.load(point)
+        if layout.lacks_place and self._provide(point):
+            layout = self.load(point)
         rows = BLOCK * len(self.columns.live)
         if key >= rows:
             self._reserve(rows=_room(max(key + 1, 2 * rows)))
@@ -246,28 +142,28 @@ class HullTable:
         return not layout.lacks_place
 
     def remove(self, key: int) -> None:
-        """Give up a hull."""
+        """Give up a point."""
         self._count -= 1
         self.kernels.clear_row(self._whole, key)
 
-    def ask(self, hull: Hull) -> Layout:
-        """Make a hull the one that is asked about, or written; returns its layout.
+    def load(self, point: Point) -> Layout:
+        """Put a point where kernels read it, to search with it or to write it; returns its layout.
 
-        Of the rows whose hulls shall hold it each must offer and reach what it has (`above`), of
+        Of the rows whose points shall hold it each must offer and reach what it has (`above`), of
         those that it shall hold none may need or reach more (`below`). That is all unless the
-        layout lacks a place: attributes without one cannot be asked about.
+        layout lacks a place: attributes without one cannot be compared.
         """
-        if self._asked is hull:
-            return self._asked_layout
-        layout = self._layout(hull)
+        if self._loaded is point:
+            return self._loaded_layout
+        layout = self._layout(point)
         placed = layout.placed
-        ends = hull.ends if placed is None else [hull.ends[place] for place in placed]
-        layout.pack(self.columns.asked, 0, *ends)
-        self._asked, self._asked_layout = hull, layout
+        ends = point.ends if placed is None else [point.ends[place] for place in placed]
+        layout.pack(self.columns.query, 0, *ends)
+        self._loaded, self._loaded_layout = point, layout
         return layout
 
     def use(self, kernels: Kernels) -> None:
-        """Exchange the kernels; questions that were asked before are of no use then."""
+        """Exchange the kernels; layouts that were returned before are of no use then."""
         self.kernels = kernels
         self._forget_layouts()
         self._hold(self.columns)
@@ -296,44 +192,44 @@ class HullTable:
 
     def _hold(self, columns: Columns) -> None:
         self.columns = columns
-        ends, offers, needs, live, free, reach, cuts, asked = columns
-        rest = live, free, reach, cuts, asked, self.found, self._left
+        ends, offers, needs, live, free, reach, cuts, query = columns
+        rest = live, free, reach, cuts, query, self.found, self._left
         views = columns, View(ends, offers, *rest), View(ends, needs, *rest)
         #: the columns, and what searches read of them, as the kernels take them
-        (self._whole, self.upward, self.downward), self._kept = _all_held(self.kernels, views)
+        (self._whole, self.upward, self.downward), self._kept = handles(self.kernels, views)
 
     def _forget_layouts(self) -> None:
         self._layouts.clear()
-        self._asked = None
+        self._loaded = None
 
-    def _layout(self, hull: Hull) -> Layout:
-        """Where the sides of such a hull are; remembered until a new attribute is given a place."""
-        kind = None if hull.is_empty else hull.shape
+    def _layout(self, point: Point) -> Layout:
+        """Where the sides of such a point are; kept until a new attribute is given a place."""
+        kind = None if point.is_empty else point.shape
         layout = self._layouts.get(kind)
         if layout is None:
             if len(self._layouts) == _LAYOUTS_MAX:
                 self._layouts.clear()
-            layout = self._layouts[kind] = self._laid_out(hull)
+            layout = self._layouts[kind] = self._laid_out(point)
         return layout
 
-    def _laid_out(self, hull: Hull) -> Layout:
+    def _laid_out(self, point: Point) -> Layout:
         words, columns = len(self.columns.needs), len(self.columns.ends)
-        free = 0 if hull.is_empty else _ALL_FREE
+        free = 0 if point.is_empty else ALL_FREE
         offers, needs = [free] * words, [free] * words
-        ends = [-inf if hull.is_empty else inf] * columns
-        unsaid = [] if hull.is_empty else list(self._fields.values())
-        bound = list(self._fields.values()) if hull.is_empty else []
+        ends = [-inf if point.is_empty else inf] * columns
+        unconstrained = [] if point.is_empty else list(self._fields.values())
+        bound = list(self._fields.values()) if point.is_empty else []
         places: list[int] = []
         placed: list[int] = []
         lacks_place, end = False, 0
-        for attribute, offered, needed in sides(hull.shape):
+        for attribute, offered, needed in sides(point.shape):
             field = self._fields.get(attribute)
             lacks_place = lacks_place or field is None
             if field is not None:
                 word, shift = divmod(field, _FIELDS_A_WORD)
                 offers[word] ^= (FREE ^ offered) << shift * _FIELD_BITS
                 needs[word] ^= (FREE ^ needed) << shift * _FIELD_BITS
-                unsaid.remove(field)
+                unconstrained.remove(field)
                 if not offered & TOTAL:
                     bound.append(field)
             for kind in (NUMBER, TEXT):
@@ -350,11 +246,11 @@ class HullTable:
         row_needs, constrained = np.array(needs, np.uint64), np.array(bound, np.int64)
         at = np.array(places, np.int64)
         arrays = (
-            Sides(row_needs, np.array(unsaid, np.int64), at),
+            Sides(row_needs, np.array(unconstrained, np.int64), at),
             Sides(~row_offers, constrained, at),
             RowSides(row_offers, row_needs, constrained, np.array(ends, np.float64), at),
         )
-        (above, below, row), kept = _all_held(self.kernels, arrays)
+        (above, below, row), kept = handles(self.kernels, arrays)
         return Layout(
             above,
             below,
@@ -365,10 +261,10 @@ class HullTable:
             lacks_place,
         )
 
-    def _provide(self, hull: Hull) -> bool:
-        """Give the hull's attributes places, as far as there is room; whether any is new."""
+    def _provide(self, point: Point) -> bool:
+        """Give the point's attributes places, as far as there is room; whether any is new."""
         before, column, filled = len(self._fields), len(self.columns.ends), []
-        for attribute, _, needed in sides(hull.shape):
+        for attribute, _, needed in sides(point.shape):
             if attribute not in self._fields:
                 if len(self._fields) == COVERING_ATTRIBUTES_MAX:
                     continue
@@ -402,7 +298,7 @@ class HullTable:
         old = self.columns
         size = BLOCK * len(old.live)
         self._hold(
-            _no_rows(
+            no_rows(
                 max(rows, size),
                 max(columns, len(old.ends)),
                 max(words, len(old.needs)),
@@ -412,7 +308,7 @@ class HullTable:
         for wide, narrow in zip(self.columns, old, strict=True):
             wide[tuple(map(slice, narrow.shape))] = narrow
         # What accepts nothing needs nothing: it alone has a first word without any bit.
-        needs = np.where(old.needs[0] == 0, 0, np.uint64(_ALL_FREE))
+        needs = np.where(old.needs[0] == 0, 0, np.uint64(ALL_FREE))
         fresh = slice(len(old.needs), None)
         self.columns.offers[fresh, :size] = self.columns.needs[fresh, :size] = needs
         empty = packed(needs == 0)
@@ -436,18 +332,6 @@ class HullTable:
         )
 
 
-def unpacked(words: Words) -> npt.NDArray[np.bool_]:
-    """The bits of bitmaps [..., b] as truth values [..., b * BLOCK]."""
-    octets = np.ascontiguousarray(words, "<u8").view(np.uint8)
-    return np.unpackbits(octets, axis=-1, bitorder="little").view(np.bool_)
-
-
-def packed(bits: npt.NDArray[np.bool_]) -> Words:
-    """Truth values [..., b * BLOCK] as bitmaps [..., b]."""
-    octets = np.packbits(bits, axis=-1, bitorder="little")
-    return octets.view("<u8").astype(np.uint64, copy=False)
-
-
 def _room(rows: int) -> int:
     """Room for so many rows: an odd number of blocks.
 
@@ -455,24 +339,3 @@ def _room(rows: int) -> int:
     these places would fall on the same few lines of the processor's cache.
     """
     return (-(-rows // BLOCK) | 1) * BLOCK
-
-
-def _no_rows(rows: int, columns: int, words: int, fields: int) -> Columns:
-    """Arrays in which no row is taken."""
-    blocks = rows // BLOCK
-    return Columns(
-        np.full((columns, rows), inf),
-        np.full((words, rows), _ALL_FREE, np.uint64),
-        np.full((words, rows), _ALL_FREE, np.uint64),
-        np.zeros(blocks, np.uint64),
-        np.zeros((fields, blocks), np.uint64),
-        np.zeros((columns * LEVELS, blocks), np.uint64),
-        np.full((columns, LEVELS), inf),
-        np.zeros(columns),
-    )
-
-
-def _all_held(kernels: Kernels, views: Iterable[object]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """What kernels take for each of some collections of arrays, and what is to be kept for it."""
-    handles, kept = zip(*map(kernels.held, views), strict=True)
-    return handles, kept

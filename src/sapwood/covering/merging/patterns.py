@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from sapwood.covering.merging.records import Group, Told
+from sapwood.covering.merging.records import Candidate, Group
 from sapwood.covering.merging.rules import candidates
 from sapwood.covering.merging.universe import PathUniverse
 from sapwood.covering.xpe import XPE, pattern_of, steps_of
@@ -40,10 +40,10 @@ class PatternMerger:
     universe: PathUniverse
     budget: float = 0.0
 
-    def groups(self, told: Mapping[str, Told]) -> Sequence[Group]:
+    def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
         """What can be merged now; no key is in two groups."""
         piles: dict[XPE, _Pile] = {}
-        for key, one in told.items():
+        for key, one in candidates.items():
             steps = steps_of(one.interest) if isinstance(one.interest, TreePattern) else None
             originals = _linear(one.originals)
             if steps is not None and originals is not None:

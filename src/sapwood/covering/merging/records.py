@@ -22,8 +22,8 @@ from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 
 
-class Told(NamedTuple):
-    """What a neighbor could be told: an interest, and what it stands for (at least itself)."""
+class Candidate(NamedTuple):
+    """An interest that could be propagated, and what it stands for (at least itself)."""
 
     interest: Interest
     originals: tuple[Interest, ...]
@@ -39,7 +39,7 @@ class Group(NamedTuple):
 class Merger(Protocol):
     """A way to merge: which rules, and how imperfect their results may be."""
 
-    def groups(self, told: Mapping[str, Told]) -> Sequence[Group]:
+    def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
         """What can be merged now; no key is in two groups."""
 
     def may_stand(self, merger: Interest, originals: Sequence[Interest]) -> bool:
@@ -56,10 +56,10 @@ class PerfectRecordMerger:
     made where its text would pass `limits.MERGED_TEXT_CHARS_MAX`.
     """
 
-    def groups(self, told: Mapping[str, Told]) -> Sequence[Group]:
+    def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
         """Groups whose union is exactly one conjunction."""
         boxes: dict[Conjunction, tuple[str, ...]] = {}
-        for key, one in told.items():
+        for key, one in candidates.items():
             if isinstance(one.interest, Filter) and len(one.interest.conjunctions) == 1:
                 box = one.interest.conjunctions[0]
                 boxes[box] = (*boxes.get(box, ()), key)
@@ -84,9 +84,9 @@ class EitherMerger:
 
     mergers: tuple[Merger, ...]
 
-    def groups(self, told: Mapping[str, Told]) -> Sequence[Group]:
+    def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
         """What any of them would merge."""
-        return [group for merger in self.mergers for group in merger.groups(told)]
+        return [group for merger in self.mergers for group in merger.groups(candidates)]
 
     def may_stand(self, merger: Interest, originals: Sequence[Interest]) -> bool:
         """Whether any of them would keep the merger."""

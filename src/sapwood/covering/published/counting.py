@@ -123,14 +123,14 @@ class CountingCovering:
             raise InvariantError("a filter needs another number of constraints than it has")
         if self._unconditional.keys() != {key for key, need in needs.items() if not need}:
             raise InvariantError("the unconditional filters are not those without constraints")
-        held: dict[str, dict[int, Constraint]] = {}
+        by_attribute: dict[str, dict[int, Constraint]] = {}
         for key, conjunction in single.items():
             for name, constraint in conjunction.constraints:
-                held.setdefault(name, {})[key] = constraint
-        if held.keys() != self._attributes.keys():
+                by_attribute.setdefault(name, {})[key] = constraint
+        if by_attribute.keys() != self._attributes.keys():
             raise InvariantError("attributes without constraints, or constraints without attribute")
         for name, stored in self._attributes.items():
-            stored.validate(held[name])
+            stored.validate(by_attribute[name])
 
     def _covering(self, filter: Filter) -> Iterator[int]:
         """The keys of all filters that cover it, an equal one among them, each once."""
@@ -145,11 +145,11 @@ class CountingCovering:
         for keys in (candidates, self._disjunctions):
             yield from (key for key in keys if self._filters[key].covers(filter))
 
-    def _full_tallies(self, wanted: Conjunction) -> Iterator[int]:
-        """The keys of all conjunctions that may cover `wanted`, each once."""
+    def _full_tallies(self, conjunction: Conjunction) -> Iterator[int]:
+        """The keys of all conjunctions that may cover one, each once."""
         yield from self._unconditional
         tally = np.zeros_like(self._needs)
-        for name, constraint in wanted.constraints:
+        for name, constraint in conjunction.constraints:
             stored = self._attributes.get(name)
             if stored is not None:
                 stored.tally_covering(constraint, tally)
@@ -209,13 +209,13 @@ class _AttributeConstraints:
         """Whether there is no constraint."""
         return not (self._spans or self._points or self._others)
 
-    def tally_covering(self, wanted: Constraint, tally: _Tally) -> None:
-        """Count the keys whose constraint may cover `wanted`."""
-        if _is_point(wanted):
-            tally[list(self._points.get(wanted, ()))] += 1
-        if _has_numbers_only(wanted):
-            tally[self._spans.around(wanted)] += 1
-        tally[[key for key, own in self._others.items() if own.covers(wanted)]] += 1
+    def tally_covering(self, narrow: Constraint, tally: _Tally) -> None:
+        """Count the keys whose constraint may cover `narrow`."""
+        if _is_point(narrow):
+            tally[list(self._points.get(narrow, ()))] += 1
+        if _has_numbers_only(narrow):
+            tally[self._spans.around(narrow)] += 1
+        tally[[key for key, own in self._others.items() if own.covers(narrow)]] += 1
 
     def tally_covered(self, wide: Constraint, tally: _Tally) -> None:
         """Count the keys whose constraint `wide` may cover."""
@@ -237,8 +237,8 @@ class _AttributeConstraints:
                 intervals[key] = interval
             else:
                 others[key] = constraint
-        held = {constraint: set(keys) for constraint, keys in self._points.items()}
-        if (held, self._others) != (points, others):
+        stored = {constraint: set(keys) for constraint, keys in self._points.items()}
+        if (stored, self._others) != (points, others):
             raise InvariantError("an attribute's constraints are not those of the filters")
         self._spans.validate(intervals)
 
@@ -280,9 +280,9 @@ class _Spans:
             values[place : count - 1] = values[place + 1 : count]
         self._count = count - 1
 
-    def around(self, wanted: Constraint) -> _Tally:
+    def around(self, narrow: Constraint) -> _Tally:
         """The keys of the intervals that reach from the first number to the last."""
-        low, high = _rounded(Interval(wanted.numbers[0].low, wanted.numbers[-1].high))
+        low, high = _rounded(Interval(narrow.numbers[0].low, narrow.numbers[-1].high))
         begin = int(np.searchsorted(self._lows[: self._count], low, side="right"))
         return self._keys[:begin][self._highs[:begin] >= high]
 
@@ -295,8 +295,8 @@ class _Spans:
     def validate(self, intervals: dict[int, Interval]) -> None:
         """Raise `InvariantError` unless exactly `intervals` are held, in order."""
         columns = (c[: self._count].tolist() for c in (self._keys, self._lows, self._highs))
-        held = {key: (low, high) for key, low, high in zip(*columns, strict=True)}
-        if len(held) != self._count or held != {k: _rounded(i) for k, i in intervals.items()}:
+        stored = {key: (low, high) for key, low, high in zip(*columns, strict=True)}
+        if len(stored) != self._count or stored != {k: _rounded(i) for k, i in intervals.items()}:
             raise InvariantError("an attribute's intervals are not those of the filters")
         if (self._lows[: self._count][:-1] > self._lows[: self._count][1:]).any():
             raise InvariantError("an attribute's intervals are not in order")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sapwood.covering.graphs.edges import CoverEdges
+from sapwood.covering.edges import CoverEdges
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.model.interest import Interest
 

@@ -100,34 +100,34 @@ def forms_of(expression: Expression) -> tuple[Form, ...]:
             return ((Repetition(forms[0]),),)
 
 
-def overlaps(advertised: str | None, wanted: str | None) -> bool:
+def overlaps(advertised: str | None, subscribed: str | None) -> bool:
     """Whether some name passes both steps (figure 1.4)."""
-    return advertised is None or wanted is None or advertised == wanted
+    return advertised is None or subscribed is None or advertised == subscribed
 
 
 # Advertisements without repetitions ------------------------------------------------------------
 
 
-def prefix_meets(advertised: Names, wanted: Names) -> bool:
+def prefix_meets(advertised: Names, subscribed: Names) -> bool:
     """Whether an absolute XPE meets an advertisement (figure 1.4, AbsExprAndAdv)."""
-    return len(wanted) <= len(advertised) and all(map(overlaps, advertised, wanted))
+    return len(subscribed) <= len(advertised) and all(map(overlaps, advertised, subscribed))
 
 
-def position(advertised: Names, wanted: Names, start: int = 0) -> int | None:
+def position(advertised: Names, subscribed: Names, start: int = 0) -> int | None:
     """Where a relative XPE first lies in an advertisement from `start` on (RelExprAndAdv)."""
-    any_name = sum(1 << place for place, name in enumerate(wanted) if name is None)
+    any_name = sum(1 << place for place, name in enumerate(subscribed) if name is None)
     places: dict[str, int] = {}
-    for place, name in enumerate(wanted):
+    for place, name in enumerate(subscribed):
         if name is not None:
             places[name] = places.get(name, any_name) | 1 << place
-    begun, end = 0, 1 << len(wanted) - 1
+    begun, end = 0, 1 << len(subscribed) - 1
     for place in range(start, len(advertised)):
         name = advertised[place]
         begun = begun << 1 | 1
         if name is not None:
             begun &= places.get(name, any_name)
         if begun & end:
-            return place - len(wanted) + 1
+            return place - len(subscribed) + 1
     return None
 
 
@@ -156,7 +156,7 @@ def pieces_meet(advertised: Names, pieces: tuple[Names, ...], *, is_absolute: bo
 # Advertisements with repetitions ---------------------------------------------------------------
 
 
-def absolute_meets(advertised: Form, wanted: Names) -> bool:
+def absolute_meets(advertised: Form, subscribed: Names) -> bool:
     """Whether an absolute XPE without descendants meets an advertisement of any class.
 
     Repetitions are resolved from the left: the innermost in closed form where no other follows
@@ -165,31 +165,31 @@ def absolute_meets(advertised: Form, wanted: Names) -> bool:
     """
     at = next((n for n, part in enumerate(advertised) if isinstance(part, Repetition)), None)
     if at is None:
-        return prefix_meets(_plain(advertised), wanted)
+        return prefix_meets(_plain(advertised), subscribed)
     first, behind = advertised[at], advertised[at + 1 :]
     assert isinstance(first, Repetition)
     before, inner = _plain(advertised[:at]), first.form
     if not any(isinstance(part, Repetition) for part in (*inner, *behind)):
-        return simple_meets(before, _plain(inner), _plain(behind), wanted)
-    if len(wanted) <= len(before):
-        return prefix_meets(before, wanted)
-    if not prefix_meets(before, wanted[: len(before)]):
+        return simple_meets(before, _plain(inner), _plain(behind), subscribed)
+    if len(subscribed) <= len(before):
+        return prefix_meets(before, subscribed)
+    if not prefix_meets(before, subscribed[: len(before)]):
         return False
-    rest = wanted[len(before) :]
+    rest = subscribed[len(before) :]
     return any(
         absolute_meets((*inner * copies, *behind), rest) for copies in range(1, len(rest) + 1)
     )
 
 
-def simple_meets(before: Names, inner: Names, behind: Names, wanted: Names) -> bool:
+def simple_meets(before: Names, inner: Names, behind: Names, subscribed: Names) -> bool:
     """Whether an absolute XPE meets `before (inner)+ behind` (figure 1.8, corrected)."""
     once = (*before, *inner)
-    if len(wanted) <= len(once):
-        return prefix_meets(once, wanted)
-    if not prefix_meets(once, wanted[: len(once)]):
+    if len(subscribed) <= len(once):
+        return prefix_meets(once, subscribed)
+    if not prefix_meets(once, subscribed[: len(once)]):
         return False
-    for start in range(len(once), len(wanted) + 1, len(inner)):
-        rest = wanted[start:]
+    for start in range(len(once), len(subscribed) + 1, len(inner)):
+        rest = subscribed[start:]
         if prefix_meets(behind, rest):
             return True
         if not prefix_meets(inner, rest[: len(inner)]):

@@ -73,7 +73,7 @@ class Node:
     def covers(self, other: Node) -> bool:
         """Whether the patterns here cover those of another node; the root of the tree covers all.
 
-        What can be told from levels and names is told first.
+        What levels and names decide is decided first.
         """
         if self.pattern is None or other.pattern is None:
             return self.pattern is None

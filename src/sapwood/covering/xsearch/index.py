@@ -106,8 +106,8 @@ class XSearchIndex:
             for key, pattern in self._patterns.items()
             for member, twig in zip(self._members.get(key, (key,)), pattern.twigs, strict=True)
         }
-        held = {member: homes[0][1] for member, homes in self._tree.homes.items()}
-        if held != members:
+        stored = {member: homes[0][1] for member, homes in self._tree.homes.items()}
+        if stored != members:
             raise InvariantError("the factorization tree does not hold the patterns' twigs")
         further = {member: key for key, several in self._members.items() for member in several[1:]}
         if further != self._further or not self._members.keys() <= self._patterns.keys():

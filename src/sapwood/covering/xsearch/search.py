@@ -55,8 +55,8 @@ class _Contained:
     def at(self, place: Place, twig: Twig) -> _Members:
         """Members whose element at `place` implies `twig`; their names are known to."""
         found: _Members = place.members
-        for some in self._conditions(place, twig):
-            found = some if found is place.members else found & some
+        for members in self._conditions(place, twig):
+            found = members if found is place.members else found & members
             if not found:
                 return _NOBODY
         return found
@@ -65,7 +65,7 @@ class _Contained:
         """For each thing that is asked, the members of which it holds; cheap ones first."""
         for leaf in twig.leaves:
             group = place.leaves.get(group_of(leaf), {})
-            yield _union([its for held, its in group.items() if held.implies(leaf)])
+            yield _union([members for other, members in group.items() if other.implies(leaf)])
         for child in twig.near:
             labels = place.near if child.test is None else self._labels(child.test)
             yield _union(
@@ -155,9 +155,9 @@ class _Containing:
                         for one in near.get(label) or ():
                             ends = one.ends
                             is_known = is_end or len(ends) == len(one.members)
-                            some = ends if is_known else self.at(one, child)
-                            if some:
-                                granted.append(some)
+                            members = ends if is_known else self.at(one, child)
+                            if members:
+                                granted.append(members)
         if place.far:
             granted += self._below_gaps(place, twig)
         if not granted:
@@ -173,9 +173,9 @@ class _Containing:
         for child in twig.near:
             for label in child.labels:
                 for one in place.near.get(label, ()):
-                    some = self.at(one, child)
-                    if some:
-                        found[one] = some if one not in found else found[one] | some
+                    members = self.at(one, child)
+                    if members:
+                        found[one] = members if one not in found else found[one] | members
         return found.values()
 
     def _below_gaps(self, place: Place, twig: Twig) -> Iterable[_Members]:
@@ -189,9 +189,9 @@ class _Containing:
             for one in far[label]:
                 for depth, below in under[label]:
                     if depth >= one.levels:
-                        some = self._remembered(one, below)
-                        if some:
-                            found[one] = some if one not in found else found[one] | some
+                        members = self._remembered(one, below)
+                        if members:
+                            found[one] = members if one not in found else found[one] | members
         return found.values()
 
     def _by_label(self, twig: Twig) -> _Below:
@@ -229,8 +229,8 @@ def _all_granted(place: Place, granted: list[_Members]) -> _Members:
     found = once.difference(several)
     found |= place.ends
     for member in again:
-        wanted = several.get(member)
-        if wanted == 2 or sum(member in members for members in granted) == wanted:
+        needed = several.get(member)
+        if needed == 2 or sum(member in members for members in granted) == needed:
             found.add(member)
     return found
 

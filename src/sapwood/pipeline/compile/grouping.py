@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sapwood.covering.batch.blocking import Grid, Way, ways_of
-from sapwood.covering.batch.boxes import hull_of
+from sapwood.covering.batch.boxes import box_of
 from sapwood.covering.batch.covers import covered, place
 from sapwood.covering.batch.groups import ALONE, EVERYTHING, Member
 from sapwood.covering.batch.pattern_covers import covered_patterns, name_frequencies, place_pattern
@@ -42,10 +42,10 @@ class Cuts:
     @classmethod
     def of(cls, sample: Sequence[bytes]) -> Cuts:
         """Cuts that suit filters with these normal forms."""
-        hulls = [hull_of(form) for form in sample if not is_pattern_form(form)]
-        grid = Grid.of(hulls)
+        boxes = [box_of(form) for form in sample if not is_pattern_form(form)]
+        grid = Grid.of(boxes)
         patterns = (decode_pattern(form) for form in sample if is_pattern_form(form))
-        return cls(grid, ways_of(hulls, grid), name_frequencies(patterns))
+        return cls(grid, ways_of(boxes, grid), name_frequencies(patterns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class PlaceFilters:
         count = self.slots.get(home, 1)
         if count == 1:
             return {0: EVERYTHING}
-        return place(key, hull_of(form), self.cuts.grid, count, self.cuts.ways)
+        return place(key, box_of(form), self.cuts.grid, count, self.cuts.ways)
 
 
 @dataclass(frozen=True, slots=True)

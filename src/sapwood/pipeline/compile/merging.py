@@ -19,7 +19,7 @@ from itertools import combinations, groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sapwood.covering.merging.records import PerfectRecordMerger, Told
+from sapwood.covering.merging.records import Candidate, PerfectRecordMerger
 from sapwood.language.forms import decode_form, encode_form, is_pattern_form, read_form
 from sapwood.limits import (
     MERGE_GROUP_FILTERS_MAX,
@@ -149,7 +149,7 @@ def degree(merger: Conjunction, members: Sequence[Conjunction]) -> float:
 
 def _perfect(filters: Mapping[str, Filter]) -> list[_Pile]:
     """All filters, those that can be merged without loss together."""
-    told = {key: Told(filter_, (filter_,)) for key, filter_ in sorted(filters.items())}
+    told = {key: Candidate(filter_, (filter_,)) for key, filter_ in sorted(filters.items())}
     groups = PerfectRecordMerger().groups(told)
     gone = {key for group in groups for key in group.keys}
     kept = [(filter_, (key,)) for key, filter_ in sorted(filters.items()) if key not in gone]

@@ -1,6 +1,6 @@
 """The page of `report`: what the figures say, for a person to look at.
 
-One file that needs nothing else: plots are SVG within it (`charts`), and no script runs.
+One file that needs nothing else: plots are SVG within it (`sapwood.charts`), and no script runs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from sapwood.pipeline.report.charts import Axes, Bar, Line, bars, columns, legend, lines, number
+from sapwood.charts import STYLE, number
+from sapwood.charts.plots import Axes, Bar, Line, bars, columns, legend, lines
 from sapwood.pipeline.report.size_page import SizeFigures, sizes_section
 
 _STYLE: Final = """
@@ -28,17 +29,8 @@ p{color:var(--soft);margin:0 0 12px}p.lead{color:var(--ink);font-size:17px;max-w
 .tile i{font-style:normal;color:var(--soft);font-size:15px;font-weight:400}
 .tile span{color:var(--soft)}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(480px,100%),1fr));gap:16px}
-section{padding:16px 18px}svg{width:100%;height:auto;font:12px system-ui,sans-serif;fill:var(--ink)}
-text.soft,tspan.soft{fill:var(--soft)}
-.first{--hue:var(--first)}.second{--hue:var(--second)}.third{--hue:var(--third)}
-.fourth{--hue:var(--fourth)}.fifth{--hue:var(--fifth)}
-rect,circle{fill:var(--hue)}path{fill:var(--hue);opacity:.8}polygon{fill:var(--hue);opacity:.14}
-polyline{fill:none;stroke:var(--hue);stroke-width:2}
-polyline.even{stroke:var(--soft);stroke-dasharray:4 4}circle.even{display:none}
-line.scale{stroke:var(--line)}
-.keys{margin:0 0 8px}.key{margin-right:16px;color:var(--soft)}
-svg.swatch{width:11px;height:11px;margin-right:5px}
-.wide{grid-column:1/-1;min-width:0}.scroll{overflow-x:auto}svg.panels{min-width:900px}
+section{padding:16px 18px}
+.wide{grid-column:1/-1;min-width:0}.scroll{overflow-x:auto}
 table{border-collapse:collapse;margin:12px 0;font-size:13px;font-variant-numeric:tabular-nums}
 th,td{padding:2px 0;text-align:left;white-space:nowrap}th,td.most{color:var(--soft);font-weight:400}
 tbody tr{border-top:1px solid var(--line)}th[colspan],.latest,.most{text-align:right}
@@ -112,7 +104,7 @@ def page(totals: Totals, figures: PageFigures) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Who got what</title><style>{_STYLE}</style></head><body><main>"
+        f"<title>Who got what</title><style>{_STYLE}{STYLE}</style></head><body><main>"
         f"<h1>Who got what</h1><p>{escape(_period(figures))}</p>"
         f'<p class="lead">{escape(_sentence(totals))}</p>'
         f'<div class="tiles">{tiles}</div><div class="plots">{plots}</div></main></body></html>\n'
@@ -172,7 +164,7 @@ def _fan_out(totals: Totals, figures: PageFigures) -> tuple[str, str, str]:
         Bar(
             number(low) if low == high else f"{number(low)} to {number(high)}",
             count,
-            told=f"{number(count)} publications reached {number(low)} to {number(high)}",
+            title=f"{number(count)} publications reached {number(low)} to {number(high)}",
             beside=_share(count, whole),
         )
         for low, high, count in figures.fan_out
@@ -219,7 +211,7 @@ def _delays(figures: PageFigures) -> tuple[str, str, str]:
             "slowest" if quantile == 1 else f"{100 * quantile:.4g} %",
             max(delay, 0.0),  # Clocks that disagree may say that it came before it went.
             beside=_duration(delay),
-            told=f"{100 * quantile:.4g} % of the deliveries took at most {_duration(delay)}",
+            title=f"{100 * quantile:.4g} % of the deliveries took at most {_duration(delay)}",
         )
         for quantile, delay in figures.delays
     ]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, NamedTuple
 
-from sapwood.pipeline.report.charts import legend, number
-from sapwood.pipeline.report.panels import Layer, Panel, panels
+from sapwood.charts import number
+from sapwood.charts.panels import Layer, Panel, panels
+from sapwood.charts.plots import legend
 
 ALL: Final = "all"
 """In the place of a table's name: all tables of a broker together."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sapwood.covering.merging.records import Merger, Told
+from sapwood.covering.merging.records import Candidate, Merger
 from sapwood.errors import InvariantError
 from sapwood.limits import MERGING_PASS_MIN
 from sapwood.model.interest import Interest
@@ -160,7 +160,7 @@ class Merging(Unconditional):
         self._newcomers = 0
         told: list[str] = []
         gone: list[str] = []
-        known = {key: Told(one, self._originals(key)) for key, one in self._propagated.items()}
+        known = {key: Candidate(one, self._originals(key)) for key, one in self._propagated.items()}
         for interest, keys in self._merger.groups(known):
             self._serial += 1
             merger = f"{self._prefix}.{self._serial}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sapwood_lab.benchmarks.charts import Point, line_chart
+from sapwood.charts.pictures import Point, line_chart
 
 
 def draw_records(report: Mapping[str, Any], folder: Path) -> list[Path]:

@@ -8,31 +8,32 @@ import numpy as np
 import pytest
 
 from sapwood import parse_filter
-from sapwood.covering.columnar.hulls import Hull, hull_of
+from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, Kernels
 from sapwood.covering.columnar.kernels import compiled, plain
-from sapwood.covering.columnar.table import BLOCK, FIT_FROM, FOUND_MAX, HullTable, Kernels
+from sapwood.covering.columnar.points import Point, point_of
+from sapwood.covering.columnar.table import FIT_FROM, PointTable
 
 KERNELS = pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
 
 
-def some_hulls(count: int, seed: int) -> list[Hull]:
+def random_points(count: int, seed: int) -> list[Point]:
     """Hulls over numbers, texts and booleans of three attributes."""
     random = Random(seed)
-    hulls = []
+    points = []
     for _ in range(count):
         parts = []
         for name in random.sample("abc", random.randint(1, 3)):
             low = random.randint(0, 6)
             texts = (f"{name} between {low} and {low + random.randint(0, 5)}", f"{name} > 'k{low}'")
             parts.append(random.choice((*texts, texts[0], f"{name} = true", f"exists {name}")))
-        hulls.append(hull_of(parse_filter(" and ".join(parts))))
-    return hulls
+        points.append(point_of(parse_filter(" and ".join(parts))))
+    return points
 
 
-def filled(kernels: Kernels) -> HullTable:
-    table = HullTable(kernels)
-    for key, hull in enumerate(some_hulls(700, 3)):
-        table.add(key, hull)
+def filled(kernels: Kernels) -> PointTable:
+    table = PointTable(kernels)
+    for key, point in enumerate(random_points(700, 3)):
+        table.add(key, point)
     for key in range(0, 700, 4):
         table.remove(key)
     table.validate()
@@ -40,10 +41,10 @@ def filled(kernels: Kernels) -> HullTable:
 
 
 def test_rows_are_written_alike() -> None:
-    one, other = HullTable(plain), HullTable(compiled)
-    for key, hull in enumerate(some_hulls(300, 3)):
-        one.add(key, hull)
-        other.add(key, hull)
+    one, other = PointTable(plain), PointTable(compiled)
+    for key, point in enumerate(random_points(300, 3)):
+        one.add(key, point)
+        other.add(key, point)
     for mine, theirs in zip(one.columns, other.columns, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -53,12 +54,12 @@ def test_rows_are_written_alike() -> None:
 def test_searches_find_the_same_rows(limit: int, first: int) -> None:
     tables = [filled(kernels) for kernels in (plain, compiled)]
     sizes = set()
-    for hull in some_hulls(60, 8):
+    for point in random_points(60, 8):
         for upwards in (True, False):
             results = []
             for table in tables:
                 view = table.upward if upwards else table.downward
-                layout = table.ask(hull)
+                layout = table.load(point)
                 question = layout.above if upwards else layout.below
                 find = table.kernels.find_above if upwards else table.kernels.find_below
                 count, after = find(view, question, table.blocks, first, limit)
@@ -71,7 +72,7 @@ def test_searches_find_the_same_rows(limit: int, first: int) -> None:
 @KERNELS
 def test_a_search_goes_on_where_it_stopped(kernels: Kernels) -> None:
     table = filled(kernels)
-    question = table.ask(hull_of(parse_filter("a = 3 and b = true and c = 'k9'"))).above
+    question = table.load(point_of(parse_filter("a = 3 and b = true and c = 'k9'"))).above
     pieces: dict[int, list[int]] = {7: [], FOUND_MAX: []}
     for limit in pieces:
         row = 0
@@ -102,13 +103,13 @@ def test_levels_are_written_alike() -> None:
 
 def test_kernels_may_be_exchanged() -> None:
     table = filled(plain)
-    hull = hull_of(parse_filter("a = 3 and b = true"))
+    point = point_of(parse_filter("a = 3 and b = true"))
     asked = (table.blocks, 0, FOUND_MAX)
-    expected = plain.find_above(table.upward, table.ask(hull).above, *asked)
+    expected = plain.find_above(table.upward, table.load(point).above, *asked)
     seen = table.found[: expected[0]].tolist()
     table.use(compiled)
-    again = compiled.find_above(table.upward, table.ask(hull).above, *asked)
+    again = compiled.find_above(table.upward, table.load(point).above, *asked)
     assert again == expected
     assert table.found[: again[0]].tolist() == seen
-    table.add(1000, hull)
+    table.add(1000, point)
     table.validate()

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from sapwood.covering.graphs.flat import FlatGraph
+from sapwood.covering.flat import FlatGraph
 from sapwood.covering.manager import CoveringManager
 from sapwood.covering.published.sfc.index import SpaceFillingIndex
 from sapwood.model.filter import Filter

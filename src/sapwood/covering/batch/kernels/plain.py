@@ -1,6 +1,6 @@
 """Which box holds which, written for reading, and for groups that need no compiler.
 
-What a box is says `pipeline.boxes`, what a bucket `pipeline.buckets`.
+`batch.boxes` has the boxes, `batch.buckets` the buckets.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def sweep(  # noqa: PLR0917 - as the compiled twin
     """For each box that asks one that holds it, or `NOBODY`.
 
     `order` brings whatever holds a box before it; equal boxes do not hold each other. `stores` says
-    which boxes may be found, and the last four where (`buckets.Buckets`). What is held is never
-    told: what holds it holds all that it holds.
+    which boxes may be found, and the last four where (`buckets.Buckets`). A held box is never
+    reported: the box that holds it holds all that it holds.
     """
     found = np.full(len(order), NOBODY, np.int64)
     plain = as_lists(sides)

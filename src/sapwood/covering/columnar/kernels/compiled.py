@@ -2,7 +2,7 @@
 
 Free functions on arrays; the plain twins in `kernels.plain` say what they do. An array that is
 handed over takes some 70 nanoseconds, and a table has eight: they go as the address of one array of
-addresses and sizes (`held`), and whoever calls has all of them meanwhile.
+addresses and sizes (`handle`), and whoever calls has all of them meanwhile.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Places = npt.NDArray[np.int64]
 _LENGTH, _WIDTH, _OF_AN_ARRAY = 1, 2, 3
 """Behind the address of an array: its length, and that of a row of it."""
 
-_ENDS, _KINDS, _SEEN, _UNSAID, _REACH, _CUTS, _ASKED, _FOUND, _LEFT = range(
+_ENDS, _KINDS, _SEEN, _ROWS_FREE, _REACH, _CUTS, _QUERY, _FOUND, _LEFT = range(
     0, 9 * _OF_AN_ARRAY, _OF_AN_ARRAY
 )
-"""Where the arrays of a `table.View` are told of."""
+"""Where address and sizes of each array of a `columns.View` begin."""
 
 _WORDS, _FIELDS, _COLUMNS = range(0, 3 * _OF_AN_ARRAY, _OF_AN_ARRAY)
 """And those that a question is made of."""
@@ -39,7 +39,7 @@ _WORDS, _FIELDS, _COLUMNS = range(0, 3 * _OF_AN_ARRAY, _OF_AN_ARRAY)
 _OFFERS, _NEEDS, _LIVE, _FREE, _WHOLE_REACH, _WHOLE_CUTS, _GIVEN = range(
     _OF_AN_ARRAY, 8 * _OF_AN_ARRAY, _OF_AN_ARRAY
 )
-"""And those of `table.Columns`, which begin with the ends, too."""
+"""And those of `columns.Columns`, which begin with the ends, too."""
 
 _OFFERED, _NEEDED, _BOUND, _REST, _PLACES = range(0, 5 * _OF_AN_ARRAY, _OF_AN_ARRAY)
 """And those of what a row shall hold."""
@@ -49,10 +49,10 @@ _ONE: Final = np.uint64(1)
 _ALL_ONES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
-def held(arrays: Sequence[npt.NDArray[Any]]) -> tuple[int, Words]:
+def handle(arrays: Sequence[npt.NDArray[Any]]) -> tuple[int, Words]:
     """Where address, length and length of a row of each array are, and these, to be kept."""
-    told = [(array.ctypes.data, len(array), array.shape[-1]) for array in arrays]
-    words = np.array(told, np.uint64)
+    sizes = [(array.ctypes.data, len(array), array.shape[-1]) for array in arrays]
+    words = np.array(sizes, np.uint64)
     return words.ctypes.data, words
 
 
@@ -152,7 +152,7 @@ def _intersect(  # noqa: PLR0917 - likewise
     table: Words, sides: Words, may: Words, start: int, stop: int, flip: np.uint64
 ) -> None:
     """Which rows of some blocks the bitmaps leave, as bits."""
-    live, free = words_at(table[_SEEN]), words_at(table[_UNSAID])
+    live, free = words_at(table[_SEEN]), words_at(table[_ROWS_FREE])
     reach, cuts = words_at(table[_REACH]), floats_at(table[_CUTS])
     room, levels = signed(table[_REACH + _WIDTH]), signed(table[_CUTS + _WIDTH])
     for block in range(start, stop):
@@ -160,12 +160,12 @@ def _intersect(  # noqa: PLR0917 - likewise
     fields, places = places_at(sides[_FIELDS]), places_at(sides[_COLUMNS])
     for at in range(signed(sides[_FIELDS + _LENGTH])):
         _keep(may, free, fields[at] * room, start, stop, flip)
-    asked = floats_at(table[_ASKED])
+    query = floats_at(table[_QUERY])
     for at in range(signed(sides[_COLUMNS + _LENGTH])):
         reached = 0
         for level in range(levels):
-            reached += cuts[places[at] * levels + level] <= asked[at]
-        # Upwards the last cut that is not beyond what is asked, downwards the next one.
+            reached += cuts[places[at] * levels + level] <= query[at]
+        # Upwards the last cut that is not beyond the query, downwards the next one.
         level = reached if flip else reached - 1
         if 0 <= level < levels:
             _keep(may, reach, (places[at] * levels + level) * room, start, stop, flip)
@@ -182,13 +182,13 @@ def _keep(  # noqa: PLR0917 - likewise
 
 @compiled
 def _holds(table: Words, sides: Words, row: int, flip: np.uint64) -> bool:
-    """Whether a row holds what is asked, or what is asked holds the row."""
+    """Whether a row holds the query (upwards), or the query holds the row."""
     ends, kinds, rows = floats_at(table[_ENDS]), words_at(table[_KINDS]), table[_ENDS + _WIDTH]
     places, words = places_at(sides[_COLUMNS]), words_at(sides[_WORDS])
-    asked = floats_at(table[_ASKED])
+    query = floats_at(table[_QUERY])
     for at in range(signed(sides[_COLUMNS + _LENGTH])):
         end = ends[places[at] * signed(rows) + row]
-        if (end > asked[at]) if flip else (end < asked[at]):
+        if (end > query[at]) if flip else (end < query[at]):
             return False
     for word in range(signed(sides[_WORDS + _LENGTH])):
         if words[word] & ~(kinds[word * signed(rows) + row] ^ flip):

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.covering.columnar.table import (
+from sapwood.covering.columnar.columns import (
     BLOCK,
     Columns,
     RowSides,
@@ -24,42 +24,42 @@ Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
-def held(arrays: T) -> tuple[T, None]:
+def handle(arrays: T) -> tuple[T, None]:
     """Arrays in the form in which kernels take them, and what is to be kept with them."""
     return arrays, None
 
 
 def find_above(view: View, question: Sides, blocks: int, first: int, limit: int) -> tuple[int, int]:
-    """The live rows from `first` on that offer what is asked and reach every end that is `asked`.
+    """The live rows from `first` on that offer all kinds of the question and reach every end of it.
 
     Writes at most `limit` rows, ascending; returns how many, and the row from which to go on
     (`blocks * BLOCK` if all rows were seen).
     """
-    hit, ends, asked = _looked_at(view, question, blocks)
+    hit, ends, query = _compared(view, question, blocks)
     hit &= ~(question.words[:, None] & ~view.kinds[:, : len(hit)]).any(axis=0)
-    hit &= (ends >= asked).all(axis=0)
+    hit &= (ends >= query).all(axis=0)
     return _written(hit, first, limit, view.found)
 
 
 def find_below(view: View, question: Sides, blocks: int, first: int, limit: int) -> tuple[int, int]:
-    """The live rows that need nothing of what is asked and pass no asked end; as `find_above`."""
-    hit, ends, asked = _looked_at(view, question, blocks)
+    """The live rows that need no further kind and pass no end of the question; as `find_above`."""
+    hit, ends, query = _compared(view, question, blocks)
     hit &= ~(question.words[:, None] & view.kinds[:, : len(hit)]).any(axis=0)
-    hit &= (ends <= asked).all(axis=0)
+    hit &= (ends <= query).all(axis=0)
     return _written(hit, first, limit, view.found)
 
 
-def write_row(table: Columns, wanted: RowSides, row: int) -> None:
-    """Put the hull whose ends are `asked` into a row that is not live."""
-    ends, offers, needs, live, free, reach, cuts, asked = table
+def write_row(table: Columns, sides: RowSides, row: int) -> None:
+    """Put the point whose ends are the query into a row that is not live."""
+    ends, offers, needs, live, free, reach, cuts, query = table
     block = row // BLOCK
     bit = np.uint64(1 << row % BLOCK)
     live[block] |= bit
-    offers[:, row], needs[:, row] = wanted.offers, wanted.needs
+    offers[:, row], needs[:, row] = sides.offers, sides.needs
     free[:, block] |= bit
-    free[wanted.bound, block] &= ~bit
-    ends[:, row] = wanted.rest
-    ends[wanted.columns, row] = asked[: len(wanted.columns)]
+    free[sides.bound, block] &= ~bit
+    ends[:, row] = sides.rest
+    ends[sides.columns, row] = query[: len(sides.columns)]
     reaches = (ends[:, row, None] >= cuts).reshape(-1)
     reach[:, block] = np.where(reaches, reach[:, block] | bit, reach[:, block] & ~bit)
 
@@ -80,12 +80,12 @@ def level_rows(  # noqa: PLR0917
     )
 
 
-def _looked_at(
+def _compared(
     view: View, question: Sides, blocks: int
 ) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
-    """Which rows are live, their ends in the columns that are asked about, and what is asked."""
+    """Which rows are live, their ends in the columns of the question, and the ends of that."""
     live, columns = unpacked(view.live[:blocks]), question.columns
-    return live, view.ends[columns, : len(live)], view.asked[: len(columns), None]
+    return live, view.ends[columns, : len(live)], view.query[: len(columns), None]
 
 
 def _written(hit: npt.NDArray[np.bool_], first: int, limit: int, found: Places) -> tuple[int, int]:

@@ -90,11 +90,11 @@ def cut_size(rectangle: ExtremalRectangle, epsilon: Fraction) -> int:
     The cubes of this size and above have that share together; those above it do not. `epsilon` is
     at least 0, where every cube is needed, and less than 1.
     """
-    wanted = (1 - epsilon) * rectangle.volume
+    least_volume = (1 - epsilon) * rectangle.volume
     low, high = 0, sizes(rectangle).start
     while low < high:
         middle = (low + high + 1) // 2
-        if prod(rectangle.cleared(middle)) >= wanted:
+        if prod(rectangle.cleared(middle)) >= least_volume:
             low = middle
         else:
             high = middle - 1

@@ -7,15 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from sapwood.covering.published.sfc.axes import (
-    EVERY_NUMBER,
-    EVERY_TEXT,
-    Axis,
-    NumberAxis,
-    TextAxis,
-    number_hull,
-    text_hull,
-)
+from sapwood.covering.hull import ANY_VALUE, NUMBER, TEXT, hull_of
+from sapwood.covering.published.sfc.axes import Axis, NumberAxis, TextAxis
 from sapwood.covering.published.sfc.scales import ranks
 from sapwood.covering.published.sfc.universe import Universe
 from sapwood.limits import CURVE_DIMENSIONS_MAX
@@ -38,16 +31,15 @@ def fitted(filters: Iterable[Filter], bits: int = FITTED_BITS) -> Universe | Non
     texts: defaultdict[str, list[str]] = defaultdict(list)
     #: (attribute, whether its texts are meant) -> how many filters bound it
     uses: defaultdict[tuple[str, bool], int] = defaultdict(int)
-    for each in filters:
-        for attribute in each.attributes:
-            number_ends = number_hull(each, attribute)
-            if number_ends is not None and number_ends != EVERY_NUMBER:
+    _, _, lowest, highest, _, first_text, no_end, _ = ANY_VALUE
+    for hull in map(hull_of, filters):
+        for attribute, kinds, low, high, _, text, text_end, _ in hull.sides:
+            if kinds & NUMBER and (low, high) != (lowest, highest):
                 uses[attribute, False] += 1
-                numbers[attribute] += (end for end in number_ends if not math.isinf(end))
-            text_ends = text_hull(each, attribute)
-            if text_ends is not None and text_ends != EVERY_TEXT:
+                numbers[attribute] += (end for end in (low, high) if not math.isinf(end))
+            if kinds & TEXT and (text, text_end) != (first_text, no_end):
                 uses[attribute, True] += 1
-                texts[attribute] += (end for end in text_ends if end is not None)
+                texts[attribute] += (end for end in (text, text_end) if end is not None)
     chosen = sorted(uses, key=lambda use: (-uses[use], use))[: CURVE_DIMENSIONS_MAX // 2]
     axes: list[Axis] = []
     for attribute, is_text in chosen:

@@ -134,7 +134,7 @@ class SpaceFillingIndex:
             self._until_fit -= 1
         if self._until_fit == 0:
             self._until_fit = max(self._fit_from, len(self._regions))
-            universe = fitted(held.filter for held in self._regions.values())
+            universe = fitted(region.filter for region in self._regions.values())
             self._grid = None if universe is None else self._sorted_into(universe)
         elif self._grid is not None:
             self._grid.array.add(key, self._grid.universe.cell(filter))
@@ -198,7 +198,9 @@ class SpaceFillingIndex:
     def _sorted_into(self, universe: Universe) -> _Grid:
         """All filters in a universe."""
         array = CurveArray(self._curve, universe.dimensions, universe.bits)
-        array.add_all([(key, universe.cell(held.filter)) for key, held in self._regions.items()])
+        array.add_all(
+            [(key, universe.cell(region.filter)) for key, region in self._regions.items()]
+        )
         return _Grid(universe, array)
 
 

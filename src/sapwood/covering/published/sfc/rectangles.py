@@ -73,8 +73,8 @@ def leading_bits(epsilon: Fraction, dimensions: int) -> int:
 
     The smallest m with `2**m >= 2 * dimensions / epsilon`, for `0 < epsilon <= 1` (lemma 4).
     """
-    wanted = 2 * dimensions / epsilon
-    return (-(-wanted.numerator // wanted.denominator) - 1).bit_length()
+    least = 2 * dimensions / epsilon
+    return (-(-least.numerator // least.denominator) - 1).bit_length()
 
 
 def _cleared(length: int, places: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sapwood.covering.hull import hull_of
 from sapwood.covering.published.sfc.axes import Axis
 from sapwood.covering.published.sfc.cells import Cell, cell_of
 from sapwood.errors import InputError, LimitError
@@ -44,6 +45,7 @@ class Universe:
         """Two for each axis."""
         return 2 * len(self.axes)
 
-    def cell(self, of: Filter) -> Cell:
+    def cell(self, filter: Filter) -> Cell:
         """The cell of a filter."""
-        return cell_of([axis.span(of, self.bits) for axis in self.axes], self.bits)
+        hull = hull_of(filter)
+        return cell_of([axis.span(hull, self.bits) for axis in self.axes], self.bits)

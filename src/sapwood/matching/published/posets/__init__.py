@@ -3,5 +3,5 @@
 1. `order.py`    what the two structures need to know about covering.
 2. `hasse.py`    the Siena poset: every node with its immediate predecessors and successors.
 3. `forest.py`   the poset-derived forest: every node with at most one covering parent.
-4. `engine.py`   matching with either. Their use as relation graphs is in `sapwood.covering.graphs`.
+4. `engine.py`   matching with either. As relation graphs: `sapwood.covering.published.poset`.
 """

@@ -38,8 +38,8 @@ def hilbert_keys(cells: Cells, bits: int, keys: Keys) -> None:
 
 def position(slots: Sorted, key: Keys, slot: int) -> int:
     """How many of the sorted slots come before the pair of `key`, one row of words, and `slot`."""
-    wanted = (_whole(key), slot)
-    return sum((_whole(slots.keys[other]), other) < wanted for other in slots.order.tolist())
+    place = (_whole(key), slot)
+    return sum((_whole(slots.keys[other]), other) < place for other in slots.order.tolist())
 
 
 def walk(  # noqa: PLR0917 - the signature of the compiled twin

@@ -1,6 +1,8 @@
-"""A relation graph for filters of records and another for tree patterns, as one.
+"""Filters of records and tree patterns of documents together: an index for each, a graph for each.
 
-Nothing covers across kinds, so the two share nothing but the keys.
+Nothing covers across the two languages, so each question goes to one of the pair, and the two share
+nothing but the keys. A pair of indexes may lie below one graph (`flat-1,columnar`), or each index
+below a graph of its own (`flat-1,columnar+subscription-tree`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,65 @@ from sapwood.errors import InvariantError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.pattern import TreePattern
+
+
+class InterestIndex:
+    """An index of interests, made of one of filters and one of tree patterns; both empty.
+
+    #: every key is in exactly one of the two
+    """
+
+    __slots__ = ("_patterns", "documents", "records")
+
+    def __init__(
+        self, records: CoveringIndex[Filter], documents: CoveringIndex[TreePattern]
+    ) -> None:
+        self.records = records
+        self.documents = documents
+        #: the keys of tree patterns
+        self._patterns: set[int] = set()
+
+    def __len__(self) -> int:
+        """The number of interests."""
+        return len(self.records) + len(self.documents)
+
+    def add(self, key: int, filter: Interest) -> None:
+        """Hold an interest that no key has, under a free key."""
+        if isinstance(filter, Filter):
+            self.records.add(key, filter)
+        else:
+            assert isinstance(filter, TreePattern)
+            self.documents.add(key, filter)
+            self._patterns.add(key)
+
+    def remove(self, key: int) -> None:
+        """Give up the interest of a taken key."""
+        if key in self._patterns:
+            self._patterns.remove(key)
+            self.documents.remove(key)
+        else:
+            self.records.remove(key)
+
+    def cov(self, filter: Interest, limit: int) -> list[int]:
+        """Keys of up to `limit` interests that cover it, never its own."""
+        if isinstance(filter, Filter):
+            return self.records.cov(filter, limit)
+        assert isinstance(filter, TreePattern)
+        return self.documents.cov(filter, limit)
+
+    def covered(self, filter: Interest) -> list[int]:
+        """Keys of all that it covers but itself."""
+        if isinstance(filter, Filter):
+            return self.records.covered(filter)
+        assert isinstance(filter, TreePattern)
+        return self.documents.covered(filter)
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless both indexes are consistent."""
+        self.records.validate()
+        self.documents.validate()
+        if len(self.documents) != len(self._patterns):
+            raise InvariantError("not exactly the tree patterns are in the index of documents")
 
 
 class PatternGraph(Protocol):
@@ -37,8 +98,8 @@ class PatternGraph(Protocol):
         """Raise `InvariantError` unless the graph's own state is consistent."""
 
 
-class GraphsOfKinds:
-    """Two empty graphs, each for its kind; an index has to hold both kinds.
+class InterestGraph:
+    """A relation graph of interests, made of two empty ones; an index has to hold both kinds.
 
     A graph that searches in itself may be among them: it asks the index nothing.
 

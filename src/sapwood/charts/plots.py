@@ -1,14 +1,15 @@
-"""Plots as SVG that stands in a page as it is: no script, no font, nothing to fetch.
+"""Plots that stand in a page as they are: bars, columns, and lines over a common axis.
 
-All functions are pure, from numbers to text. Colors are the page's (`currentColor` and classes).
+Colors are the page's: elements have classes (`drawing.STYLE`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 from typing import Final, NamedTuple
+
+from sapwood.charts.drawing import number, shortened, soft_text, text, ticks
 
 WIDTH: Final = 640
 HEIGHT: Final = 270
@@ -20,13 +21,12 @@ _BAR: Final = 22
 _NAME_ROOM: Final = 190
 _VALUE_ROOM: Final = 130
 _NAME_CHARS_MAX: Final = 26
-_TICKS: Final = 5
 _MARKED_POINTS_MAX: Final = 40
 """Points of a line that get a mark each; more would hide the line."""
 
 
 class Bar(NamedTuple):
-    """One bar: its name, its length, how much of it is of the second kind, and a longer story.
+    """One bar: its name, its length, how much of it is of the second kind, and a longer title.
 
     `beside` stands after the value at the bar's end.
     """
@@ -34,7 +34,7 @@ class Bar(NamedTuple):
     name: str
     value: float
     part: float = 0.0
-    told: str = ""
+    title: str = ""
     beside: str = ""
 
 
@@ -66,14 +66,10 @@ def bars(rows: Sequence[Bar]) -> str:
     for place, row in enumerate(rows):
         y, length = place * _BAR, room * row.value / most
         part = room * row.part / most
-        name = row.name
-        if len(name) > _NAME_CHARS_MAX:
-            name = name[: _NAME_CHARS_MAX - 1] + "…"
-        told = escape(row.told or f"{row.name}: {number(row.value)}")
+        name = shortened(row.name, _NAME_CHARS_MAX)
         beside = f'<tspan class="soft"> {escape(row.beside)}</tspan>' if row.beside else ""
         drawn.append(
-            f"<g><title>{told}</title>"
-            f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
+            f"<g><title>{escape(_title(row))}</title>{text(left - 8, y + 15, name, 'end')}"
             f'<rect class="first" x="{left}" y="{y + 3}" width="{length:.1f}" height="{_BAR - 6}" '
             f'rx="2"/>'
             f'<rect class="second" x="{left}" y="{y + 3}" width="{part:.1f}" '
@@ -93,15 +89,13 @@ def columns(rows: Sequence[Bar], axes: Axes = Axes()) -> str:  # noqa: B008 - im
         x, length = _LEFT + place * wide, high * row.value / steps[-1]
         gap = min(wide / 8, 12)
         top = _TOP + high - length
-        told = escape(row.told or f"{row.name}: {number(row.value)}")
+        middle = x + wide / 2
         drawn.append(
-            f"<g><title>{told}</title>"
+            f"<g><title>{escape(_title(row))}</title>"
             f'<rect class="first" x="{x + gap:.1f}" y="{top:.1f}" '
             f'width="{wide - 2 * gap:.1f}" height="{length:.1f}" rx="2"/>'
-            f'<text class="soft" x="{x + wide / 2:.1f}" y="{top - 4:.1f}" text-anchor="middle">'
-            f"{escape(row.beside or number(row.value))}</text>"
-            f'<text x="{x + wide / 2:.1f}" y="{HEIGHT - _BOTTOM + 16}" text-anchor="middle">'
-            f"{escape(row.name)}</text></g>"
+            f"{soft_text(middle, top - 4, row.beside or number(row.value), 'middle')}"
+            f"{text(middle, HEIGHT - _BOTTOM + 16, row.name, 'middle')}</g>"
         )
     return _svg("".join(drawn), HEIGHT)
 
@@ -137,10 +131,7 @@ def lines(plotted: Sequence[Line], axes: Axes = Axes()) -> str:  # noqa: B008 - 
         ]
     first, last = axes.ends
     below = HEIGHT - _BOTTOM + 16
-    drawn.append(
-        f'<text x="{_LEFT}" y="{below}">{escape(first)}</text>'
-        f'<text x="{WIDTH - _RIGHT}" y="{below}" text-anchor="end">{escape(last)}</text>'
-    )
+    drawn += [text(_LEFT, below, first), text(WIDTH - _RIGHT, below, last, "end")]
     return _svg("".join(drawn), HEIGHT)
 
 
@@ -153,22 +144,6 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def ticks(most: float) -> list[float]:
-    """Round numbers from 0 to `most` or a little more, at most one more than `_TICKS`."""
-    if most <= 0:
-        return [0.0, 1.0]
-    rough = most / _TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = power * next(times for times in (1, 2, 5, 10) if times * power >= rough * (1 - 1e-9))
-    count = max(math.ceil(most / step * (1 - 1e-9)), 1)
-    return [place * step for place in range(count + 1)]
-
-
-def number(value: float) -> str:
-    """A number as people read it: whole ones with commas, others with three digits."""
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.3g}"
-
-
 def _scale(steps: Sequence[float], axes: Axes) -> str:
     """Lines across with their values, and what the axes are."""
     high = HEIGHT - _BOTTOM - _TOP
@@ -177,16 +152,17 @@ def _scale(steps: Sequence[float], axes: Axes) -> str:
         y = _TOP + high * (1 - value / steps[-1])
         parts.append(
             f'<line class="scale" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="soft" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{number(value)}{axes.unit}</text>"
+            f"{soft_text(_LEFT - 6, y + 4, number(value) + axes.unit, 'end')}"
         )
     middle = (_LEFT + WIDTH - _RIGHT) / 2
-    parts.append(
-        f'<text class="soft" x="{_LEFT}" y="12">{escape(axes.up)}</text>'
-        f'<text class="soft" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">'
-        f"{escape(axes.along)}</text>"
-    )
+    parts.append(soft_text(_LEFT, 12, axes.up))
+    parts.append(soft_text(middle, HEIGHT - 8, axes.along, "middle"))
     return "".join(parts)
+
+
+def _title(row: Bar) -> str:
+    """What is shown of a bar to somebody who points at it."""
+    return row.title or f"{row.name}: {number(row.value)}"
 
 
 def _svg(content: str, height: int) -> str:

@@ -1,7 +1,4 @@
-"""Many small plots beside each other, with one scale: quantities that hold until they change.
-
-Pure functions from numbers to SVG, as in `charts`.
-"""
+"""Many small plots beside each other, with one scale: quantities that hold until they change."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, NamedTuple
 
-from sapwood.pipeline.report.charts import number, ticks
+from sapwood.charts.drawing import number, shortened, soft_text, text, ticks
 
 WIDTH: Final = 1080
 _LEFT: Final = 66
@@ -93,15 +90,14 @@ def panels(shown: Sequence[Panel], up: str, along: str, ends: tuple[str, str]) -
     """A grid of panels. `up` and `along` say what the axes are, `ends` are the ends of time."""
     grid = _grid(shown)
     drawn = [
-        f'<text class="soft" x="{_LEFT}" y="12">{escape(up)}</text>',
-        f'<text class="soft" x="{WIDTH / 2:.0f}" y="{grid.height - 4:.0f}" text-anchor="middle">',
-        f"{escape(along)}</text>",
+        soft_text(_LEFT, 12, up),
+        soft_text(WIDTH / 2, grid.height - 4, along, "middle"),
     ]
     for place, panel in enumerate(shown):
         x, y = grid.corner(place)
-        told = escape(f"{panel.name}: {panel.beside}" if panel.beside else panel.name)
+        title = escape(f"{panel.name}: {panel.beside}" if panel.beside else panel.name)
         drawn.append(
-            f'<g transform="translate({x:.1f} {y:.1f})"><title>{told}</title>'
+            f'<g transform="translate({x:.1f} {y:.1f})"><title>{title}</title>'
             f"{_scale(grid, numbered=place % grid.columns == 0)}{''.join(_layers(grid, panel))}"
             f"{_head(grid, panel)}"
             f"{_ends(grid, ends) if place + grid.columns >= len(shown) else ''}</g>"
@@ -135,21 +131,14 @@ def _values(panel: Panel) -> list[Sequence[float]]:
 def _head(grid: _Grid, panel: Panel) -> str:
     """A panel's name, cut where what stands beside it begins."""
     room = max(int(grid.wide / _CHAR) - len(panel.beside) - 1, 4)
-    name = panel.name if len(panel.name) <= room else panel.name[: room - 1] + "…"
-    return (
-        f'<text x="0" y="-7" font-weight="600">{escape(name)}</text>'
-        f'<text class="soft" x="{grid.wide:.1f}" y="-7" text-anchor="end">'
-        f"{escape(panel.beside)}</text>"
-    )
+    name = text(0, -7, shortened(panel.name, room), attributes='font-weight="600"')
+    return name + soft_text(grid.wide, -7, panel.beside, "end")
 
 
 def _ends(grid: _Grid, ends: tuple[str, str]) -> str:
-    first, last = map(escape, ends)
+    first, last = ends
     below = grid.high + 14
-    return (
-        f'<text class="soft" x="0" y="{below:.0f}">{first}</text>'
-        f'<text class="soft" x="{grid.wide:.1f}" y="{below:.0f}" text-anchor="end">{last}</text>'
-    )
+    return soft_text(0, below, first) + soft_text(grid.wide, below, last, "end")
 
 
 def _scale(grid: _Grid, *, numbered: bool) -> str:
@@ -162,10 +151,7 @@ def _scale(grid: _Grid, *, numbered: bool) -> str:
         y = grid.y(value)
         drawn.append(f'<line class="scale" x1="0" x2="{grid.wide:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>')
         if numbered:
-            drawn.append(
-                f'<text class="soft" x="-6" y="{y + 4:.1f}" text-anchor="end">'
-                f"{number(value)}</text>"
-            )
+            drawn.append(soft_text(-6, y + 4, number(value), "end"))
     return "".join(drawn)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood import parse_filter
-from sapwood.covering.graphs.edges import CoverEdges
+from sapwood.covering.edges import CoverEdges
 from sapwood.errors import InvariantError
 from tests.matching.published.posets.nesting import EQUIVALENT
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sapwood.charts.pictures import HEIGHT, WIDTH, line_chart
 from sapwood.errors import InvalidValueError
-from sapwood_lab.benchmarks.charts import HEIGHT, WIDTH, line_chart
 
 LINES = {"a & b": [(1000.0, 5.0), (10.0, 0.5)], "flat": [(10.0, 5.0), (1000.0, 5.0)], "none": []}
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood import parse_filter
-from sapwood.covering.graphs.flat import FlatGraph
+from sapwood.covering.flat import FlatGraph
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InputError, InvariantError
 from tests.matching.published.posets.nesting import EQUIVALENT

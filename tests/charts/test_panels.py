@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sapwood.pipeline.report.panels import WIDTH, Layer, Panel, panels
+from sapwood.charts.panels import WIDTH, Layer, Panel, panels
 
 SVG = "{*}"
 

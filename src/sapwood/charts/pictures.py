@@ -1,4 +1,4 @@
-"""Line charts as small SVG texts, for pages that show measurements.
+"""Line charts as pictures of their own, with colors of their own: files that a document shows.
 
 A chart has lines, ticks and a label at the end of each line; more than that wants a library. Axes
 are logarithmic with ticks at powers of ten, or linear from 0 with ticks at round numbers.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Final, Protocol
-from xml.sax.saxutils import escape
 
+from sapwood.charts.drawing import number, text, ticks
 from sapwood.errors import InvalidValueError
 
 Point = tuple[float, float]
@@ -30,9 +31,6 @@ _COLORS: Final = (
     "#00838f",
 )
 _LABEL_GAP: Final = 13.0
-_TICKS_MAX: Final = 5
-_STEP_SLACK: Final = 1e-9
-"""What rounding may add to a quotient that is whole."""
 
 
 class _Axis(Protocol):
@@ -72,28 +70,25 @@ class _Logarithmic:
     def ticks(self) -> Iterator[tuple[float, str]]:
         """The pixels of the powers of ten, with their text."""
         for power in range(self.low, self.high + 1):
-            yield self.at(10.0**power), f"{10.0**power:,g}" if power < 0 else f"{10**power:,}"
+            yield self.at(10.0**power), number(10.0**power)
 
 
 @dataclass(frozen=True, slots=True)
 class _Linear:
-    """A linear axis from 0 to `steps` times `step`, over the pixels `first` to `last`."""
+    """A linear axis from 0 to the last of its round `values`, over the pixels `first` to `last`."""
 
-    step: float
-    steps: int
+    values: Sequence[float]
     first: float
     last: float
 
     def at(self, value: float) -> float:
         """The pixel of a value."""
-        return self.first + value / (self.step * self.steps) * (self.last - self.first)
+        return self.first + value / self.values[-1] * (self.last - self.first)
 
     @property
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """The pixels of the multiples of the step, with their text."""
-        for multiple in range(self.steps + 1):
-            value = multiple * self.step
-            yield self.at(value), f"{value:,.10g}"
+        """The pixels of the round values, with their text."""
+        return ((self.at(value), number(value)) for value in self.values)
 
 
 def line_chart(
@@ -121,10 +116,10 @@ def line_chart(
         f'<svg xmlns="http://www.w3.org/2000/svg" {frame}>',
         f"<title>{escape(title)}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        _text(_LEFT, _TOP - 18, title, extra=' font-weight="bold"'),
+        text(_LEFT, _TOP - 18, title, attributes='font-weight="bold"'),
         *_grid(x, y),
-        _text((x.first + x.last) / 2, HEIGHT - 12, x_label, anchor="middle"),
-        _text(-(y.first + y.last) / 2, 16, y_label, "middle", ' transform="rotate(-90)"'),
+        text((x.first + x.last) / 2, HEIGHT - 12, x_label, anchor="middle"),
+        text(-(y.first + y.last) / 2, 16, y_label, "middle", 'transform="rotate(-90)"'),
         *_lines(drawn, x, y),
         "</svg>",
     ]
@@ -135,8 +130,7 @@ def _axis(values: Sequence[float], first: float, last: float, *, is_linear: bool
     if is_linear:
         if min(values) < 0:
             raise InvalidValueError("lines", "a linear axis begins with 0")
-        step = _round_step(max(values))
-        return _Linear(step, max(1, math.ceil(max(values) / step - _STEP_SLACK)), first, last)
+        return _Linear(ticks(max(values)), first, last)
     if min(values) <= 0:
         raise InvalidValueError("lines", "a logarithmic axis needs values above 0")
     low = math.floor(math.log10(min(values)))
@@ -144,48 +138,36 @@ def _axis(values: Sequence[float], first: float, last: float, *, is_linear: bool
     return _Logarithmic(low, max(high, low + 1), first, last)
 
 
-def _round_step(most: float) -> float:
-    """The smallest of 1, 2 and 5 times a power of ten that takes five steps at most."""
-    if most <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(most / _TICKS_MAX))
-    return next(m * power for m in (1, 2, 5, 10) if most / (m * power) <= _TICKS_MAX + _STEP_SLACK)
-
-
 def _grid(x: _Axis, y: _Axis) -> Iterator[str]:
-    for at, text in x.ticks:
+    for at, label in x.ticks:
         yield _stroke(at, y.first, at, y.last)
-        yield _text(at, y.first + 18, text, anchor="middle")
-    for at, text in y.ticks:
+        yield text(at, y.first + 18, label, "middle")
+    for at, label in y.ticks:
         yield _stroke(x.first, at, x.last, at)
-        yield _text(x.first - 8, at + 4, text, anchor="end")
+        yield text(x.first - 8, at + 4, label, "end")
 
 
 def _lines(lines: Mapping[str, Sequence[Point]], x: _Axis, y: _Axis) -> Iterator[str]:
     labels = _label_heights({name: y.at(points[-1][1]) for name, points in lines.items()})
-    for number, (name, points) in enumerate(lines.items()):
-        color = _COLORS[number % len(_COLORS)]
+    for place, (name, points) in enumerate(lines.items()):
+        color = _COLORS[place % len(_COLORS)]
         places = [(x.at(px), y.at(py)) for px, py in points]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)
         yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
         yield from (
             f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{color}"/>' for px, py in places
         )
-        yield _text(places[-1][0] + 8, labels[name] + 4, name, extra=f' fill="{color}"')
+        yield text(places[-1][0] + 8, labels[name] + 4, name, attributes=f'fill="{color}"')
 
 
-def _label_heights(wanted: Mapping[str, float]) -> dict[str, float]:
+def _label_heights(line_ends: Mapping[str, float]) -> dict[str, float]:
     """Where the labels go so that none lies on another: each below the one above it."""
     heights: dict[str, float] = {}
     above = -math.inf
-    for name in sorted(wanted, key=lambda name: (wanted[name], name)):
-        above = heights[name] = max(wanted[name], above + _LABEL_GAP)
+    for name in sorted(line_ends, key=lambda name: (line_ends[name], name)):
+        above = heights[name] = max(line_ends[name], above + _LABEL_GAP)
     return heights
 
 
 def _stroke(x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#dddddd"/>'
-
-
-def _text(x: float, y: float, text: str, anchor: str = "start", extra: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(text)}</text>'

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sapwood.covering.graphs.edges import CoverEdges
+from sapwood.covering.edges import CoverEdges
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InputError, InvariantError
 from sapwood.model.interest import Interest
@@ -77,11 +77,11 @@ class FlatGraph:
 
     def _place(self, orphan: int, index: CoveringIndex[Any]) -> bool:
         """Link a node without parents below up to k covers, if there are any."""
-        wanted = self._edges.filters[orphan]
-        found = index.cov(wanted, self.k)
+        orphan_filter = self._edges.filters[orphan]
+        found = index.cov(orphan_filter, self.k)
         covers = [cover for cover in found if self._edges.may_link(cover, orphan)]
         if found and not covers and len(found) == self.k:
-            everyone = index.cov(wanted, len(index))
+            everyone = index.cov(orphan_filter, len(index))
             covers = [cover for cover in everyone if self._edges.may_link(cover, orphan)]
         for cover in covers[: self.k]:
             self._edges.link(cover, orphan)

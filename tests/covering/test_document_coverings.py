@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.covering.catalogue import covering_manager, covering_named
-from sapwood.covering.documents.catalogue import (
+from sapwood.covering.catalogue import (
     DEFAULT_DOCUMENT_COVERING,
     DOCUMENT_COVERINGS,
+    covering_manager,
+    covering_named,
     document_covering_named,
 )
 from sapwood.errors import UnknownNameError

@@ -1,1 +1,0 @@
-"""Relation graphs: one a file."""

@@ -75,10 +75,10 @@ class Box(NamedTuple):
 class Boxes(NamedTuple):
     """The hulls of filters 0, 1, 2, ...
 
-    The sides of filter `f` are those from `starts[f]` up to `starts[f + 1]`, ordered by
-    `attributes`; `lows` and `highs` are ranks of their ends. A side of few single values has those
+    The spans of filter `f` are those from `starts[f]` up to `starts[f + 1]`, ordered by
+    `attributes`; `lows` and `highs` are ranks of their ends. A span of few single values has those
     from `value_starts[s]` up to `value_starts[s + 1]` among `values`, which are ranks as the lows
-    are; other sides have none there. `convex` says which filters are their own hulls.
+    are; other spans have none there. `convex` says which filters are their own hulls.
     """
 
     starts: Places
@@ -101,7 +101,7 @@ class Boxes(NamedTuple):
     def order(self) -> Places:
         """The filters, such that whatever holds a box comes before it; of equal ones the convex."""
         width_max = int(self.highs.max(initial=0)) + 1
-        # Each side more, and each narrower one, brings a filter further back.
+        # Each span more, and each narrower one, brings a filter further back.
         narrow = width_max + self.lows - self.highs
         sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(narrow)))
         return np.lexsort((~self.convex, sums[self.starts[1:]] - sums[self.starts[:-1]]))

@@ -67,7 +67,7 @@ class ColumnarCovering:
         return len(self._filters)
 
     def add(self, key: int, filter: Filter) -> None:
-        """Hold a filter."""
+        """Add a filter under a free key."""
         assert key not in self._filters, f"key {key} is taken"
         point = self._point(filter)
         self._filters[key] = filter
@@ -80,7 +80,7 @@ class ColumnarCovering:
             self._rounded.add(key)
 
     def remove(self, key: int) -> None:
-        """Give up a filter."""
+        """Remove a filter."""
         del self._filters[key]
         self._table.remove(key)
         self._unsure.discard(key)

@@ -140,32 +140,44 @@ def boxes_of(forms: Sequence[bytes]) -> Boxes:
 def box_of(form: bytes) -> Box:
     """The box of the filter with this normal form, which accepts something."""
     parts, is_complete = read_form(form)
-    hull = written_hull(parts, is_complete=is_complete)
-    spans = [(side[0], _span(side, parts)) for side in hull.sides]
-    return Box(spans, hull.is_exact and all(span.whole for _, span in spans))
+    sides, _, is_convex = written_hull(parts, is_complete)
+    spans = []
+    for side in sides:
+        span = _span(side, parts)
+        is_convex = is_convex and span[2]
+        spans.append((side[0], span))
+    return Box(spans, is_convex)
 
 
 def _span(side: Side, parts: Sequence[Any]) -> Span:
     """The span of a side; `parts` are the conjunctions that it is a side of."""
     name, kinds, low_number, high_number, open_ends, text, text_end, is_whole = side
+    low: End
+    high: End
     if kinds == NUMBER:  # as most are
-        low: End = (NUMBERS, low_number, 1 if open_ends & LOW_OPEN else 0)
-        high: End = (NUMBERS, high_number, -1 if open_ends & HIGH_OPEN else 0)
+        low, high = _number_ends(low_number, high_number, open_ends)
         is_value = low_number == high_number
     elif kinds == TEXT:
         low, high, is_value = (TEXTS, text, 0), _text_end(text_end), text_end == f"{text}\0"
     else:
         places = [end for flag, end in _FLAGS if kinds & flag]
         if kinds & NUMBER:
-            places.append((NUMBERS, low_number, 1 if open_ends & LOW_OPEN else 0))
-            places.append((NUMBERS, high_number, -1 if open_ends & HIGH_OPEN else 0))
+            places += _number_ends(low_number, high_number, open_ends)
         if kinds & TEXT:
             places += [(TEXTS, text, 0), _text_end(text_end)]
         low, high = places[0], places[-1]
         is_value = is_whole = is_whole and len(places) == 1
     if is_whole:
-        return Span(low, high, whole=True, values=(low,) if is_value else ())
-    return Span(low, high, whole=False, values=_values(name, parts))
+        return Span(low, high, True, (low,) if is_value else ())  # noqa: FBT003
+    return Span(low, high, False, _values(name, parts))  # noqa: FBT003
+
+
+def _number_ends(low: Any, high: Any, open_ends: int) -> tuple[End, End]:
+    if not open_ends:
+        return (NUMBERS, low, 0), (NUMBERS, high, 0)
+    after = 1 if open_ends & LOW_OPEN else 0
+    before = -1 if open_ends & HIGH_OPEN else 0
+    return (NUMBERS, low, after), (NUMBERS, high, before)
 
 
 def _values(name: str, parts: Sequence[Any]) -> tuple[End, ...]:

@@ -173,9 +173,7 @@ def test_holding_is_necessary_for_covering_and_sufficient_where_a_hull_is_exact(
 
 @given(filters())
 def test_the_hull_of_a_normal_form_is_that_of_the_filter(filter: Filter) -> None:
-    parts, is_complete = read_form(encode_form(filter))
-    hull = hull_of(filter)
-    assert written_hull(parts, is_complete=is_complete) == hull
+    assert written_hull(*read_form(encode_form(filter))) == hull_of(filter)
 
 
 @given(filters(), records())

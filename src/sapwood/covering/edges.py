@@ -73,7 +73,7 @@ class CoverEdges:
         return not reaches((parent,), child, self.parents)
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless every edge is a cover and nobody is above itself."""
+        """Raise `InvariantError` unless every edge is a cover and no node is above itself."""
         for table in (self._parents, self._children):
             if not table.keys() <= self.filters.keys() or not all(table.values()):
                 raise InvariantError("the graph lists neighbors of a node that has none")

@@ -11,7 +11,7 @@ keep.
 
 Where two unequal filters accept the same records the printed removal can leave both without a
 stand-in (each is given the other as its cover). An edge that would close such a circle is refused;
-if that leaves nobody among the first k, all covers are asked for, which is a second question.
+if that leaves none of the first k, all covers are asked for, which is a second question.
 
 Cost: one question for an insertion; for a removal as many as the node has children with no other
 parent: at most as many as there were insertions (lemma 1, theorem 1).
@@ -81,8 +81,8 @@ class FlatGraph:
         found = index.cov(orphan_filter, self.k)
         covers = [cover for cover in found if self._edges.may_link(cover, orphan)]
         if found and not covers and len(found) == self.k:
-            everyone = index.cov(orphan_filter, len(index))
-            covers = [cover for cover in everyone if self._edges.may_link(cover, orphan)]
+            all_covers = index.cov(orphan_filter, len(index))
+            covers = [cover for cover in all_covers if self._edges.may_link(cover, orphan)]
         for cover in covers[: self.k]:
             self._edges.link(cover, orphan)
         return bool(covers)

@@ -121,12 +121,14 @@ def hull_of(filter: Filter) -> Hull:
     return joined([conjunction_sides(conjunction)[0] for conjunction in conjunctions])
 
 
-def written_hull(parts: Sequence[Any], *, is_complete: bool) -> Hull:
+def written_hull(parts: Sequence[Any], is_complete: bool) -> Hull:  # noqa: FBT001 - as `read_form`
     """The hull of a filter as `language.forms.read_form` gives it: no filter is made for that."""
     if len(parts) != 1:
         return joined([[written_side(written) for written in part] for part in parts])
     sides = [written_side(written) for written in parts[0]]
-    return Hull(sides, 1, is_complete and all(side[-1] for side in sides))
+    for side in sides:
+        is_complete = is_complete and side[-1]
+    return Hull(sides, 1, is_complete)
 
 
 def conjunction_sides(conjunction: Conjunction) -> tuple[Sequence[Side], bool]:
@@ -158,14 +160,15 @@ def conjunction_sides(conjunction: Conjunction) -> tuple[Sequence[Side], bool]:
 def written_side(written: Any) -> Side:
     """The side of a constraint in a normal form: (attribute, flags, intervals, ranges)."""
     name, kinds, intervals, ranges = written
+    if len(intervals) == 1 and not ranges:  # as most are
+        low, high, open_ends = intervals[0]
+        return name, kinds | NUMBER, low, high, open_ends, "", "", True
     low, high, open_ends, text, text_end, is_whole = NO_ENDS
     if intervals:
         kinds |= NUMBER
-        low, high, open_ends = intervals[0]
-        if len(intervals) > 1:
-            is_whole = False
-            _, high, last_ends = intervals[-1]
-            open_ends = open_ends & LOW_OPEN | last_ends & HIGH_OPEN
+        (low, _, low_ends), (_, high, high_ends) = intervals[0], intervals[-1]
+        open_ends = low_ends & LOW_OPEN | high_ends & HIGH_OPEN
+        is_whole = len(intervals) == 1
     if ranges:
         kinds, text, text_end = kinds | TEXT, ranges[0][0], ranges[-1][1]
         is_whole = is_whole and len(ranges) == 1

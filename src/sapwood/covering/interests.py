@@ -38,7 +38,7 @@ class InterestIndex:
         return len(self.records) + len(self.documents)
 
     def add(self, key: int, filter: Interest) -> None:
-        """Hold an interest that no key has, under a free key."""
+        """Add an interest that no key has, under a free key."""
         if isinstance(filter, Filter):
             self.records.add(key, filter)
         else:
@@ -47,7 +47,7 @@ class InterestIndex:
             self._patterns.add(key)
 
     def remove(self, key: int) -> None:
-        """Give up the interest of a taken key."""
+        """Remove the interest of a taken key."""
         if key in self._patterns:
             self._patterns.remove(key)
             self.documents.remove(key)

@@ -84,7 +84,7 @@ class CoveringManager(Generic[W]):
         self._repeats: dict[int, int] = {}
         #: the keys of what the neighbor knows; every node without parents is one
         self._propagated: dict[int, None] = {}
-        #: keys below len(_filters) + len(_free) that nobody has
+        #: keys below len(_filters) + len(_free) that no filter has
         self._free: list[int] = []
 
     def __len__(self) -> int:
@@ -115,7 +115,7 @@ class CoveringManager(Generic[W]):
         return Change((filter,))
 
     def unsubscribe(self, filter: W) -> Change[W]:
-        """Give up a subscription; what loses its cover is propagated before the withdrawal.
+        """Remove a subscription; what loses its cover is propagated before the withdrawal.
 
         A filter that nobody subscribed is ignored.
         """

@@ -27,10 +27,10 @@ class CoveringIndex(Protocol[W_contra]):
         """The number of filters."""
 
     def add(self, key: int, filter: W_contra) -> None:
-        """Hold a filter that no key has, under a free key."""
+        """Add a filter that no key has, under a free key."""
 
     def remove(self, key: int) -> None:
-        """Give up the filter of a taken key."""
+        """Remove the filter of a taken key."""
 
     def cov(self, filter: W_contra, limit: int) -> list[int]:
         """Keys of up to `limit` (at least 1) filters that cover `filter`, each once.
@@ -50,7 +50,7 @@ class CoveringIndex(Protocol[W_contra]):
 class RelationGraph(Protocol):
     """The upper layer: which filter is known to cover which.
 
-    An edge from parent to child says that the parent covers the child. Nobody is above itself, so
+    An edge from parent to child says that the parent covers the child. No node is above itself, so
     following parents ends at a node without any. Graphs that search in themselves ask no index.
     """
 

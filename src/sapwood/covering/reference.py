@@ -20,12 +20,12 @@ class ReferenceCovering:
         return len(self._filters)
 
     def add(self, key: int, filter: Interest) -> None:
-        """Hold a filter."""
+        """Add a filter under a free key."""
         assert key not in self._filters, f"key {key} is taken"
         self._filters[key] = filter
 
     def remove(self, key: int) -> None:
-        """Give up a filter."""
+        """Remove a filter."""
         del self._filters[key]
 
     def cov(self, filter: Interest, limit: int) -> list[int]:

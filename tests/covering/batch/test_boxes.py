@@ -73,3 +73,12 @@ def test_ends_are_compared_exactly() -> None:
     for outer, cover in enumerate(wanted):
         for inner, covered in enumerate(wanted):
             assert inside(found, outer, inner) == cover.covers(covered)
+
+
+def test_the_example_of_the_module() -> None:
+    texts = ("x > 2", "x >= 2 and x < 5", "x in (3, 'a')")
+    found = boxes([parse_filter(text) for text in texts])
+    assert (found.lows.tolist(), found.highs.tolist()) == ([5, 4, 7], [7, 3, 10])
+    assert (found.values.tolist(), found.convex.tolist()) == ([7, 10], [True, True, False])
+    pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
+    assert not any(inside(found, a, b) for a, b in pairs)

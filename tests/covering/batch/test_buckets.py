@@ -62,3 +62,14 @@ def test_no_boxes_have_bucket_0_alone() -> None:
     found = buckets(boxes, np.zeros(0, np.bool_))
     assert (found.starts.tolist(), found.boxes.tolist()) == ([0, 0], [])
     assert (found.ask_starts.tolist(), found.asked.tolist()) == ([0], [])
+
+
+def test_the_example_of_the_module() -> None:
+    texts = ("s = 'a'", "s in ('a', 'b')", "n > 1", "s = 'a' and n > 5")
+    found = boxes_of([encode_form(parse_filter(text)) for text in texts])
+    assert [part.tolist() for part in buckets(found, np.ones(4, np.bool_))] == [
+        [0, 0, 2, 4, 5],
+        [2, 3, 0, 1, 1],
+        [0, 2, 4, 6, 9],
+        [0, 2, 0, 2, 0, 1, 0, 1, 2],
+    ]

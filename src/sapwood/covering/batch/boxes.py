@@ -75,10 +75,10 @@ class Box(NamedTuple):
 class Boxes(NamedTuple):
     """The hulls of filters 0, 1, 2, ...
 
-    The sides of filter `f` are those from `starts[f]` up to `starts[f + 1]`, ordered by
-    `attributes`; `lows` and `highs` are ranks of their ends. A side of few single values has those
+    The spans of filter `f` are those from `starts[f]` up to `starts[f + 1]`, ordered by
+    `attributes`; `lows` and `highs` are ranks of their ends. A span of few single values has those
     from `value_starts[s]` up to `value_starts[s + 1]` among `values`, which are ranks as the lows
-    are; other sides have none there. `convex` says which filters are their own hulls.
+    are; other spans have none there. `convex` says which filters are their own hulls.
     """
 
     starts: Places
@@ -101,7 +101,7 @@ class Boxes(NamedTuple):
     def order(self) -> Places:
         """The filters, such that whatever holds a box comes before it; of equal ones the convex."""
         width_max = int(self.highs.max(initial=0)) + 1
-        # Each side more, and each narrower one, brings a filter further back.
+        # Each span more, and each narrower one, brings a filter further back.
         narrow = width_max + self.lows - self.highs
         sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(narrow)))
         return np.lexsort((~self.convex, sums[self.starts[1:]] - sums[self.starts[:-1]]))
@@ -140,32 +140,44 @@ def boxes_of(forms: Sequence[bytes]) -> Boxes:
 def box_of(form: bytes) -> Box:
     """The box of the filter with this normal form, which accepts something."""
     parts, is_complete = read_form(form)
-    hull = written_hull(parts, is_complete=is_complete)
-    spans = [(side[0], _span(side, parts)) for side in hull.sides]
-    return Box(spans, hull.is_exact and all(span.whole for _, span in spans))
+    sides, _, is_convex = written_hull(parts, is_complete)
+    spans = []
+    for side in sides:
+        span = _span(side, parts)
+        is_convex = is_convex and span[2]
+        spans.append((side[0], span))
+    return Box(spans, is_convex)
 
 
 def _span(side: Side, parts: Sequence[Any]) -> Span:
     """The span of a side; `parts` are the conjunctions that it is a side of."""
     name, kinds, low_number, high_number, open_ends, text, text_end, is_whole = side
+    low: End
+    high: End
     if kinds == NUMBER:  # as most are
-        low: End = (NUMBERS, low_number, 1 if open_ends & LOW_OPEN else 0)
-        high: End = (NUMBERS, high_number, -1 if open_ends & HIGH_OPEN else 0)
+        low, high = _number_ends(low_number, high_number, open_ends)
         is_value = low_number == high_number
     elif kinds == TEXT:
         low, high, is_value = (TEXTS, text, 0), _text_end(text_end), text_end == f"{text}\0"
     else:
         places = [end for flag, end in _FLAGS if kinds & flag]
         if kinds & NUMBER:
-            places.append((NUMBERS, low_number, 1 if open_ends & LOW_OPEN else 0))
-            places.append((NUMBERS, high_number, -1 if open_ends & HIGH_OPEN else 0))
+            places += _number_ends(low_number, high_number, open_ends)
         if kinds & TEXT:
             places += [(TEXTS, text, 0), _text_end(text_end)]
         low, high = places[0], places[-1]
         is_value = is_whole = is_whole and len(places) == 1
     if is_whole:
-        return Span(low, high, whole=True, values=(low,) if is_value else ())
-    return Span(low, high, whole=False, values=_values(name, parts))
+        return Span(low, high, True, (low,) if is_value else ())  # noqa: FBT003
+    return Span(low, high, False, _values(name, parts))  # noqa: FBT003
+
+
+def _number_ends(low: Any, high: Any, open_ends: int) -> tuple[End, End]:
+    if not open_ends:
+        return (NUMBERS, low, 0), (NUMBERS, high, 0)
+    after = 1 if open_ends & LOW_OPEN else 0
+    before = -1 if open_ends & HIGH_OPEN else 0
+    return (NUMBERS, low, after), (NUMBERS, high, before)
 
 
 def _values(name: str, parts: Sequence[Any]) -> tuple[End, ...]:

@@ -1,9 +1,21 @@
 """Where boxes are looked for: those that may hold a box are in few of many buckets.
 
-A box is stored by one of its sides: with the boxes of each value of the side, where it has few, or
-with all boxes of the side's attribute, or in bucket 0 where it has no side. Whatever it holds has
-all its sides, and no value that it has not. So a box that asks in bucket 0, and for each of its
-sides in the bucket of the side's first value and in that of the attribute, meets all that hold it.
+A box is stored by one of its spans: with the boxes of each value of the span, where it has few, or
+with all boxes of the span's attribute, or in bucket 0 where it has no span. Whatever it holds has
+all its spans, and no value that it has not. So a box that asks in bucket 0, and for each of its
+spans in the bucket of the span's first value and in that of the attribute, meets all that hold it.
+
+Four boxes, each stored by the span in whose bucket the fewest would ask::
+
+    box                    stored in                  asks in
+    0  s = 'a'             2 (s = 'a')                0, 2
+    1  s in ('a', 'b')     2 (s = 'a'), 3 (s = 'b')   0, 2
+    2  n > 1               1 (n)                      0, 1
+    3  s = 'a' and n > 5   1 (n)                      0, 1, 2
+
+So 3 is compared with 2, 0 and 1, all of which cover it, and 2 with none but 3. The arrays are
+`starts` 0, 0, 2, 4, 5 and `boxes` 2, 3, 0, 1, 1 of what is stored, `ask_starts` 0, 2, 4, 6, 9 and
+`asked` 0, 2, 0, 2, 0, 1, 0, 1, 2 of who asks.
 
 A value that many ask for would make a large bucket, and the work in it grows with the square. Such
 buckets are cut by a second attribute, the rarest one that a stored box constrains besides: what it
@@ -49,7 +61,7 @@ class _Stored(NamedTuple):
 def buckets(
     boxes: Boxes, is_stored: npt.NDArray[np.bool_], *, whole_max: int = WHOLE_MAX
 ) -> Buckets:
-    """The buckets of some boxes, each in the buckets of the side by which the fewest would ask."""
+    """The buckets of some boxes, each in the buckets of the span by which the fewest would ask."""
     ranks = 1 + int(max(boxes.lows.max(initial=0), boxes.values.max(initial=0)))
     general = boxes.attributes * (ranks + 1) + ranks
     first_value = boxes.attributes * (ranks + 1) + boxes.lows
@@ -91,7 +103,7 @@ def _stored(
     general: Places,
     first_value: Places,
 ) -> tuple[Places, _Stored]:
-    """The side by which each box that has one is stored, and which boxes go by which names."""
+    """The span by which each box that has one is stored, and which boxes go by which names."""
     counts = np.diff(boxes.value_starts)
     value_names = np.repeat(first_value - boxes.lows, counts) + boxes.values
     cost = np.where(
@@ -112,7 +124,7 @@ def _stored(
 
 
 def _second(boxes: Boxes, owner: Places, chosen: Places, uncut: int) -> Places:
-    """For each box the rarest attribute beside that of the side it is stored by, or `uncut`."""
+    """For each box the rarest attribute beside that of the span it is stored by, or `uncut`."""
     cost = np.bincount(boxes.attributes, minlength=uncut + 1)[boxes.attributes]
     rest = np.ones(len(owner), np.bool_)
     rest[chosen] = False
@@ -163,7 +175,7 @@ def _starts(counts: Places) -> Places:
 
 
 def _cheapest(owner: Places, cost: Places) -> Places:
-    """For each owner its side with the least cost, the first of several."""
+    """For each owner its span with the least cost, the first of several."""
     order = np.lexsort((cost, owner))
     return order[np.unique(owner[order], return_index=True)[1]]
 

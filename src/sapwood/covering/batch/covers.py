@@ -44,8 +44,8 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     """Pairs (key, key of a cover) for the members that need not be kept, for they are covered.
 
     Members are distinct and accept something. Of filters that accept the same in different forms
-    one is kept, and nobody is covered by way of itself. Where a cover is covered as well, the pair
-    names the last one.
+    one is kept, and no filter is covered by way of itself. Where a cover is covered as well, the
+    pair names the last one.
     """
     group = _Group(members, boxes_of([member.form for member in members]))
     kernels = _kernels(len(members))
@@ -64,7 +64,7 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     cover = {
         number: int(holder[number]) for number in found if group.goes_before(holder[number], number)
     }
-    # Of other filters the hulls only tell which may cover.
+    # Of other filters the boxes only rule out which cannot cover.
     is_open = asks.copy()
     is_open[list(cover)] = False
     questions, others = is_open.nonzero()[0], buckets(group.boxes, stores & ~convex)
@@ -95,7 +95,7 @@ class _Group:
     def goes_before(self, cover: int, number: int) -> bool:
         """Whether of a cover and what it covers the cover is to be kept.
 
-        Only if each covers the other is there a choice, and never between boxes.
+        Ties, where each covers the other, are broken by key; boxes never tie.
         """
         if self.boxes.convex[number]:
             return True

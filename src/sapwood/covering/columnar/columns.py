@@ -165,7 +165,7 @@ class Kernels(Protocol):
 
     @property
     def clear_row(self) -> Callable[..., None]:
-        """Give up a row; takes the columns and the row."""
+        """Remove a row; takes the columns and the row."""
 
 
 def unpacked(words: Words) -> npt.NDArray[np.bool_]:

@@ -72,7 +72,7 @@ class ColumnarCovering:
         return len(self._filters)
 
     def add(self, key: int, filter: Filter) -> None:
-        """Hold a filter."""
+        """Add a filter under a free key."""
         assert key not in self._filters, f"key {key} is taken"
         if self._awaiting is not None:
             self._await(self._awaiting)
@@ -85,7 +85,7 @@ class ColumnarCovering:
             self._rounded.add(key)
 
     def remove(self, key: int) -> None:
-        """Give up a filter."""
+        """Remove a filter."""
         del self._filters[key]
         self._table.remove(key)
         self._unsure.discard(key)

@@ -124,7 +124,7 @@ class PointTable:
         return self._count
 
     def add(self, key: int, point: Point) -> bool:
-        """Hold a point; returns whether all of its attributes have a place in the table."""
+        """Add a point; returns whether all of its attributes have a place in the table."""
         layout = self.load(point)
         if layout.lacks_place and self._provide(point):
             layout = self.load(point)
@@ -142,7 +142,7 @@ class PointTable:
         return not layout.lacks_place
 
     def remove(self, key: int) -> None:
-        """Give up a point."""
+        """Remove a point."""
         self._count -= 1
         self.kernels.clear_row(self._whole, key)
 

@@ -66,7 +66,7 @@ class CountingCovering:
         return len(self._filters)
 
     def add(self, key: int, filter: Filter) -> None:
-        """Hold a filter."""
+        """Add a filter under a free key."""
         assert key not in self._filters, f"key {key} is taken"
         self._filters[key] = filter
         if len(filter.conjunctions) != 1:
@@ -82,7 +82,7 @@ class CountingCovering:
             self._attributes.setdefault(name, _AttributeConstraints()).add(constraint, key)
 
     def remove(self, key: int) -> None:
-        """Give up a filter."""
+        """Remove a filter."""
         filter = self._filters.pop(key)  # noqa: A001 - the field's word
         if len(filter.conjunctions) != 1:
             del self._disjunctions[key]

@@ -51,5 +51,5 @@ class DenseGraph:
         return self._edges.children(key)
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless edges are covers and nobody is above itself."""
+        """Raise `InvariantError` unless edges are covers and no node is above itself."""
         self._edges.validate()

@@ -42,7 +42,7 @@ class KdTreeCovering:
         return len(self._regions)
 
     def add(self, key: int, filter: Filter) -> None:
-        """Hold a filter."""
+        """Add a filter under a free key."""
         assert key not in self._regions, f"key {key} is taken"
         region = self._regions[key] = region_of(filter)
         if region.box is None:
@@ -52,7 +52,7 @@ class KdTreeCovering:
             tree.add(key, region.box.point)
 
     def remove(self, key: int) -> None:
-        """Give up a filter."""
+        """Remove a filter."""
         region = self._regions.pop(key)
         if region.box is None:
             del self._others[key]

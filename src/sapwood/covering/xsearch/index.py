@@ -45,7 +45,7 @@ class XSearchIndex:
         return self._tree.size
 
     def add(self, key: int, filter: TreePattern) -> None:
-        """Hold a pattern under a free key, at least 0."""
+        """Add a pattern under a free key, at least 0."""
         assert key not in self._patterns, f"key {key} is taken"
         assert key >= 0, "numbers below 0 are taken for further alternatives"
         twigs = filter.twigs
@@ -59,7 +59,7 @@ class XSearchIndex:
         self._keys[filter] = key
 
     def remove(self, key: int) -> None:
-        """Give up a pattern."""
+        """Remove a pattern."""
         del self._keys[self._patterns.pop(key)]
         for member in self._members.pop(key, (key,)):
             self._tree.remove(member)

@@ -108,7 +108,7 @@ class FactorizationTree:
         self._settle(member, twig, self.root)
 
     def remove(self, member: int) -> None:
-        """Take a member out, and all that nobody else asks for."""
+        """Take a member out, and all that no other member needs."""
         for place, twig in reversed(self.homes.pop(member)):
             place.members.remove(member)
             place.ends.discard(member)

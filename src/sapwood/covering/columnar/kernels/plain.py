@@ -65,7 +65,7 @@ def write_row(table: Columns, sides: RowSides, row: int) -> None:
 
 
 def clear_row(table: Columns, row: int) -> None:
-    """Give up a row."""
+    """Remove a row."""
     table.live[row // BLOCK] &= ~np.uint64(1 << row % BLOCK)
 
 

@@ -127,7 +127,7 @@ class SpaceFillingIndex:
         return None if self._grid is None else self._grid.universe
 
     def add(self, key: int, filter: Filter) -> None:
-        """Hold a filter that no key has, under a free key."""
+        """Add a filter that no key has, under a free key."""
         assert key not in self._regions, f"key {key} is taken"
         self._regions[key] = region_of(filter)
         if self._until_fit is not None:
@@ -140,7 +140,7 @@ class SpaceFillingIndex:
             self._grid.array.add(key, self._grid.universe.cell(filter))
 
     def remove(self, key: int) -> None:
-        """Give up the filter of a taken key."""
+        """Remove the filter of a taken key."""
         del self._regions[key]
         if self._grid is not None:
             self._grid.array.remove(key)

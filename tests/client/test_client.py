@@ -247,11 +247,11 @@ async def test_an_advertisement_is_in_force_when_the_whole_overlay_knows_it() ->
             await client.publish({"a": 1})
         assert not advertising.done()
         neighbor.say(ConfirmAdvertisement(asked.key, asked.sending))
-        promise = await soon(advertising)
+        advertised = await soon(advertising)
         await client.publish({"a": 1})
         with pytest.raises(InputError, match="none of the client's advertisements"):
             await client.publish({"a": 2})
-        await client.unadvertise(promise)
+        await client.unadvertise(advertised)
         assert isinstance(await neighbor.next(), Unadvertise)
         await neighbor.close()
 

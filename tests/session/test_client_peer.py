@@ -94,8 +94,8 @@ def test_a_withdrawal_becomes_an_input() -> None:
 
 def test_an_advertisement_and_its_withdrawal_become_inputs() -> None:
     meeting = Meeting()
-    promised = meeting.peer.interpret(AdvertiseRequest("a1", "a = 1"))
-    assert promised == ClientAdvertise("c1", "a1", parse_filter("a = 1"))
+    advertised = meeting.peer.interpret(AdvertiseRequest("a1", "a = 1"))
+    assert advertised == ClientAdvertise("c1", "a1", parse_filter("a = 1"))
     withdrawn = meeting.peer.interpret(UnadvertiseRequest("a1"))
     assert withdrawn == ClientUnadvertise("c1", "a1")
     meeting.peer.advertised("a1")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from sapwood.language.xpath import parse_xpath
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements import Advertisement
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.wire.frames import frame
@@ -47,7 +47,7 @@ def interests() -> st.SearchStrategy[Interest]:
     return st.one_of(filters(), bounded_expressions().map(parse_xpath))
 
 
-def promises() -> st.SearchStrategy[Promise]:
+def advertised() -> st.SearchStrategy[AdvertisedContent]:
     """What may be advertised."""
     return interests() | st.builds(Advertisement, expressions())
 
@@ -102,7 +102,7 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
 
 _VALUES: Final[dict[type[Any], st.SearchStrategy[Any]]] = {
     Interest: interests(),
-    Promise: promises(),
+    AdvertisedContent: advertised(),
     Publication: publications(),
     SpanningTree: trees(),
     XPathText: interest_texts(),

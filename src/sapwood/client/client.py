@@ -16,16 +16,16 @@ from sapwood.client.receiving import Receiving
 from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
-from sapwood.language.written import given_interest, given_promise
+from sapwood.language.written import given_advertised, given_interest
 from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.session.client_entries import SUBSCRIPTION, EntryEvent
 from sapwood.session.client_session import ClientEvent, ClientSession, Delivery
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Welcome
-from sapwood.wire.interests import InterestText, PromiseText, promise_to_text, to_text
+from sapwood.wire.interests import AdvertisedText, InterestText, advertised_to_text, to_text
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 from sapwood.wire.names import check_id, check_name
 
@@ -87,13 +87,15 @@ class Client:
 
     def _requests(
         self,
-    ) -> tuple[Requests[InterestText, ClientSubscription], Requests[PromiseText, Promise]]:
+    ) -> tuple[
+        Requests[InterestText, ClientSubscription], Requests[AdvertisedText, AdvertisedContent]
+    ]:
         """The subscriptions, and the advertisements."""
         session, flush = self._session, self._outgoing.flush
         subscribing: Requesting[InterestText, ClientSubscription] = Requesting(
             session.subscribe, session.unsubscribe, flush, ended=ClientSubscription.end
         )
-        advertising: Requesting[PromiseText, Promise] = Requesting(
+        advertising: Requesting[AdvertisedText, AdvertisedContent] = Requesting(
             session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
         )
         return (
@@ -197,7 +199,7 @@ class Client:
 
     async def advertise(
         self,
-        filter: str | Promise,
+        filter: str | AdvertisedContent,
         id: str | None = None,
     ) -> str:
         """Say what this client will publish; returns the advertisement's id when it is in force.
@@ -211,10 +213,10 @@ class Client:
         Raises as `subscribe`.
         """
         self._check_usable()
-        promised = given_promise(filter)
+        advertised = given_advertised(filter)
         taken = self._advertisements
         name = self._names.new("a", taken) if id is None else check_id("advertisement", id)
-        await taken.add(name, promise_to_text(promised), promised)
+        await taken.add(name, advertised_to_text(advertised), advertised)
         return name
 
     async def unadvertise(self, id: str) -> None:

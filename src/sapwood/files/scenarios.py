@@ -63,7 +63,7 @@ class ScenarioFiles:
         """
         wanted = list(_counted(self.subscriptions, advance))
         published = list(_counted(self.publications, advance))
-        promised = list(_counted(self.advertisements or (), advance))
+        advertised = list(_counted(self.advertisements or (), advance))
         return subscribe_then_publish(
             name,
             self.topology,
@@ -71,7 +71,7 @@ class ScenarioFiles:
             ((line.publication, line.home) for line in published),
             advertisements=None
             if advertise_everything
-            else ((one.id, one.filter, one.home) for one in promised),
+            else ((one.id, one.filter, one.home) for one in advertised),
             faults=self.faults or (),
             seed=self.seed,
         )

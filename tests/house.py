@@ -34,6 +34,7 @@ ROOMS: Final = (
     ("session",),
     ("files",),
     ("store",),
+    ("deadline_timer",),
     ("broker", "client"),
     ("pipeline",),
     ("testing",),

@@ -112,7 +112,7 @@ async def test_connections_that_break_lose_and_repeat_no_publication() -> None:
             for n in range(count):
                 received.append((await soon(anext(wanted))).attributes["a"])
                 if n % 500 == 100:
-                    peer = home.roster.clients.get("pub")
+                    peer = home.connections.clients.get("pub")
                     if peer is not None:
                         peer.abort()
             assert received == list(range(count))

@@ -41,7 +41,7 @@ from sapwood.wire.publications import decode_publication, encode_publication
 T = TypeVar("T")
 
 
-class ClientPeer:
+class ClientSessionAtBroker:
     """The session of one connected client.
 
     `interpret` turns what the client says into at most one input for the router; the other

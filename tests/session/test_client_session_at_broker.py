@@ -19,7 +19,7 @@ from sapwood.routing.inputs import (
     ClientUnadvertise,
     ClientUnsubscribe,
 )
-from sapwood.session.client_peer import ClientPeer
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import Connection
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.messages import (
@@ -52,7 +52,7 @@ class Meeting:
 
     def __init__(self, ledger: PublisherLedger | None = None, acknowledged: int = 0) -> None:
         self.client, broker = open_pair()
-        self.peer = ClientPeer(
+        self.peer = ClientSessionAtBroker(
             "c1",
             broker,
             ledger or PublisherLedger("s"),

@@ -19,11 +19,12 @@ from sapwood.wire.greetings import Role
 from sapwood.wire.messages import (
     LinkCongestion,
     LinkEstablished,
+    Part,
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import encode_publication
 from tests.session.helpers import SETTINGS, accepting, framed, hello, welcome
-from tests.wire.strategies import hostile_frames, link_messages
+from tests.wire.strategies import hostile_frames, link_messages, messages
 
 
 def ends() -> tuple[LinkSession, LinkSession]:
@@ -126,7 +127,12 @@ def test_what_no_neighbor_says_is_a_fault() -> None:
         dialed.interpret(UnsubscribeRequest("s1"))
 
 
-@given(st.lists(st.one_of(hostile_frames(), link_messages().map(framed)), max_size=6))
+@given(
+    st.lists(
+        st.one_of(hostile_frames(), st.one_of(link_messages(), messages(Part)).map(framed)),
+        max_size=6,
+    )
+)
 def test_whatever_a_neighbor_sends_it_is_understood_or_at_fault(frames: list[bytes]) -> None:
     dialed, accepted = ends()
     dialed.establish()

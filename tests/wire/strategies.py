@@ -21,7 +21,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.wire.frames import frame
 from sapwood.wire.interests import InterestText, XPathText
-from sapwood.wire.messages import BrokerMessage, ClientMessage, LinkMessage
+from sapwood.wire.messages import BrokerMessage, ClientMessage, LinkMessage, Part
 from sapwood.wire.publications import encode_publication
 from tests.model.patterns.advertisements.made import expressions
 from tests.strategies import filters, nested_records
@@ -96,8 +96,9 @@ def broker_messages() -> st.SearchStrategy[BrokerMessage]:
 
 
 def link_messages() -> st.SearchStrategy[LinkMessage]:
-    """What brokers say to each other."""
-    return st.one_of(*map(messages, message_classes(LinkMessage)))
+    """Whole messages between brokers: a decoder joins parts, and yields none of them."""
+    whole = (one for one in message_classes(LinkMessage) if one is not Part)
+    return st.one_of(*map(messages, whole))
 
 
 _VALUES: Final[dict[type[Any], st.SearchStrategy[Any]]] = {

@@ -14,7 +14,7 @@ from sapwood.session.client_session import ClientEvent, ClientSession
 class ClientWire(asyncio.Protocol):
     """A TCP connection that carries a client's session for a while.
 
-    `on_event` is called with all that the broker says, in order.
+    `on_event` is called with the events of the session, in order.
     """
 
     def __init__(self, session: ClientSession, on_event: Callable[[ClientEvent], None]) -> None:
@@ -35,7 +35,7 @@ class ClientWire(asyncio.Protocol):
         self.flush()
 
     def data_received(self, data: bytes) -> None:
-        """Handle what the broker says, and send what came of it in one go."""
+        """Handle the messages in the data, and send the output in one write."""
         for event in self._session.receive(data, self._loop.time()):
             self._on_event(event)
         self._timer.set(self._session.next_deadline())

@@ -35,6 +35,7 @@ ROOMS: Final = (
     ("session",),
     ("files",),
     ("store",),
+    ("deadline_timer",),
     ("broker", "client"),
     ("pipeline",),
     ("testing",),

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from sapwood.broker.broker import Broker
+from sapwood.broker.broker import Broker, run_broker
 from sapwood.broker.settings import BrokerSettings
 from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError, InvariantError
 from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.routing.messages import Subscribe
+from sapwood.routing.router import Router
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Hello, Refusal, RefusalCode, Role
 from sapwood.wire.messages import (
@@ -86,7 +93,7 @@ async def test_another_run_of_a_client_counts_anew() -> None:
             raw.say(PublishRequest(1, body("p1")))
             assert await raw.next() == AcceptedReply(1)
             await raw.close()
-            await soon(broker.roster.until(lambda: not broker.roster.clients))
+            await soon(broker.connections.until(lambda: not broker.connections.clients))
         assert broker.counters.publications == 2
 
 
@@ -201,8 +208,8 @@ async def test_a_link_that_returns_is_told_everything_again() -> None:
             await soon(r1.until_linked("r2"))
             async with connect(str(r2.address)) as far, connect(str(r1.address)) as near:
                 wanted = await far.subscribe("a = 1")
-                r1.roster.links["r2"].abort()
-                await soon(r1.roster.until(lambda: "r2" not in r1.roster.links))
+                r1.connections.links["r2"].abort()
+                await soon(r1.connections.until(lambda: "r2" not in r1.connections.links))
                 await soon(r1.until_linked("r2"))
                 # Answers keep the order of the link: this one comes after all that r2 told r1.
                 await near.subscribe("a = 2")
@@ -231,7 +238,7 @@ async def test_a_cycle_is_cut_where_it_is_noticed_and_stays_cut() -> None:
             await soon(far.publish({"a": 2}))
             assert [(await soon(anext(wanted))).attributes["a"] for _ in range(2)] == [1, 2]
             assert len(wanted) == 0
-        links = sum(len(broker.roster.links) for broker in brokers)
+        links = sum(len(broker.connections.links) for broker in brokers)
         assert links == 4
     assert sum(len(story.reasons("link closed for good")) for story in stories) >= 1
     assert sum(len(story.reasons("not connecting again")) for story in stories) == 1
@@ -257,9 +264,9 @@ async def test_brokers_on_a_circle_deliver_once_and_do_without_one_of_them(proto
             for number, client in enumerate((near, aside, far)):
                 await soon(client.publish({"a": number}))
                 assert (await soon(anext(wanted))).attributes["a"] == number
-            assert [len(broker.roster.links) for broker in (r1, r2, r3)] == [2, 2, 2]
-        await soon(r1.roster.until(lambda: "r2" not in r1.roster.links))
-        await soon(r3.roster.until(lambda: "r2" not in r3.roster.links))
+            assert [len(broker.connections.links) for broker in (r1, r2, r3)] == [2, 2, 2]
+        await soon(r1.connections.until(lambda: "r2" not in r1.connections.links))
+        await soon(r3.connections.until(lambda: "r2" not in r3.connections.links))
         # In force only when nobody in reach is about to announce another tree.
         more = await soon(far.subscribe("a > 2"))
         await soon(near.publish({"a": 3}))
@@ -325,7 +332,7 @@ async def test_a_broker_that_stops_says_goodbye_to_everybody() -> None:
         client = await Raw.client(broker.address)
         neighbor = await Raw.neighbor(broker, "n")
         silent = await Raw.dial(broker.address)
-        await soon(broker.roster.until(lambda: len(broker.roster.peers) == 3))
+        await soon(broker.connections.until(lambda: len(broker.connections.all) == 3))
         stopping = asyncio.create_task(broker.stop("maintenance"))
         for raw in (client, neighbor):
             goodbye = await raw.goodbye()
@@ -374,3 +381,69 @@ async def test_a_defect_ends_the_broker_instead_of_wrong_deliveries(
         await raw.close()
         await soon(stopping)
     assert [entry["event"] for entry in story.entries].count("defect") == 1
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_broker_process_says_where_it_listens_and_ends_on_a_signal(
+    number: signal.Signals,
+) -> None:
+    arguments = ("--listen", "127.0.0.1:0", "--name", "r1")
+    with subprocess.Popen(
+        (sys.executable, "-m", "sapwood", "broker", *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline().split()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert first[:2] == ["listening", "on"]
+    assert first[3:] == ["as", "r1"]
+    assert out == ""
+    assert [json.loads(line)["event"] for line in err.splitlines()] == ["listening", "stopped"]
+
+
+def test_a_signal_ends_a_broker_in_good_order() -> None:
+    story = Story()
+
+    def announce(line: str) -> None:
+        story.lines.append(line)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    run_broker(settings(), story.log, announce)
+    assert story.lines[0].startswith("listening on 127.0.0.1:")
+    assert story.entries[-1]["event"] == "stopped"
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_defect_ends_a_broker_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def defective(*_: object) -> None:
+        raise InvariantError("the tables differ")
+
+    monkeypatch.setattr(Router, "handle", defective)
+    story = Story()
+    threads: list[threading.Thread] = []
+
+    def announce(line: str) -> None:
+        threads.append(threading.Thread(target=connect_once, args=(line.split()[2],)))
+        threads[0].start()
+
+    with pytest.raises(InvariantError, match="the tables differ"):
+        run_broker(settings(), story.log, announce)
+    threads[0].join()
+    assert story.entries[-1]["event"] == "stopped"
+
+
+def connect_once(address: str) -> None:
+    from sapwood.client.blocking import connect
+    from sapwood.errors import ConnectionLostError
+
+    # Whether the goodbye comes before or after the welcome is a matter of chance.
+    try:
+        with connect(address, reconnect=False) as client:
+            client.flush()
+    except ConnectionLostError:
+        pass

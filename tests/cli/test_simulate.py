@@ -109,9 +109,11 @@ def test_simulate_lets_publishers_advertise_everything_where_they_have_to(folder
 def test_simulate_enforces_the_advertisements_of_a_file(folder: Folder, protocol: str) -> None:
     good = [{"id": f"a{n}", "filter": "price < 50", "home": f"r{n}"} for n in range(1, 6)]
     bad = [{"id": "b", "filter": "price <"}, {"id": "c", "filter": "price < 5", "home": "r9"}]
-    promised = folder.write("ads.jsonl", "\n".join(map(json.dumps, (*good, *bad))))
+    advertised = folder.write("ads.jsonl", "\n".join(map(json.dumps, (*good, *bad))))
     metrics = folder.file("metrics.json")
-    result = folder.simulate("--advertisements", promised, "--metrics", metrics, protocol=protocol)
+    result = folder.simulate(
+        "--advertisements", advertised, "--metrics", metrics, protocol=protocol
+    )
     assert result.exit_code == 1
     assert pairs(result.stdout) == [pair for pair in DELIVERIES if pair[0] == "p1"]
     assert "5 advertisements in force" in result.stderr
@@ -124,11 +126,11 @@ def test_simulate_enforces_the_advertisements_of_a_file(folder: Folder, protocol
 
 
 def test_simulate_exits_with_1_where_publications_were_refused(folder: Folder) -> None:
-    promised = folder.write("ads.jsonl", '{"id": "a", "filter": "false", "home": "r1"}\n')
+    advertised = folder.write("ads.jsonl", '{"id": "a", "filter": "false", "home": "r1"}\n')
     subscriptions = folder.write("subs.jsonl", '{"id": "any", "filter": "exists price"}\n')
     publications = folder.write("pubs.jsonl", '{"id": "p", "attributes": {"price": 1}}\n')
     result = folder.simulate(
-        "--advertisements", promised, "--subscriptions", subscriptions,
+        "--advertisements", advertised, "--subscriptions", subscriptions,
         "--publications", publications, protocol="advertisement", topology="line:1",
     )  # fmt: skip
     assert result.exit_code == 1

@@ -41,11 +41,11 @@ def test_a_blocking_client_publishes_and_receives(address: str) -> None:
 
 def test_a_blocking_client_advertises(address: str) -> None:
     with connect(address) as client:
-        promise = client.advertise("a > 1")
+        advertised = client.advertise("a > 1")
         client.publish({"a": 2})
         with pytest.raises(InputError, match="none of the client's advertisements"):
             client.publish({"a": 1})
-        client.unadvertise(promise)
+        client.unadvertise(advertised)
         client.publish({"a": 1})
 
 

@@ -179,8 +179,8 @@ async def test_a_client_that_comes_back_is_subscribed_again() -> None:
         kept = await client.subscribe("a = 1", "kept")
         dropped = await client.subscribe("a = 1", "dropped")
         await client.unsubscribe(dropped)
-        broker.roster.clients["c"].abort()
-        await soon(broker.roster.until(lambda: not broker.roster.clients))
+        broker.connections.clients["c"].abort()
+        await soon(broker.connections.until(lambda: not broker.connections.clients))
         await soon(client.publish({"a": 1}, "p1"))
         delivered = await soon(anext(kept))
         assert (delivered.id, delivered.subscriptions) == ("p1", ("kept",))
@@ -247,11 +247,11 @@ async def test_an_advertisement_is_in_force_when_the_whole_overlay_knows_it() ->
             await client.publish({"a": 1})
         assert not advertising.done()
         neighbor.say(ConfirmAdvertisement(asked.key, asked.sending))
-        promise = await soon(advertising)
+        advertised = await soon(advertising)
         await client.publish({"a": 1})
         with pytest.raises(InputError, match="none of the client's advertisements"):
             await client.publish({"a": 2})
-        await client.unadvertise(promise)
+        await client.unadvertise(advertised)
         assert isinstance(await neighbor.next(), Unadvertise)
         await neighbor.close()
 
@@ -282,7 +282,7 @@ async def test_a_client_that_comes_back_advertises_before_it_publishes_again() -
         await client.advertise("a > 0")
         wanted = await client.subscribe("a > 1")
         await client.publish({"a": 2}, "p1")
-        (peer,) = broker.roster.clients.values()
+        (peer,) = broker.connections.clients.values()
         peer.abort()
         result = await soon(client.publish_many({"a": n} for n in range(2, 50)))
         assert client.reconnections == 1

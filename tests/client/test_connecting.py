@@ -86,7 +86,7 @@ async def test_a_client_that_may_not_reconnect_ends_with_its_connection() -> Non
         connect(str(broker.address), "c", reconnect=False) as client,
     ):
         wanted = await client.subscribe("a = 1")
-        broker.roster.clients["c"].abort()
+        broker.connections.clients["c"].abort()
         with pytest.raises(ConnectionLostError, match="was lost"):
             await soon(anext(wanted))
         with pytest.raises(ConnectionLostError, match="was lost"):
@@ -115,8 +115,8 @@ async def test_a_client_comes_back_to_a_broker_that_was_started_again() -> None:
 
 async def test_a_client_whose_name_was_taken_meanwhile_is_told() -> None:
     async with running() as broker, connect(str(broker.address), "c") as client:
-        broker.roster.clients["c"].abort()
-        await soon(broker.roster.until(lambda: not broker.roster.clients))
+        broker.connections.clients["c"].abort()
+        await soon(broker.connections.until(lambda: not broker.connections.clients))
         async with connect(str(broker.address), "c"):
             with pytest.raises(HandshakeError, match="a client named c is connected already"):
                 await soon(client.publish({"a": 1}))

@@ -24,8 +24,8 @@ from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from tests.strategies import filters, nested_records
@@ -323,18 +323,18 @@ def test_decode_publication_refuses_what_is_no_document(document: Any, reason: s
 
 
 @pytest.mark.parametrize(
-    ("member", "promised"),
+    ("member", "advertised"),
     [
         ({"filter": "a > 1"}, parse_filter("a > 1")),
         ({"xpath": "/a//b"}, parse_xpath("/a//b")),
         ({"paths": "/a(/b)+/c"}, parse_advertisement("/a(/b)+/c")),
     ],
 )
-def test_decode_advertisement_reads_what_is_promised(
-    member: dict[str, str], promised: Promise
+def test_decode_advertisement_reads_the_advertised_content(
+    member: dict[str, str], advertised: AdvertisedContent
 ) -> None:
     line = decode_advertisement(json.dumps({"id": "a1", "home": "r1", **member}).encode())
-    assert (line.id, line.filter, line.home) == ("a1", promised, "r1")
+    assert (line.id, line.filter, line.home) == ("a1", advertised, "r1")
 
 
 def test_paths_are_nothing_to_subscribe_to() -> None:

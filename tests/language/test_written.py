@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sapwood.errors import FilterSyntaxError, InputError
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
-from sapwood.language.written import Written, as_given, canonical, read_interest, read_promise
+from sapwood.language.written import Written, as_given, canonical, read_advertised, read_interest
 from sapwood.language.xpath import parse_xpath
 from tests.strategies import filters
 from tests.xpaths import bounded_expressions
@@ -39,13 +39,13 @@ def test_equal_interests_are_written_alike() -> None:
     assert canonical(one).namespaces == {"n1": "urn:x"}
 
 
-def test_paths_are_read_as_promises_only() -> None:
-    promise = parse_advertisement("/a (/b)+")
-    assert as_given(promise) == Written("paths", "/a (/b)+")
-    assert canonical(promise) == Written("paths", "/a(/b)+")
-    assert read_promise(canonical(promise)) == promise
+def test_paths_are_read_as_advertised_content_only() -> None:
+    advertised = parse_advertisement("/a (/b)+")
+    assert as_given(advertised) == Written("paths", "/a (/b)+")
+    assert canonical(advertised) == Written("paths", "/a(/b)+")
+    assert read_advertised(canonical(advertised)) == advertised
     with pytest.raises(InputError, match="advertise"):
-        read_interest(canonical(promise))
+        read_interest(canonical(advertised))
 
 
 def test_the_language_decides_what_a_text_means() -> None:

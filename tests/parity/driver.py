@@ -18,8 +18,8 @@ import sapwood
 from sapwood.client.client import Client
 from sapwood.client.subscription import Deliveries
 from sapwood.errors import InputError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.session.client_session import Delivery
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import (
@@ -57,7 +57,7 @@ class Driver:
         self.refused: list[str] = []
         #: client -> its wishes and its promises, by its ids: clients outlive their routers
         self._wishes: dict[ClientName, dict[str, Interest]] = {}
-        self._promises: dict[ClientName, dict[str, Promise]] = {}
+        self._promises: dict[ClientName, dict[str, AdvertisedContent]] = {}
         self._received: list[tuple[ClientName, Deliveries]] = []
         self._pending: list[asyncio.Task[Any]] = []
         self._markers = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sapwood.limits import FRAME_BYTES_MAX
-from sapwood.session.client_peer import ClientPeer
 from sapwood.session.client_session import ClientEvent, ClientSession
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import Connection
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.settings import ConnectionSettings
@@ -67,7 +67,7 @@ class Home:
 
     def connect(
         self, session: ClientSession, now: float = 0.0
-    ) -> tuple[ClientPeer, list[ClientEvent]]:
+    ) -> tuple[ClientSessionAtBroker, list[ClientEvent]]:
         """Connect a client; what it hears in answer to its greeting."""
         session.connected(now)
         connection = accepting(now)
@@ -75,7 +75,7 @@ class Home:
         assert isinstance(greeting, Hello)
         ledger = self.memory.attach(greeting.name, greeting.session)
         connection.welcome(welcome(max(ledger.received, greeting.acknowledged)), Role.CLIENT)
-        peer = ClientPeer(
+        peer = ClientSessionAtBroker(
             greeting.name,
             connection,
             ledger,
@@ -84,7 +84,7 @@ class Home:
         peer.acknowledge()
         return peer, list(session.receive(connection.take_outgoing(), now))
 
-    def lose(self, session: ClientSession, peer: ClientPeer) -> list[ClientEvent]:
+    def lose(self, session: ClientSession, peer: ClientSessionAtBroker) -> list[ClientEvent]:
         """Cut the connection; what the client makes of it."""
         peer.connection.lost("cut")
         self.memory.detach(peer.name, forget=False)

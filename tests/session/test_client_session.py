@@ -23,8 +23,8 @@ from sapwood.session.client_entries import (
     EntryRefused,
     EntryWithdrawn,
 )
-from sapwood.session.client_peer import ClientPeer
 from sapwood.session.client_session import ClientSession, Delivery
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
@@ -51,13 +51,13 @@ def body(number: int) -> bytes:
     return encode_publication(Publication(f"p{number}", {"n": number}))
 
 
-def asked(session: ClientSession, peer: ClientPeer) -> list[Input | None]:
+def asked(session: ClientSession, peer: ClientSessionAtBroker) -> list[Input | None]:
     """What the broker makes of all that the client has said."""
     data = session.take_outgoing()
     return [peer.interpret(message) for message in peer.connection.receive(data, 0.0)]
 
 
-def answered(peer: ClientPeer, session: ClientSession) -> list[object]:
+def answered(peer: ClientSessionAtBroker, session: ClientSession) -> list[object]:
     """What the client hears of all that the broker has said."""
     peer.acknowledge()
     return list(session.receive(peer.connection.take_outgoing(), 0.0))

@@ -31,17 +31,17 @@ def test_a_long_queue_holds_publishers_here_and_on_the_other_sides() -> None:
 
 def test_what_a_neighbor_says_is_passed_on_to_all_but_itself() -> None:
     congestion = linked("a", "b")
-    congestion.told("a", congested=True)
+    congestion.reported("a", congested=True)
     assert congestion.hold_publishers
     assert congestion.announcements() == [("b", True)]
-    congestion.told("a", congested=False)
+    congestion.reported("a", congested=False)
     assert congestion.announcements() == [("b", False)]
 
 
 def test_two_causes_end_only_when_both_have() -> None:
     congestion = linked("a", "b", "c")
     congestion.queued("b", high=True)
-    congestion.told("a", congested=True)
+    congestion.reported("a", congested=True)
     assert congestion.announcements() == [("a", True), ("b", True), ("c", True)]
     congestion.queued("b", high=False)
     assert congestion.announcements() == [("a", False)]
@@ -51,7 +51,7 @@ def test_two_causes_end_only_when_both_have() -> None:
 def test_a_link_that_goes_takes_its_cause_with_it() -> None:
     congestion = linked("a", "b")
     congestion.queued("b", high=True)
-    congestion.told("b", congested=True)
+    congestion.reported("b", congested=True)
     assert congestion.announcements() == [("a", True)]
     congestion.link_down("b")
     assert not congestion.hold_publishers
@@ -91,7 +91,7 @@ def test_in_any_tree_publishers_go_on_when_the_queues_have_drained(
         if not full:
             return False
         sender, receiver = random.choice(full)
-        brokers[receiver].told(str(sender), congested=mail[sender, receiver].pop(0))
+        brokers[receiver].reported(str(sender), congested=mail[sender, receiver].pop(0))
         post(receiver)
         return True
 
@@ -116,11 +116,11 @@ def test_in_any_tree_publishers_go_on_when_the_queues_have_drained(
 
 def test_where_links_form_circles_it_is_told_on_one_tree_only() -> None:
     congestion = linked("a", "b", "c")
-    assert congestion.tell_over(frozenset("ab"))
-    assert not congestion.tell_over(frozenset("ab"))
+    assert congestion.restrict_to(frozenset("ab"))
+    assert not congestion.restrict_to(frozenset("ab"))
     congestion.queued("c", high=True)
     assert congestion.announcements() == [("a", True), ("b", True)]
-    congestion.told("c", congested=True)
+    congestion.reported("c", congested=True)
     congestion.queued("c", high=False)
     assert not congestion.hold_publishers
     assert congestion.announcements() == [("a", False), ("b", False)]
@@ -136,7 +136,7 @@ def test_what_went_in_a_circle_ends_when_brokers_agree_on_a_tree() -> None:
         for _ in range(6):
             for name, broker in brokers.items():
                 for neighbor, congested in broker.announcements():
-                    brokers[neighbor].told(name, congested=congested)
+                    brokers[neighbor].reported(name, congested=congested)
 
     brokers["a"].queued("b", high=True)
     tell()
@@ -144,6 +144,6 @@ def test_what_went_in_a_circle_ends_when_brokers_agree_on_a_tree() -> None:
     tell()
     assert all(broker.hold_publishers for broker in brokers.values())  # it keeps itself up
     for name, ways in (("a", "bc"), ("b", "a"), ("c", "a")):
-        brokers[name].tell_over(frozenset(ways))
+        brokers[name].restrict_to(frozenset(ways))
     tell()
     assert not any(broker.hold_publishers for broker in brokers.values())

@@ -171,7 +171,7 @@ def test_a_client_gives_up_a_broker_that_does_not_answer_in_time() -> None:
     client.expire(2.0)
     assert client.ending is not None
     assert client.ending.code is RefusalCode.LATE
-    assert client.ending.passing
+    assert client.ending.retryable
     assert client.take_outgoing() == b""
 
 
@@ -249,8 +249,8 @@ def test_an_ending_says_whether_to_try_again() -> None:
     assert Ending(GoodbyeCode.BARRED, "", by_peer=True).final
     assert Ending(RefusalCode.ITSELF, "", by_peer=True).final
     assert not Ending(None, "", by_peer=True).final
-    assert not Ending(GoodbyeCode.SHUTDOWN, "", by_peer=True).passing
-    assert Ending(RefusalCode.FULL, "", by_peer=True).passing
+    assert not Ending(GoodbyeCode.SHUTDOWN, "", by_peer=True).retryable
+    assert Ending(RefusalCode.FULL, "", by_peer=True).retryable
 
 
 @pytest.mark.parametrize("length", [0, REASON_CHARS_MAX])

@@ -7,7 +7,7 @@ import pytest
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
-from sapwood.model.promise import Promise
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
 from sapwood.simulation.admission import Admission, judge_admission
@@ -39,7 +39,7 @@ def publish(history: History, x: int, *, accepted: bool) -> None:
         history.refused(1.0, BOB, id_)
 
 
-def accepts(promised: Promise, publication: Publication) -> bool:
+def accepts(promised: AdvertisedContent, publication: Publication) -> bool:
     return promised.matches(publication)
 
 

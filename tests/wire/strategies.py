@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from sapwood.language.xpath import parse_xpath
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements import Advertisement
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.wire.frames import frame
 from sapwood.wire.interests import InterestText, XPathText
-from sapwood.wire.messages import BrokerMessage, ClientMessage, LinkMessage
+from sapwood.wire.messages import BrokerMessage, ClientMessage, LinkMessage, Part
 from sapwood.wire.publications import encode_publication
 from tests.model.patterns.advertisements.made import expressions
 from tests.strategies import filters, nested_records
@@ -47,7 +47,7 @@ def interests() -> st.SearchStrategy[Interest]:
     return st.one_of(filters(), bounded_expressions().map(parse_xpath))
 
 
-def promises() -> st.SearchStrategy[Promise]:
+def advertised() -> st.SearchStrategy[AdvertisedContent]:
     """What may be advertised."""
     return interests() | st.builds(Advertisement, expressions())
 
@@ -96,13 +96,14 @@ def broker_messages() -> st.SearchStrategy[BrokerMessage]:
 
 
 def link_messages() -> st.SearchStrategy[LinkMessage]:
-    """What brokers say to each other."""
-    return st.one_of(*map(messages, message_classes(LinkMessage)))
+    """Whole messages between brokers: a decoder joins parts, and yields none of them."""
+    whole = (one for one in message_classes(LinkMessage) if one is not Part)
+    return st.one_of(*map(messages, whole))
 
 
 _VALUES: Final[dict[type[Any], st.SearchStrategy[Any]]] = {
     Interest: interests(),
-    Promise: promises(),
+    AdvertisedContent: advertised(),
     Publication: publications(),
     SpanningTree: trees(),
     XPathText: interest_texts(),

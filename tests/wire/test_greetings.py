@@ -90,4 +90,4 @@ def test_what_is_no_greeting_is_refused(body: bytes, reason: str) -> None:
 
 def test_codes_say_whether_trying_again_has_a_point() -> None:
     assert {code for code in RefusalCode if code.final} == {RefusalCode.ITSELF, RefusalCode.BARRED}
-    assert {code for code in RefusalCode if code.passing} == {RefusalCode.FULL, RefusalCode.LATE}
+    assert {code for code in RefusalCode if code.retryable} == {RefusalCode.FULL, RefusalCode.LATE}

@@ -13,13 +13,13 @@ from sapwood.language.xpath import parse_xpath
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.interest import Interest
 from sapwood.wire.interests import (
+    AdvertisedText,
     InterestText,
     PathsText,
-    PromiseText,
     XPathText,
+    advertised_from_text,
+    advertised_to_text,
     from_text,
-    promise_from_text,
-    promise_to_text,
     to_text,
 )
 from tests.wire.strategies import interests
@@ -34,11 +34,11 @@ def test_an_interest_is_read_as_it_was_written(wanted: Interest) -> None:
 
 
 def test_paths_travel_as_what_they_are() -> None:
-    promise = parse_advertisement("/a(/b)+|/c")
-    text = promise_to_text(promise)
+    advertised = parse_advertisement("/a(/b)+|/c")
+    text = advertised_to_text(advertised)
     assert text == PathsText("/a(/b)+|/c")
-    decoder = msgspec.msgpack.Decoder(PromiseText)
-    assert promise_from_text(decoder.decode(msgspec.msgpack.encode(text))) == promise
+    decoder = msgspec.msgpack.Decoder(AdvertisedText)
+    assert advertised_from_text(decoder.decode(msgspec.msgpack.encode(text))) == advertised
     with pytest.raises(msgspec.ValidationError):
         DECODER.decode(msgspec.msgpack.encode(text))
 

@@ -1,8 +1,8 @@
 """The broker: a router behind TCP connections.
 
 All of it runs in one event loop. Bytes that arrive are handled to the end before anything else
-happens: messages to inputs, inputs to effects, effects to frames; then every peer that is
-concerned gets what is for it in one write.
+happens: messages to inputs, inputs to effects, effects to frames; then each connection that got
+output is flushed in one write.
 """
 
 from __future__ import annotations
@@ -10,24 +10,26 @@ from __future__ import annotations
 import asyncio
 import errno
 import secrets
+import signal
 import socket
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Final
 
-from sapwood.broker.carrying import Carrying
+from sapwood.broker.backpressure import Backpressure
+from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
-from sapwood.broker.gauging import Gauge, GaugeReading
-from sapwood.broker.keeping import Keeping
+from sapwood.broker.dialing import Dialers
+from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.handshake import Handshake
+from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
-from sapwood.broker.linking import Linking
 from sapwood.broker.logs import Log, make_log
-from sapwood.broker.peer import Peer
-from sapwood.broker.pressure import Pressure
-from sapwood.broker.reception import Reception
-from sapwood.broker.roster import Roster, link_of
 from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
+from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import EnvironmentMissingError, SapwoodError
 from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
@@ -46,7 +48,6 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
-from sapwood.session.alarm import Alarm
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -64,16 +65,16 @@ class Broker:
     """One broker, to be started and stopped once.
 
     `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
-    `link up NAME` and `link down NAME`. `name`, `address`, `router` and `reception` are there once
-    it is started.
+    `link up NAME` and `link down NAME`. `name`, `address`, `router` and `handshake` are there
+    once it is started.
 
-    #: the router's clients and links are those of the roster
+    #: the router's clients and links are those of `connections`
     """
 
     name: str
     address: Address
     router: Router
-    reception: Reception
+    handshake: Handshake
 
     def __init__(
         self,
@@ -82,17 +83,17 @@ class Broker:
         announce: Callable[[str], None] | None = None,
     ) -> None:
         self.settings = settings
-        self.roster = Roster()
+        self.connections = Connections()
         self.counters = Counters()
         self._log = make_log() if log is None else log
-        self._pressure = Pressure(settings, self.roster, self.counters, self._log)
-        self.congestion = self._pressure.congestion
+        self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
+        self.congestion = self._backpressure.congestion
         self._announce = announce
         self._memory = SessionMemory(settings.sessions_remembered_max)
-        self._keeping = Keeping(None, time.time)
-        self._gauge: GaugeReading | None = None
+        self._journal_writer = JournalWriter(None, time.time)
+        self._table_sizes: TimedTableSizeRecorder | None = None
         self._kernels = KernelLoader(self._log)
-        self._linking = Linking(self.connect, self.roster, self._log)
+        self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
 
@@ -106,11 +107,11 @@ class Broker:
         loop = asyncio.get_running_loop()
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
-        self._alarm = Alarm(loop.call_at, self._tick)
+        self._timer = DeadlineTimer(loop.call_at, self._tick)
         listen = self.settings.listen
         try:
             self._server = await loop.create_server(
-                lambda: Peer(self, None, self.settings.connection, self.name),
+                lambda: TcpConnection(self, None, self.settings.connection, self.name),
                 listen.host,
                 listen.port,
                 start_serving=False,
@@ -130,215 +131,217 @@ class Broker:
             self.router.protocol.name,
             settings.connection.frame_bytes_max,
         )
-        self.reception = Reception(me, self.roster, self._memory, self._log)
+        self.handshake = Handshake(me, self.connections, self._memory, self._log)
         try:
             self._open_journal(loop)
         except SapwoodError:
             self._server.close()
-            self._keeping.close()
+            self._journal_writer.close()
             raise
-        self._carrying = Carrying(
-            self.roster, self._keeping, self._linking, self.counters, self._log
+        self._effect_runner = EffectRunner(
+            self.connections, self._journal_writer, self._dialers, self.counters, self._log
         )
-        self._alarm.set(self.router.next_deadline())
+        self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
-        self._tell_program(f"listening on {self.address} as {self.name}")
-        for peer in settings.peers:
-            self.keep_link(peer)
+        self._announce_line(f"listening on {self.address} as {self.name}")
+        for address in settings.peers:
+            self.keep_link(address)
         self._log.info("listening", address=str(self.address), name=self.name)
         return self.address
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
-        """Stop accepting, say goodbye to everybody, send what is queued, close everything."""
+        """Stop accepting, say goodbye on all connections, send what is queued, close everything."""
         if self._server is None or self._stopping:
             return
         self._stopping = True
-        if self._gauge is not None:
-            self._gauge.close()  # what tables hold before everybody leaves
-            self._gauge = None
+        if self._table_sizes is not None:
+            self._table_sizes.close()  # what tables hold before clients and links are gone
+            self._table_sizes = None
         self._server.close()
-        self._alarm.stop()
-        await self._linking.stop()
-        leaving = list(self.roster.peers)
-        for peer in leaving:
-            peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
-            peer.flush()
-        self.roster.touched.clear()
+        self._timer.stop()
+        await self._dialers.stop()
+        leaving = list(self.connections.all)
+        for tcp in leaving:
+            tcp.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
+            tcp.flush()
+        self.connections.take_unflushed()  # which they are
         if leaving:
-            await asyncio.wait([peer.finished for peer in leaving], timeout=GOODBYE_S)
-            for peer in leaving:
-                peer.abort()
-            await asyncio.wait([peer.finished for peer in leaving])
+            await asyncio.wait([tcp.finished for tcp in leaving], timeout=GOODBYE_S)
+            for tcp in leaving:
+                tcp.abort()
+            await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
         await asyncio.to_thread(self._kernels.close)
-        self._keeping.close()
+        self._journal_writer.close()
         self._failure.cancel()
-        self._log.info("stopped", **asdict(self.counters), refusals=self.reception.refusals)
+        self._log.info("stopped", **asdict(self.counters), refusals=self.handshake.refusals)
 
     async def run_until_failure(self) -> None:
-        """Wait; raises the error if the broker itself turns out to have a defect."""
+        """Wait for ever; raises the error of a defect of the broker, or of its disk."""
         await asyncio.shield(self._failure)
 
     async def until_linked(self, *neighbors: str) -> None:
         """Return as soon as the links to all these neighbors are up."""
-        await self.roster.until(lambda: all(name in self.roster.links for name in neighbors))
+        await self.connections.until(
+            lambda: all(name in self.connections.links for name in neighbors)
+        )
 
     def keep_link(self, address: Address) -> None:
         """Connect to another broker, and again whenever the link is gone."""
-        self._linking.keep(address)
+        self._dialers.keep(address)
 
-    async def connect(self, address: Address) -> Peer:
+    async def connect(self, address: Address) -> TcpConnection:
         """Connect to another broker; raises `OSError`."""
         loop = asyncio.get_running_loop()
-        _, peer = await loop.create_connection(
-            lambda: Peer(self, Role.BROKER, self.settings.connection, self.name),
+        _, tcp = await loop.create_connection(
+            lambda: TcpConnection(self, Role.BROKER, self.settings.connection, self.name),
             address.host,
             address.port,
         )
-        return peer
+        return tcp
 
-    # What connections call (`sapwood.broker.peer.Host`) ----------------------------------------
+    # What connections call (`sapwood.broker.tcp_connection.Host`) ------------------------------
 
-    def arrived(self, peer: Peer) -> None:
-        """A connection was made."""
+    def opened(self, tcp: TcpConnection) -> None:
+        """Greet on a connection that this broker made; refuse one above the limit."""
         self.counters.connections += 1
-        self.roster.peers[peer] = None
+        self.connections.all[tcp] = None
         if self._stopping:
-            peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, "the broker is shutting down")
-        elif peer.dialed:
-            peer.connection.greet(self.reception.hello())
-        elif len(self.roster.peers) > self.settings.connections_max:
+            tcp.connection.say_goodbye(GoodbyeCode.SHUTDOWN, "the broker is shutting down")
+        elif tcp.dialed:
+            tcp.connection.greet(self.handshake.hello())
+        elif len(self.connections.all) > self.settings.connections_max:
             bound = self.settings.connections_max
             reason = f"broker {self.name} has its limit of {bound} connections"
-            peer.connection.refuse(RefusalCode.FULL, reason)
+            tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def said(self, peer: Peer, message: Greeting | Message, now: float) -> None:
-        """A peer says something."""
-        if peer.client is not None:
+    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+        """Handle a message. Raises `PeerError` for one that the peer must not send."""
+        if tcp.client is not None:
             if isinstance(message, ReplayRequest):
-                peer.connection.send(self._keeping.replay(message))
+                tcp.connection.send(self._journal_writer.replay(message))
                 return
-            request = peer.client.interpret(message)
-            if isinstance(request, ClientPublish) and not self._keeping.take(peer.client, request):
+            request = tcp.client.interpret(message)
+            if isinstance(request, ClientPublish) and not self._journal_writer.write(
+                tcp.client, request
+            ):
                 return
             if request is not None:
                 self._handle(request, now)
                 if isinstance(request, ClientPublish):
-                    self._pressure.published(peer)
-        elif peer.link is not None:
-            news = peer.link.interpret(message)
-            if isinstance(news, Receive):
-                self._handle(news, now)
-            elif isinstance(news, LinkCongestion):
-                self._pressure.told(peer.link.name, congested=news.congested)
+                    self._backpressure.published(tcp)
+        elif tcp.link is not None:
+            said = tcp.link.interpret(message)
+            if isinstance(said, Receive):
+                self._handle(said, now)
+            elif isinstance(said, LinkCongestion):
+                self._backpressure.reported(tcp.link.name, congested=said.congested)
             else:
-                self._newcomer(self.reception.established(peer), now)
+                self._attach(self.handshake.established(tcp), now)
         else:
-            self._newcomer(self.reception.greeted(peer, message), now)
+            self._attach(self.handshake.greeted(tcp, message), now)
 
-    def settle(self, peer: Peer) -> None:
-        """Send everybody what has come of the last arrival."""
-        self.roster.touched[peer] = None
+    def handled(self, tcp: TcpConnection) -> None:
+        """Flush every connection that got output, this one included."""
+        self.connections.mark_unflushed(tcp)
         self._flush()
 
     def _flush(self) -> None:
-        """Make durable what has to be, then send what waits in queues."""
-        roster = self.roster
+        """Make the journal durable, then flush every connection that got output."""
         try:
-            self._keeping.sync()
+            self._journal_writer.sync()
         except OSError as error:
             self._lose(error)
             return
-        while roster.touched:
-            touched, roster.touched = roster.touched, {}
-            for one in touched:
-                one.flush()
-                self._pressure.check(one)
+        while unflushed := self.connections.take_unflushed():
+            for tcp in unflushed:
+                tcp.flush()
+                self._backpressure.check(tcp)
 
-    def drained(self, peer: Peer) -> None:
-        """A queue became shorter."""
-        if self._pressure.has_drained(peer):
-            self.settle(peer)
+    def drained(self, tcp: TcpConnection) -> None:
+        """Take in that an outgoing queue became shorter."""
+        if self._backpressure.has_drained(tcp):
+            self.handled(tcp)
 
-    def gone(self, peer: Peer) -> None:
-        """Whoever was at the other end is not there any more."""
-        roster = self.roster
-        roster.held.pop(peer, None)
-        ending = peer.connection.ending
+    def ended(self, tcp: TcpConnection) -> None:
+        """Detach the client or the link of a connection that has ended."""
+        connections = self.connections
+        connections.forget_paused(tcp)
+        ending = tcp.connection.ending
         assert ending is not None
         now = asyncio.get_running_loop().time()
         if not ending.by_peer and ending.code in _FAULTS:
             self.counters.faulty_peers += 1
-            self._log.warning("peer at fault", address=peer.address, reason=ending.reason)
-        if peer.client is not None:
-            name = peer.client.name
-            del roster.clients[name]
+            self._log.warning("peer at fault", address=tcp.address, reason=ending.reason)
+        if tcp.client is not None:
+            name = tcp.client.name
+            del connections.clients[name]
             self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
             self._log.info("client left", client=name, reason=ending.reason)
             self._handle(DetachClient(name), now)
-        elif peer in roster.offered:
-            del roster.offered[peer]
-        elif peer.was_up:
-            name = link_of(peer).name
-            del roster.links[name]
+        elif tcp in connections.offered:
+            del connections.offered[tcp]
+        elif tcp.was_up:
+            name = link_of(tcp).name
+            del connections.links[name]
             self.counters.links_lost += 1
             self.congestion.link_down(name)
             self._log.warning("link down", neighbor=name, reason=ending.reason)
             self._handle(LinkDown(name), now)
-            self._pressure.spread()
-            self._tell_program(f"link down {name}")
-        roster.changed()
+            self._backpressure.announce()
+            self._announce_line(f"link down {name}")
+        connections.changed()
 
-    def closed(self, peer: Peer) -> None:
-        """A connection is no more."""
-        del self.roster.peers[peer]
-        self.roster.changed()
+    def closed(self, tcp: TcpConnection) -> None:
+        """Forget a connection that is closed."""
+        self.connections.remove(tcp)
 
     # Inputs and effects ------------------------------------------------------------------------
 
-    def _newcomer(self, request: Input | None, now: float) -> None:
+    def _attach(self, request: Input | None, now: float) -> None:
+        """Handle the input that attaches a client or a link, if a handshake has ended in one."""
         if request is None:
             return
         self._handle(request, now)
-        self.roster.changed()
+        self.connections.changed()
         if isinstance(request, LinkUp):
-            self._pressure.link_up(request.neighbor)
-            self._tell_program(f"link up {request.neighbor}")
+            self._backpressure.link_up(request.neighbor)
+            self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> None:
-        """Let the router handle an input, and do what it says."""
+        """Let the router handle an input, and carry out its effects."""
         if self._failure.done():
             return
         try:
             with loading(self._kernels):
                 effects = self.router.handle(request, now)
-            self._carrying.carry_out(effects, request)
+            self._effect_runner.run(effects, request)
             if not self.router.is_tree:
-                self._pressure.tell_over(self.router.tells_over())
-            self._alarm.set(self.router.next_deadline())
-            if self._gauge is not None:
-                self._gauge.stir(now)
+                self._backpressure.restrict_to(self.router.tells_over())
+            self._timer.set(self.router.next_deadline())
+            if self._table_sizes is not None:
+                self._table_sizes.mark_changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
 
     def _tick(self) -> None:
-        """The router may want to be called: the alarm rings early where the deadline has moved."""
+        """Give the router its tick; the timer comes early where the deadline has moved."""
         now, deadline = asyncio.get_running_loop().time(), self.router.next_deadline()
         if self._stopping or deadline is None:
             return
         if deadline > now:
-            self._alarm.set(deadline)
+            self._timer.set(deadline)
             return
         self._handle(Tick(), now)
         self._flush()
 
     def _failed(self, error: Exception) -> None:
-        """Handle nothing more, since it could be handled wrongly, and end the broker."""
+        """End the broker, which handles no more inputs: its state is not to be trusted."""
         self._log.error("defect", error=repr(error))
         self._failure.set_exception(error)
 
     def _open_journal(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to write down what is accepted, and how large tables are.
+        """Open the journal, and the record of table sizes beside it, if the broker has a folder.
 
         Raises `EnvironmentMissingError`.
         """
@@ -351,22 +354,22 @@ class Broker:
                 # A reader gets the line as it is, in a frame.
                 line_bytes_max=self.settings.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES,
             )
-            self._keeping = Keeping(journal, time.time)
+            self._journal_writer = JournalWriter(journal, time.time)
             file = TableSizes(folder / JOURNAL, self.name)
             sizes = self.router.table_sizes
-            gauge = Gauge(sizes, file, time.time, self._log, TABLE_SIZES_S)
-            self._gauge = GaugeReading(gauge, loop)
+            recorder = TableSizeRecorder(sizes, file, time.time, self._log, TABLE_SIZES_S)
+            self._table_sizes = TimedTableSizeRecorder(recorder, loop)
 
     def _lose(self, error: OSError) -> None:
-        """End the broker without a word to anybody: what they would hear of is not durable."""
-        self.roster.touched.clear()
-        for peer in self.roster.peers:
-            peer.abort()
+        """Drop all connections unflushed and end the broker: what would be sent is not durable."""
+        self.connections.take_unflushed()
+        for tcp in self.connections.all:
+            tcp.abort()
         if not self._failure.done():
             reason = f"the journal cannot be made durable: {error.strerror}"
             self._failed(EnvironmentMissingError(reason))
 
-    def _tell_program(self, line: str) -> None:
+    def _announce_line(self, line: str) -> None:
         if self._announce is not None:
             self._announce(line)
 
@@ -376,3 +379,32 @@ def _cannot_listen(address: Address, error: OSError | UnicodeError) -> Environme
         remedy = "stop what listens there, or choose another port (0 picks a free one)"
         return EnvironmentMissingError(f"--listen {address}: the port is in use; {remedy}")
     return EnvironmentMissingError(f"--listen {address}: cannot listen there: {error}")
+
+
+def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], None]) -> None:
+    """Run a broker until SIGINT or SIGTERM, then stop it in good order.
+
+    `announce` gets the lines for programs that `Broker` describes. Raises
+    `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
+    have.
+    """
+    asyncio.run(_serve(Broker(settings, log, announce)))
+
+
+async def _serve(broker: Broker) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await broker.start()
+    stopped = asyncio.create_task(stop.wait())
+    failed = asyncio.create_task(broker.run_until_failure())
+    await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.remove_signal_handler(number)  # a second signal does not wait for anybody
+    defective = failed.done()
+    stopped.cancel()
+    failed.cancel()
+    await broker.stop()
+    if defective:
+        failed.result()

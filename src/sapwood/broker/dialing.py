@@ -1,4 +1,4 @@
-"""Keeping a link to one address: connect, wait until it is gone, connect again."""
+"""The links that a broker keeps up: a dialer for each address of a peer or a wanted neighbor."""
 
 from __future__ import annotations
 
@@ -6,29 +6,30 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
+from sapwood.broker.connections import Connections
 from sapwood.broker.logs import Log
-from sapwood.broker.peer import Peer
-from sapwood.broker.roster import Roster
+from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.errors import InputError
 from sapwood.session.backoff import backoff_s
 from sapwood.session.connection import Ending
-from sapwood.wire.address import Address
+from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import RefusalCode
 from sapwood.wire.messages import GoodbyeCode
 
 
 class Dialer:
-    """Connects to one address for as long as it runs, unless told that it is pointless."""
+    """Keeps a link to one address, until the other broker says that it is pointless."""
 
     def __init__(
         self,
         address: Address,
-        connect: Callable[[Address], Awaitable[Peer]],
-        roster: Roster,
+        connect: Callable[[Address], Awaitable[TcpConnection]],
+        connections: Connections,
         log: Log,
     ) -> None:
         self.address = address
         self._connect = connect
-        self._roster = roster
+        self._connections = connections
         self._log = log.bind(peer=str(address))
         #: attempts in a row that led to no link
         self._failures = 0
@@ -38,38 +39,103 @@ class Dialer:
         """Connect, and again whenever the link is gone."""
         while True:
             try:
-                peer = await self._connect(self.address)
+                tcp = await self._connect(self.address)
             except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
                 self._failed(f"cannot connect: {getattr(error, 'strerror', None) or error}")
             else:
-                ending = await asyncio.shield(peer.finished)
+                ending = await asyncio.shield(tcp.finished)
                 if ending.final:
                     self._log.error("not connecting again", reason=ending.reason)
                     return
-                await self._ended(peer, ending)
+                await self._ended(tcp, ending)
             await asyncio.sleep(backoff_s(self._failures, random.random()))  # noqa: S311 - jitter
 
-    async def _ended(self, peer: Peer, ending: Ending) -> None:
-        if peer.was_up:
+    async def _ended(self, tcp: TcpConnection, ending: Ending) -> None:
+        if tcp.was_up:
             self._failures = 1
             self._last_reason = ""
             return
-        name = ending.broker or (peer.link.name if peer.link is not None else "")
+        name = ending.broker or (tcp.link.name if tcp.link is not None else "")
         linked = ending.code in (RefusalCode.ALREADY_LINKED, GoodbyeCode.ALREADY_LINKED)
         if linked and self._is_neighbor(name):
             # This address is needed again when that link is gone.
-            await self._roster.until(lambda: not self._is_neighbor(name))
+            await self._connections.until(lambda: not self._is_neighbor(name))
             self._failures = 1
             return
         self._failed(ending.reason)
 
     def _is_neighbor(self, name: str) -> bool:
         """Whether the broker of that name is a neighbor, or about to become one."""
-        return name in self._roster.links or name in self._roster.offered.values()
+        return name in self._connections.links or name in self._connections.offered.values()
 
     def _failed(self, reason: str) -> None:
-        """Count, and log what is new."""
+        """Count a failure; a reason that repeats is logged for debugging only."""
         self._failures += 1
-        tell = self._log.debug if reason == self._last_reason else self._log.warning
-        tell("no link", reason=reason, failures=self._failures)
+        log = self._log.debug if reason == self._last_reason else self._log.warning
+        log("no link", reason=reason, failures=self._failures)
         self._last_reason = reason
+
+
+class Dialers:
+    """The dialers of one broker, one for each address.
+
+    `connect` makes one connection to an address.
+
+    #: _given are the addresses that stay, _asked the addresses of routers that the router asked
+    #: for; each address in either has a dialer, and no other has
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[Address], Awaitable[TcpConnection]],
+        connections: Connections,
+        log: Log,
+    ) -> None:
+        self._connect = connect
+        self._connections = connections
+        self._log = log
+        self._dialers: dict[Address, asyncio.Task[None]] = {}
+        self._given: set[Address] = set()
+        self._asked: dict[str, Address] = {}
+
+    def keep(self, address: Address) -> None:
+        """Connect to another broker, and again whenever the link is gone."""
+        self._given.add(address)
+        self._dial(address)
+
+    def ask(self, neighbor: str, address: str) -> None:
+        """Connect to a neighbor that the router asks for, and again whenever the link is gone."""
+        try:
+            found = parse_address(address)
+        except InputError as error:
+            self._log.error("no link", neighbor=neighbor, reason=str(error))
+            return
+        if self._asked.get(neighbor) != found:
+            self._give_up(neighbor)
+            self._asked[neighbor] = found
+            self._dial(found)
+
+    def release(self, neighbor: str) -> None:
+        """End the link to a neighbor that the router asked for; its other end may connect again."""
+        self._give_up(neighbor)
+        tcp = self._connections.links.get(neighbor)
+        if tcp is not None:
+            self._connections.end(tcp, GoodbyeCode.DONE, "the link is not needed any more")
+
+    async def stop(self) -> None:
+        """Stop all dialers."""
+        dialers = list(self._dialers.values())
+        for dialer in dialers:
+            dialer.cancel()
+        await asyncio.gather(*dialers, return_exceptions=True)
+
+    def _dial(self, address: Address) -> None:
+        present = self._dialers.get(address)
+        if present is None or present.done():
+            dialer = Dialer(address, self._connect, self._connections, self._log)
+            self._dialers[address] = asyncio.create_task(dialer.run(), name=f"dial {address}")
+
+    def _give_up(self, neighbor: str) -> None:
+        address = self._asked.pop(neighbor, None)
+        if address is not None and address not in {*self._given, *self._asked.values()}:
+            self._dialers.pop(address).cancel()

@@ -96,8 +96,8 @@ def command(
     mesh+. The first line on standard output is `listening on HOST:PORT as NAME`; `link up NAME` and
     `link down NAME` follow. The log goes to standard error.
     """
+    from sapwood.broker.broker import run_broker
     from sapwood.broker.logs import make_log
-    from sapwood.broker.running import run_broker
     from sapwood.broker.settings import BrokerSettings
     from sapwood.matching.choice import Engines, chosen_engines
     from sapwood.session.settings import ConnectionSettings

@@ -26,7 +26,7 @@ from sapwood.limits import UNACKNOWLEDGED_MAX
 if TYPE_CHECKING:
     from sapwood.client import Client, PublishBatch, Published
     from sapwood.files import Counts, Line, PublicationLine, Reading
-    from sapwood.model.promise import Promise
+    from sapwood.model.advertised_content import AdvertisedContent
 
 STANDARD_INPUT_NAME: Final = "publications.jsonl"
 """What standard input is called where a file is put into the working folder for it."""
@@ -112,7 +112,7 @@ def command(
     from sapwood.model.patterns.advertisements import advertisement_of
     from sapwood.xml.dtd import read_dtd
 
-    promises: tuple[Promise, ...] = (
+    contents: tuple[AdvertisedContent, ...] = (
         *map(parse_filter, advertised),
         *map(parse_xpath, advertised_xpaths),
         *(advertisement_of(read_dtd(file.read_bytes()).paths) for file in advertised_dtds),
@@ -127,7 +127,7 @@ def command(
         lines = _read(file, rejections)
         advance = stack.enter_context(progress("publishing", "publications"))
         client = connect(broker, name, reconnect_s=reconnect_s)
-        published = asyncio.run(_publish(client, promises, lines, advance))
+        published = asyncio.run(_publish(client, contents, lines, advance))
     summary = Summary(lines.counts, published, aside.path)
     if as_json:
         print_json(summary.members())
@@ -215,15 +215,15 @@ def _live(file: str) -> str:
 
 async def _publish(
     client: Client,
-    promises: tuple[Promise, ...],
+    advertised: tuple[AdvertisedContent, ...],
     lines: Reading[PublicationLine],
     advance: Advance,
 ) -> Published:
     from sapwood.client.feeding import from_thread
 
     async with client:
-        for promised in promises:
-            await client.advertise(promised)
+        for content in advertised:
+            await client.advertise(content)
         batch = client.batch()
         refusals = _Refusals(lines, batch)
         async for some in from_thread(lines.lines()):

@@ -143,20 +143,20 @@ def command(
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
     summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
-    promised = None if files.advertisements is None else files.advertisements.counts
+    advertised = None if files.advertisements is None else files.advertisements.counts
     if as_json:
         figures = {**summary.members(), "metrics": result.metrics.to_builtins()}
         print_json(figures, err=out is None)
     else:
-        about = advertisement_lines(promised, aside, by_default=by_default)
+        about = advertisement_lines(advertised, aside, by_default=by_default)
         say("\n".join((summary.text(), *about, *result_lines(result))))
-    ctx.exit(_status(summary, promised, result))
+    ctx.exit(_status(summary, advertised, result))
 
 
-def _status(summary: Summary, promised: Counts | None, result: Evaluation) -> ExitStatus:
+def _status(summary: Summary, advertised: Counts | None, result: Evaluation) -> ExitStatus:
     if not result.is_right:
         return ExitStatus.FAILED
-    unusable = summary.rejected + (promised.rejected if promised else 0)
+    unusable = summary.rejected + (advertised.rejected if advertised else 0)
     return ExitStatus.REJECTED if unusable or result.metrics.refused else ExitStatus.DONE
 
 

@@ -19,8 +19,8 @@ from sapwood.client.publishing import Content, Published
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import DELIVERIES_WAITING_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.session.client_session import Delivery
 from sapwood.session.settings import ConnectionSettings
 
@@ -155,7 +155,7 @@ class BlockingClient:
 
     def advertise(
         self,
-        filter: str | Promise,
+        filter: str | AdvertisedContent,
         id: str | None = None,
     ) -> str:
         """Say what this client will publish; returns the id when the advertisement is in force."""

@@ -9,23 +9,20 @@ from types import TracebackType
 from typing import Self
 
 from sapwood.client.connecting import Connector
-from sapwood.client.names import Names
-from sapwood.client.outgoing import Outgoing
-from sapwood.client.publishing import Content, PublishBatch, Published, Sink
-from sapwood.client.receiving import Receiving
+from sapwood.client.publishing import Content, Names, PublishBatch, Published, Publisher, Sink
 from sapwood.client.requests import Requesting, Requests
-from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.client.subscription import ClientSubscription, Deliveries, DeliveryQueues
 from sapwood.errors import ConnectionLostError, InputError
-from sapwood.language.written import given_interest, given_promise
+from sapwood.language.written import given_advertised, given_interest
 from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.session.client_entries import SUBSCRIPTION, EntryEvent
 from sapwood.session.client_session import ClientEvent, ClientSession, Delivery
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Welcome
-from sapwood.wire.interests import InterestText, PromiseText, promise_to_text, to_text
+from sapwood.wire.interests import AdvertisedText, InterestText, advertised_to_text, to_text
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 from sapwood.wire.names import check_id, check_name
 
@@ -76,24 +73,26 @@ class Client:
     ) -> None:
         self.name = check_name("client", f"client-{secrets.token_hex(4)}" if name is None else name)
         self._session = ClientSession(self.name, secrets.token_hex(8), settings)
-        self._connector = Connector(address, self._session, self._heard, reconnect_s)
+        self._connector = Connector(address, self._session, self._received, reconnect_s)
         self._names = Names()
-        self._outgoing = Outgoing(self._session, self._names, self._connector.flush)
+        self._publisher = Publisher(self._session, self._names, self._connector.flush)
         self._subscriptions, self._advertisements = self._requests()
-        self._receiving = Receiving(self._subscriptions)
+        self._queues = DeliveryQueues(self._subscriptions)
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self._failure: Exception | None = None
 
     def _requests(
         self,
-    ) -> tuple[Requests[InterestText, ClientSubscription], Requests[PromiseText, Promise]]:
+    ) -> tuple[
+        Requests[InterestText, ClientSubscription], Requests[AdvertisedText, AdvertisedContent]
+    ]:
         """The subscriptions, and the advertisements."""
-        session, flush = self._session, self._outgoing.flush
+        session, flush = self._session, self._publisher.flush
         subscribing: Requesting[InterestText, ClientSubscription] = Requesting(
             session.subscribe, session.unsubscribe, flush, ended=ClientSubscription.end
         )
-        advertising: Requesting[PromiseText, Promise] = Requesting(
+        advertising: Requesting[AdvertisedText, AdvertisedContent] = Requesting(
             session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
         )
         return (
@@ -165,11 +164,11 @@ class Client:
         `InputError` for what is no filter, and with the broker's reason where it refuses.
         """
         self._check_usable()
-        wanted = given_interest(filter)
+        interest = given_interest(filter)
         taken = self._subscriptions
         name = self._names.new("s", taken) if id is None else check_id("subscription", id)
-        subscription = ClientSubscription(name, wanted, waiting_max)
-        await taken.add(name, to_text(wanted), subscription)
+        subscription = ClientSubscription(name, interest, waiting_max)
+        await taken.add(name, to_text(interest), subscription)
         return subscription
 
     async def unsubscribe(self, subscription: ClientSubscription | str) -> None:
@@ -191,13 +190,13 @@ class Client:
         iterator of a subscription.
         """
         self._check_usable()
-        return self._receiving.merged(waiting_max)
+        return self._queues.merged(waiting_max)
 
     # Advertisements ----------------------------------------------------------------------------
 
     async def advertise(
         self,
-        filter: str | Promise,
+        filter: str | AdvertisedContent,
         id: str | None = None,
     ) -> str:
         """Say what this client will publish; returns the advertisement's id when it is in force.
@@ -211,10 +210,10 @@ class Client:
         Raises as `subscribe`.
         """
         self._check_usable()
-        promised = given_promise(filter)
+        advertised = given_advertised(filter)
         taken = self._advertisements
         name = self._names.new("a", taken) if id is None else check_id("advertisement", id)
-        await taken.add(name, promise_to_text(promised), promised)
+        await taken.add(name, advertised_to_text(advertised), advertised)
         return name
 
     async def unadvertise(self, id: str) -> None:
@@ -252,8 +251,8 @@ class Client:
 
         What is no `Publication` gets an id of the client's making. At most
         `limits.UNACKNOWLEDGED_MAX` are under way at a time. Raises like `publish` for attributes
-        that cannot be published, those before being published; what the broker refuses is told in
-        the result.
+        that cannot be published, those before being published; the result lists what the broker
+        refused.
         """
         batch = self.batch()
         if isinstance(publications, AsyncIterable):
@@ -270,15 +269,15 @@ class Client:
     async def flush(self) -> None:
         """Return when all publications so far are answered."""
         self._check_usable()
-        self._outgoing.flush()
-        await self._outgoing.answers.all_answered()
+        self._publisher.flush()
+        await self._publisher.answers.all_answered()
 
     # Inside ------------------------------------------------------------------------------------
 
     async def _put(self, content: Content, id_: str | None, sink: Sink) -> str:
         """Send a publication as soon as there is room for it; returns its id."""
         self._check_usable()
-        return await self._outgoing.put(content, id_, sink)
+        return await self._publisher.put(content, id_, sink)
 
     def _check_usable(self) -> None:
         if self._failure is not None:
@@ -286,21 +285,21 @@ class Client:
         if self._task is None or self._closed:
             raise ConnectionLostError("the client is not connected; use it inside `async with`")
 
-    def _heard(self, event: ClientEvent) -> None:
-        """The broker says something."""
+    def _received(self, event: ClientEvent) -> None:
+        """Hand an event of the session to the queue, answer or request that it concerns."""
         if isinstance(event, Delivery):
-            self._receiving.delivered(event)
+            self._queues.delivered(event)
         elif isinstance(event, AcceptedReply):
-            self._outgoing.answers.through(event.through)
+            self._publisher.answers.through(event.through)
         elif isinstance(event, PublicationRefused):
-            self._outgoing.answers.refused(event.sequence, event.reason)
+            self._publisher.answers.refused(event.sequence, event.reason)
         elif isinstance(event, EntryEvent):
             if event.entry.kind is SUBSCRIPTION:
                 self._subscriptions.answered(event)
             else:
                 self._advertisements.answered(event)
         elif isinstance(event, Welcome):
-            self._outgoing.frame_bytes_max = event.frame_bytes_max
+            self._publisher.frame_bytes_max = event.frame_bytes_max
             if not self._ready.done():
                 self._ready.set_result(None)
 
@@ -312,10 +311,10 @@ class Client:
             self._end(error, error)
 
     def _end(self, error: Exception, iterators: Exception | None) -> None:
-        """All who wait get the error; iterators end with `iterators`."""
+        """End all waiting calls with an error, and iterators with `iterators`."""
         if not self._ready.done():
             self._ready.set_exception(error)
-        self._outgoing.answers.fail(error)
+        self._publisher.answers.fail(error)
         self._subscriptions.fail(error)
         self._advertisements.fail(error)
-        self._receiving.end(iterators)
+        self._queues.end(iterators)

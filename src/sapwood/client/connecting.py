@@ -107,7 +107,7 @@ class Connector:
         """Raise the error of an ending that would only repeat itself."""
         reason = f"{self.address}: {ending.reason}"
         refused = isinstance(ending.code, RefusalCode)
-        if refused and not (ending.passing and self._session.welcomes):
+        if refused and not (ending.retryable and self._session.welcomes):
             raise HandshakeError(reason)
         if ending.code is GoodbyeCode.PROTOCOL:
             raise FrameError(reason)

@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 
 AHEAD_MAX: Final = 4096
-"""Values that may be read before they are wanted."""
+"""Values that may be read ahead of the task that takes them."""
 
 
 async def from_thread(values: Iterable[T], ahead_max: int = AHEAD_MAX) -> AsyncIterator[list[T]]:
@@ -25,8 +25,8 @@ async def from_thread(values: Iterable[T], ahead_max: int = AHEAD_MAX) -> AsyncI
     # A thread that is stuck in reading must not keep the process alive.
     threading.Thread(target=feed.read, name="sapwood feed", daemon=True).start()
     try:
-        while some := await feed.take():
-            yield some
+        while values := await feed.take():
+            yield values
     finally:
         feed.stop()
 
@@ -50,15 +50,15 @@ class _Feed(Generic[T]):
         self._stopped = False
         self._error: Exception | None = None
         #: the task has found nothing and sleeps
-        self._wanted = False
+        self._sleeping = False
 
     def read(self) -> None:
-        """What the thread does."""
+        """Run the thread: read values until the end or `stop`."""
         try:
             for value in self._values:
                 if not self._put(value):
                     return
-        except Exception as error:  # noqa: BLE001 - raised again where the values are wanted
+        except Exception as error:  # noqa: BLE001 - raised again where the values are taken
             self._error = error
         with self._lock:
             self._ended = True
@@ -69,13 +69,13 @@ class _Feed(Generic[T]):
         while True:
             self._arrived.clear()
             with self._lock:
-                some = list(self._waiting)
+                taken = list(self._waiting)
                 self._waiting.clear()
                 self._lock.notify()
                 ended = self._ended
-                self._wanted = not some and not ended
-            if some:
-                return some
+                self._sleeping = not taken and not ended
+            if taken:
+                return taken
             if ended:
                 if self._error is not None:
                     raise self._error
@@ -83,7 +83,7 @@ class _Feed(Generic[T]):
             await self._arrived.wait()
 
     def stop(self) -> None:
-        """No more is wanted."""
+        """Stop reading ahead."""
         with self._lock:
             self._stopped = True
             self._lock.notify()
@@ -97,6 +97,6 @@ class _Feed(Generic[T]):
             return not self._stopped
 
     def _wake(self) -> None:
-        if self._wanted and not self._stopped:
-            self._wanted = False
+        if self._sleeping and not self._stopped:
+            self._sleeping = False
             self._loop.call_soon_threadsafe(self._arrived.set)

@@ -1,15 +1,18 @@
-"""The publications of a client that wait for an answer, and who waits for it."""
+"""The publications of a client: their ids, the window of unanswered ones, the answers."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import InputError
+from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.model.publication import Publication
+from sapwood.session.client_session import ClientSession
+from sapwood.wire.publications import encode_publication
 
 Content: TypeAlias = Mapping[str, Any] | bytes | Publication
 """What is published: a record, possibly nested; a document; or both, as a publication."""
@@ -25,7 +28,7 @@ class RefusedPublication:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What came of many publications: how many were accepted, and which were refused."""
+    """The result of many publications: how many were accepted, and which were refused."""
 
     accepted: int
     refused: tuple[RefusedPublication, ...]
@@ -33,14 +36,14 @@ class Published:
 
 @dataclass(slots=True)
 class Batch:
-    """What came of many publications so far."""
+    """The answers to many publications so far."""
 
     sent: int = 0
     refused: list[RefusedPublication] = field(default_factory=list)
 
 
 Sink: TypeAlias = asyncio.Future[None] | Batch
-"""Who hears of an answer: one who waits for this publication alone, or a batch."""
+"""The receiver of an answer: a call that waits for this publication alone, or a batch."""
 
 
 class PublishBatch:
@@ -60,11 +63,11 @@ class PublishBatch:
 
     @property
     def refused(self) -> Sequence[RefusedPublication]:
-        """What the broker did not accept so far, in the order of its answers."""
+        """The publications that the broker refused so far, in the order of its answers."""
         return self._batch.refused
 
     async def publish(self, publications: Iterable[Content]) -> None:
-        """Send some more, without waiting for answers beyond what the window asks for."""
+        """Send publications; waits for answers only while the window is full."""
         for one in publications:
             await self._put(one, None, self._batch)
 
@@ -76,14 +79,14 @@ class PublishBatch:
 
 
 class _InFlight(NamedTuple):
-    """A publication that waits; `sink` is `None` once it has heard a refusal."""
+    """A publication without its answer; `sink` is `None` once it has got a refusal."""
 
     id: str
     sink: Sink | None
 
 
 class Answers:
-    """Hands the broker's answers to those who wait for them.
+    """Hands the broker's answers to the calls and batches that wait for them.
 
     #: _in_flight holds the publications after `answered`, in order, without gaps
     """
@@ -91,9 +94,9 @@ class Answers:
     def __init__(self) -> None:
         self.answered = 0
         self._in_flight: deque[_InFlight] = deque()
-        #: who waits until all up to a number are answered; numbers ascend
+        #: calls that wait until all up to a number are answered; numbers ascend
         self._barriers: deque[tuple[int, asyncio.Future[None]]] = deque()
-        #: who waits for any progress
+        #: calls that wait for any progress
         self._watchers: list[asyncio.Future[None]] = []
 
     @property
@@ -102,13 +105,13 @@ class Answers:
         return self.answered + len(self._in_flight)
 
     def sent(self, publication_id: str, sink: Sink) -> None:
-        """A publication was sent; `sink` hears what comes of it."""
+        """Add a publication that was sent; `sink` gets its answer."""
         self._in_flight.append(_InFlight(publication_id, sink))
         if isinstance(sink, Batch):
             sink.sent += 1
 
     def refused(self, sequence: int, reason: str) -> None:
-        """The broker refused a publication; an answer that is repeated says nothing."""
+        """Hand on a refusal; a repeated one is ignored."""
         if sequence <= self.answered:
             return
         position = sequence - self.answered - 1
@@ -120,7 +123,7 @@ class Answers:
             _set(sink, InputError(f"publication {publication_id!r} was refused: {reason}"))
 
     def through(self, sequence: int) -> None:
-        """The broker has answered all publications up to this one."""
+        """Hand on the answer to all publications up to this one."""
         while self.answered < sequence:
             sink = self._in_flight.popleft().sink
             self.answered += 1
@@ -146,7 +149,7 @@ class Answers:
         await watcher
 
     def fail(self, error: Exception) -> None:
-        """No answer will come any more: all who wait get the error."""
+        """End all waiting calls with an error, as no answer will come any more."""
         waiting = [one.sink for one in self._in_flight if isinstance(one.sink, asyncio.Future)]
         waiting += [barrier for _, barrier in self._barriers]
         waiting += self._watchers
@@ -157,10 +160,83 @@ class Answers:
 
 
 def _set(future: asyncio.Future[None], error: Exception | None) -> None:
-    """Finish a future that somebody may have stopped waiting for."""
+    """Finish a future, unless its call was cancelled."""
     if future.done():
         return
     if error is None:
         future.set_result(None)
     else:
         future.set_exception(error)
+
+
+class Names:
+    """Makes names that are new to one client: of all kinds together, in the order of a count."""
+
+    __slots__ = ("_serial",)
+
+    def __init__(self) -> None:
+        self._serial = 0
+
+    def next(self, prefix: str) -> str:
+        """A name that was never made before."""
+        self._serial += 1
+        return f"{prefix}{self._serial}"
+
+    def new(self, prefix: str, taken: Container[str]) -> str:
+        """A name that is not taken by the application either."""
+        while (name := self.next(prefix)) in taken:
+            pass
+        return name
+
+
+FLUSH_BYTES: Final = 65_536
+"""Publications are handed to the transport when so many bytes have come together."""
+
+
+class Publisher:
+    """Sends publications as soon as there is room for them in the window, many in one write.
+
+    `send` hands the output of the session to the transport.
+    """
+
+    def __init__(self, session: ClientSession, names: Names, send: Callable[[], None]) -> None:
+        self.answers = Answers()
+        #: the broker's bound, once it is known
+        self.frame_bytes_max = FRAME_BYTES_MAX
+        self._session = session
+        self._names = names
+        self._send = send
+        self._is_scheduled = False
+
+    async def put(self, given: Content, id_: str | None, sink: Sink) -> str:
+        """Send a publication; returns its id. `sink` gets the answer.
+
+        Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
+        """
+        publication = self._publication(given, id_)
+        body = encode_publication(publication, self.frame_bytes_max)
+        while self._session.window.full:
+            self.flush()
+            await self.answers.progress()
+        self._session.publish(body)
+        self.answers.sent(publication.id, sink)
+        if self._session.outgoing_bytes >= FLUSH_BYTES:
+            self.flush()
+        elif not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self.flush)
+        return publication.id
+
+    def flush(self) -> None:
+        """Send all publications that were put."""
+        self._is_scheduled = False
+        self._send()
+
+    def _publication(self, given: Content, id_: str | None) -> Publication:
+        if isinstance(given, Publication):
+            return given if id_ is None else given.renamed(id_)
+        if id_ is None:
+            id_ = self._names.next(f"{self._session.name}.{self._session.session}.")
+        if isinstance(given, bytes):
+            return Publication(id_, document=given)
+        return Publication(id_, given)

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Request(Generic[T]):
-    """What the client holds for one entry of its session.
+    """The application's side of one entry of the session.
 
     `value` is the application's. `confirmed` and `withdrawn` are waited for; the second is `None`
     as long as nobody waits for a withdrawal.
@@ -48,7 +48,7 @@ class Requesting(Generic[F, T]):
 
 
 class Requests(Generic[F, T]):
-    """Requests entries of one kind and hands the broker's answers to those who wait for them.
+    """Requests entries of one kind and hands the broker's answers to the calls that wait.
 
     The session holds the entries; each has its `Request` as its owner.
     """
@@ -110,7 +110,7 @@ class Requests(Generic[F, T]):
     # What the broker answers -------------------------------------------------------------------
 
     def answered(self, event: EntryEvent) -> None:
-        """Something has become of an entry of this kind."""
+        """Hand the broker's answer about an entry to the calls that wait for it."""
         entry = event.entry
         if isinstance(event, EntryConfirmed):
             finish(entry.owner.confirmed, None)
@@ -121,7 +121,7 @@ class Requests(Generic[F, T]):
             self._withdrawn(entry)
 
     def fail(self, error: Exception) -> None:
-        """No answer will come any more: those who wait get the error."""
+        """End all waiting calls with an error, as no answer will come any more."""
         for entry in self._entries:
             finish(entry.owner.confirmed, error)
             finish(entry.owner.withdrawn, None)  # withdrawn with the connection
@@ -133,14 +133,14 @@ class Requests(Generic[F, T]):
     def _gone(
         self, entry: Entry[F, Request[T]], error: Exception | None, unconfirmed: InputError
     ) -> None:
-        """The entry is gone; who waits for it to be in force gets the second error."""
+        """Drop an entry; a call that waits for it to be in force gets the second error."""
         self._requesting.ended(entry.owner.value, error)
         finish(entry.owner.confirmed, unconfirmed)
         finish(entry.owner.withdrawn, None)
 
 
 def finish(future: asyncio.Future[None] | None, error: Exception | None) -> None:
-    """Finish a future, if there is one and nobody has."""
+    """Finish a future, if there is one that is not finished."""
     if future is None or future.done():
         return
     if error is None:

@@ -1,15 +1,18 @@
-"""What a client receives, and the queues where it waits for the application."""
+"""The deliveries of a client, in queues that the application iterates."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
-from typing import Self
+from typing import Final, Self
 
+from sapwood.client.requests import Requests
 from sapwood.errors import LimitError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.interest import Interest
 from sapwood.session.client_session import Delivery
+from sapwood.wire.interests import InterestText
 
 
 class Deliveries:
@@ -112,3 +115,37 @@ class ClientSubscription(Deliveries):
 
     def __repr__(self) -> str:
         return f"ClientSubscription({self.id!r}, {str(self.filter)!r})"
+
+
+_LOG: Final = logging.getLogger("sapwood.client")
+
+
+class DeliveryQueues:
+    """The iterators of one client: that of each subscription, and the one over all of them."""
+
+    def __init__(self, subscriptions: Requests[InterestText, ClientSubscription]) -> None:
+        self._subscriptions = subscriptions
+        self._merged: Deliveries | None = None
+
+    def merged(self, waiting_max: int) -> Deliveries:
+        """The iterator over all subscriptions, which get nothing themselves from now on."""
+        if self._merged is None or self._merged.ended:
+            self._merged = Deliveries("for all subscriptions", waiting_max)
+        return self._merged
+
+    def delivered(self, delivery: Delivery) -> None:
+        """Queue a delivery; a subscription whose queue is full is withdrawn."""
+        if self._merged is not None:
+            self._merged.put(delivery)
+            return
+        for name in delivery.subscriptions:
+            subscription = self._subscriptions.get(name)
+            if subscription is not None and not subscription.put(delivery):
+                _LOG.warning("subscription %r ended: too many deliveries wait", name)
+                self._subscriptions.withdraw(name)
+
+    def end(self, error: Exception | None) -> None:
+        """End all iterators, with the error if there is one."""
+        for queue in (*self._subscriptions, self._merged):
+            if queue is not None:
+                queue.end(error)

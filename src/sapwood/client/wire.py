@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from sapwood.deadline_timer import DeadlineTimer
 from sapwood.limits import GOODBYE_S
-from sapwood.session.alarm import Alarm
 from sapwood.session.client_session import ClientEvent, ClientSession
 
 
 class ClientWire(asyncio.Protocol):
     """A TCP connection that carries a client's session for a while.
 
-    `on_event` is called with all that the broker says, in order.
+    `on_event` is called with the events of the session, in order.
     """
 
     def __init__(self, session: ClientSession, on_event: Callable[[ClientEvent], None]) -> None:
@@ -23,7 +23,7 @@ class ClientWire(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
-        self._alarm = Alarm(self._loop.call_at, self._expire)
+        self._timer = DeadlineTimer(self._loop.call_at, self._expire)
         self._closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -31,19 +31,19 @@ class ClientWire(asyncio.Protocol):
         # No `isinstance`: uvloop's transports do not inherit from asyncio's.
         self._transport = cast("asyncio.Transport", transport)
         self._session.connected(self._loop.time())
-        self._alarm.set(self._session.next_deadline())
+        self._timer.set(self._session.next_deadline())
         self.flush()
 
     def data_received(self, data: bytes) -> None:
-        """Handle what the broker says, and send what came of it in one go."""
+        """Handle the messages in the data, and send the output in one write."""
         for event in self._session.receive(data, self._loop.time()):
             self._on_event(event)
-        self._alarm.set(self._session.next_deadline())
+        self._timer.set(self._session.next_deadline())
         self.flush()
 
     def connection_lost(self, error: Exception | None) -> None:
         """End."""
-        self._alarm.stop()
+        self._timer.stop()
         reason = str(error) if error is not None else "the broker closed the connection"
         for event in self._session.lost(reason):
             self._on_event(event)
@@ -72,17 +72,17 @@ class ClientWire(asyncio.Protocol):
 
     def _expire(self) -> None:
         self._session.expire(self._loop.time())
-        self._alarm.set(self._session.next_deadline())
+        self._timer.set(self._session.next_deadline())
         self.flush()
 
     def _close(self, transport: asyncio.Transport) -> None:
         """End the stream and wait for the broker to close, but not forever."""
         self._closing = True
-        self._alarm.stop()
+        self._timer.stop()
         if transport.is_closing():
             return
-        self._alarm = Alarm(self._loop.call_at, transport.abort)
-        self._alarm.set(self._loop.time() + GOODBYE_S)
+        self._timer = DeadlineTimer(self._loop.call_at, transport.abort)
+        self._timer.set(self._loop.time() + GOODBYE_S)
         try:
             transport.write_eof()
         except OSError:  # the broker has closed, and the event loop has not noticed yet

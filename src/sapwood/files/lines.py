@@ -28,10 +28,10 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 import msgspec
 
 from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
-from sapwood.language.written import Language, Written, as_given, read_interest, read_promise
+from sapwood.language.written import Language, Written, as_given, read_advertised, read_interest
 from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication, plain_value
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import decode_text, encode_text
@@ -74,10 +74,10 @@ class PublicationLine:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisementLine:
-    """What a publisher promises, under an id, and the home router of the publisher if named."""
+    """Advertised content under an id, and the home router of its publisher if named."""
 
     id: str
-    filter: Promise
+    filter: AdvertisedContent
     home: str | None
 
 
@@ -123,7 +123,7 @@ def decode_advertisement(line: bytes) -> AdvertisementLine:
     """The advertisement on one line; errors as `decode_subscription`."""
     members = _members(line, "advertisement", ADVERTISEMENT_KEYS)
     id_, written = _id(members, "advertisement"), _written(members, ("filter", "xpath", "paths"))
-    return AdvertisementLine(id_, _named(read_promise, written), _home(members))
+    return AdvertisementLine(id_, _named(read_advertised, written), _home(members))
 
 
 def decode_publication(line: bytes) -> PublicationLine:

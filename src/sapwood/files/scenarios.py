@@ -10,21 +10,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from sapwood.errors import FileFormatError, InputError
 from sapwood.files.lines import AdvertisementLine, PublicationLine
 from sapwood.files.reading import (
     Reading,
+    opened,
     read_advertisements,
     read_publications,
     read_subscriptions,
 )
 from sapwood.files.rejections import Rejections
-from sapwood.files.toml import read_toml
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.document import decode_topology
 from sapwood.overlay.shapes import parse_topology
@@ -63,7 +65,7 @@ class ScenarioFiles:
         """
         wanted = list(_counted(self.subscriptions, advance))
         published = list(_counted(self.publications, advance))
-        promised = list(_counted(self.advertisements or (), advance))
+        advertised = list(_counted(self.advertisements or (), advance))
         return subscribe_then_publish(
             name,
             self.topology,
@@ -71,7 +73,7 @@ class ScenarioFiles:
             ((line.publication, line.home) for line in published),
             advertisements=None
             if advertise_everything
-            else ((one.id, one.filter, one.home) for one in promised),
+            else ((one.id, one.filter, one.home) for one in advertised),
             faults=self.faults or (),
             seed=self.seed,
         )
@@ -121,3 +123,17 @@ def _counted(values: Iterable[T], advance: Callable[[int], None]) -> Iterator[T]
     for value in values:
         advance(1)
         yield value
+
+
+def read_toml(path: str, decode: Callable[[Mapping[str, Any]], T]) -> T:
+    """The TOML file `path` (`-` is standard input), as `decode` reads the document.
+
+    All that is wrong with it becomes a `FileFormatError`.
+    """
+    try:
+        with opened(path) as stream:
+            return decode(tomllib.load(stream))
+    except (InputError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(path, str(error)) from error

@@ -12,11 +12,11 @@ from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements import Advertisement
 from sapwood.model.patterns.pattern import TreePattern
-from sapwood.model.promise import Promise
 
 Language: TypeAlias = Literal["filter", "xpath", "paths"]
 """The languages, by the name of the member in files. Only advertisements can be `paths`."""
@@ -44,14 +44,14 @@ def read_interest(written: Written) -> Interest:
     Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large, and
     `InputError` for what can only be advertised.
     """
-    promise = read_promise(written)
-    if not isinstance(promise, Interest):
+    advertised = read_advertised(written)
+    if not isinstance(advertised, Interest):
         raise InputError(_NO_SUBSCRIPTION)
-    return promise
+    return advertised
 
 
-def read_promise(written: Written) -> Promise:
-    """The promise that was written; errors as `read_interest`."""
+def read_advertised(written: Written) -> AdvertisedContent:
+    """The advertised content that was written; errors as `read_interest`."""
     if written.language == "filter":
         return parse_filter(written.text)
     if written.language == "paths":
@@ -64,13 +64,13 @@ def given_interest(given: Interest | str) -> Interest:
 
     Raises `InputError` with what is accepted for anything else, and as `read_interest`.
     """
-    promise = given_promise(given)
-    if not isinstance(promise, Interest):
+    advertised = given_advertised(given)
+    if not isinstance(advertised, Interest):
         raise InputError(_NO_SUBSCRIPTION)
-    return promise
+    return advertised
 
 
-def given_promise(given: Promise | str) -> Promise:
+def given_advertised(given: AdvertisedContent | str) -> AdvertisedContent:
     """What somebody advertises with; errors as `given_interest`."""
     if isinstance(given, Filter | TreePattern | Advertisement):
         return given
@@ -82,7 +82,7 @@ def given_promise(given: Promise | str) -> Promise:
     )
 
 
-def as_given(interest: Promise) -> Written:
+def as_given(interest: AdvertisedContent) -> Written:
     """The text that the interest was read from; its canonical text if it was not."""
     if interest.source is None:
         return canonical(interest)
@@ -94,7 +94,7 @@ def as_given(interest: Promise) -> Written:
     return Written("xpath", interest.source, interest.bindings)
 
 
-def canonical(interest: Promise) -> Written:
+def canonical(interest: AdvertisedContent) -> Written:
     """The canonical text: equal interests are written alike."""
     if isinstance(interest, Filter):
         return Written("filter", str(interest))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from sapwood.model.promise import Promise
+from sapwood.model.advertised_content import AdvertisedContent
 
 
-class Interest(Promise):
+class Interest(AdvertisedContent):
     """What a subscription asks for: a `Filter` of records, or a `TreePattern` of documents.
 
     Nothing is covered or intersected across kinds: a filter of records looks at the record of a

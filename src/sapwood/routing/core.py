@@ -37,7 +37,7 @@ from typing import assert_never
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.choice import Engines
-from sapwood.model.promise import Promise
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.publication import Publication
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
@@ -99,10 +99,12 @@ class RoutingCore:
         identity = f"{name}.{incarnation}"
         self.forwarding = protocol.forwarding.make(name, engines)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
-        self.advertisements: EntryPropagation[Promise] = EntryPropagation(
+        self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
             identity,
-            Simple[Promise] if protocol.clients_advertise else Flooding[Promise],
+            Simple[AdvertisedContent]
+            if protocol.clients_advertise
+            else Flooding[AdvertisedContent],
         )
 
     def handle(self, input: Input, now: float) -> list[Effect]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.routing.messages import Message
 
@@ -55,7 +55,7 @@ class ClientAdvertise:
 
     client: str
     advertisement: str
-    filter: Promise
+    filter: AdvertisedContent
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Annotated, NamedTuple, TypeAlias
 from msgspec import Meta, Struct
 
 from sapwood.limits import DIGEST_BYTES_MAX, MESH_ROUTERS_MAX, UPKEEP_NOTE_BYTES_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.propagation.xroute.triples import Operation
@@ -88,7 +88,7 @@ class Advertise(RoutingMessage, frozen=True, tag=36):
     """
 
     key: str
-    filter: Promise
+    filter: AdvertisedContent
     sending: Count
 
 

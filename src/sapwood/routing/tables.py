@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
 
-W = TypeVar("W", bound=Promise)
+W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
 
 
@@ -51,7 +51,7 @@ class LinkSubscription(NamedTuple):
     source: str | None = None
 
 
-W_contra = TypeVar("W_contra", bound=Promise, contravariant=True)
+W_contra = TypeVar("W_contra", bound=AdvertisedContent, contravariant=True)
 
 
 class Follower(Protocol[W_contra]):

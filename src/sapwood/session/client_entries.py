@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from sapwood.errors import InvariantError
-from sapwood.wire.interests import InterestText, PromiseText
+from sapwood.wire.interests import AdvertisedText, InterestText
 from sapwood.wire.messages import (
     AdvertiseRequest,
     Message,
@@ -41,7 +41,7 @@ class EntryKind(Generic[F]):
 SUBSCRIPTION: Final[EntryKind[InterestText]] = EntryKind(
     "subscription", SubscribeRequest, UnsubscribeRequest
 )
-ADVERTISEMENT: Final[EntryKind[PromiseText]] = EntryKind(
+ADVERTISEMENT: Final[EntryKind[AdvertisedText]] = EntryKind(
     "advertisement", AdvertiseRequest, UnadvertiseRequest
 )
 

@@ -34,7 +34,7 @@ from sapwood.session.ledger import Unacknowledged
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
-from sapwood.wire.interests import InterestText, PromiseText
+from sapwood.wire.interests import AdvertisedText, InterestText
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -113,7 +113,7 @@ class ClientSession:
         #: how often a broker has welcomed the client
         self.welcomes = 0
         self.subscriptions: ClientEntries[InterestText, Any] = ClientEntries(SUBSCRIPTION)
-        self.advertisements: ClientEntries[PromiseText, Any] = ClientEntries(ADVERTISEMENT)
+        self.advertisements: ClientEntries[AdvertisedText, Any] = ClientEntries(ADVERTISEMENT)
         self._unanswered: set[str] = set()
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
@@ -207,7 +207,7 @@ class ClientSession:
     def advertise(
         self,
         id: str,
-        text: PromiseText,
+        text: AdvertisedText,
         owner: object = None,
     ) -> None:
         """Ask for an advertisement, now and on every later connection."""

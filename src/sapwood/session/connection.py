@@ -54,9 +54,9 @@ class Ending:
         return self.code is not None and self.code.final
 
     @property
-    def passing(self) -> bool:
+    def retryable(self) -> bool:
         """Whether a refusal may not be repeated a little later."""
-        return isinstance(self.code, RefusalCode) and self.code.passing
+        return isinstance(self.code, RefusalCode) and self.code.retryable
 
 
 class Connection:

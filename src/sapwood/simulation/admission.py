@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum, auto
 
-from sapwood.model.promise import Promise
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.publication import Publication
 from sapwood.simulation.history import ClientName, Epoch, History, Moment, Published
 
@@ -36,10 +36,10 @@ class Admission:
 
 
 def judge_admission(
-    history: History, accepts: Callable[[Promise, Publication], bool], *, advertised: bool
+    history: History, accepts: Callable[[AdvertisedContent, Publication], bool], *, advertised: bool
 ) -> Admission:
     """Look at every answer; `advertised` says that the protocol routes by advertisements."""
-    lives: dict[ClientName, list[Epoch[Promise]]] = {}
+    lives: dict[ClientName, list[Epoch[AdvertisedContent]]] = {}
     for name, epochs in history.advertisements.items():
         lives.setdefault(name.owner, []).extend(epochs)
     admitted: list[str] = []
@@ -55,8 +55,8 @@ def judge_admission(
 
 def right_answer(
     published: Published,
-    lives: Iterable[Epoch[Promise]],
-    accepts: Callable[[Promise, Publication], bool],
+    lives: Iterable[Epoch[AdvertisedContent]],
+    accepts: Callable[[AdvertisedContent, Publication], bool],
     advertised: bool,  # noqa: FBT001 - the protocol's word
 ) -> Answer:
     """What a publication must hear, given all lives of its publisher's advertisements.
@@ -73,8 +73,8 @@ def right_answer(
 def _answer_to_part(
     asked: Moment,
     part: Publication,
-    lives: Iterable[Epoch[Promise]],
-    accepts: Callable[[Promise, Publication], bool],
+    lives: Iterable[Epoch[AdvertisedContent]],
+    accepts: Callable[[AdvertisedContent, Publication], bool],
     advertised: bool,  # noqa: FBT001 - the protocol's word
 ) -> Answer:
     present = [

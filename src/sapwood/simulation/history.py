@@ -11,8 +11,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop, Link, Overlay
 
@@ -65,7 +65,7 @@ class AdvertisementName:
 StatementName: TypeAlias = SubscriptionName | AdvertisementName
 """What a client can ask for, and ask to end. The two kinds are never equal."""
 
-W = TypeVar("W", bound=Promise)
+W = TypeVar("W", bound=AdvertisedContent)
 N = TypeVar("N", SubscriptionName, AdvertisementName)
 
 
@@ -138,7 +138,9 @@ class History:
     topology: Overlay
     is_mesh: bool = False
     subscriptions: dict[SubscriptionName, list[Epoch[Interest]]] = field(default_factory=dict)
-    advertisements: dict[AdvertisementName, list[Epoch[Promise]]] = field(default_factory=dict)
+    advertisements: dict[AdvertisementName, list[Epoch[AdvertisedContent]]] = field(
+        default_factory=dict
+    )
     publications: dict[str, Published] = field(default_factory=dict)
     deliveries: list[Delivery] = field(default_factory=list)
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
@@ -170,7 +172,7 @@ class History:
         """The home router says that the subscription is withdrawn."""
         self._end(self.subscriptions, now, name)
 
-    def advertise(self, now: float, name: AdvertisementName, promised: Promise) -> None:
+    def advertise(self, now: float, name: AdvertisementName, promised: AdvertisedContent) -> None:
         """A client asks its home router for an advertisement."""
         self._ask(self.advertisements, now, name, promised)
 
@@ -295,7 +297,7 @@ class History:
         """The subscriptions that nobody has asked to end, in the order of their first request."""
         return _live(self.subscriptions)
 
-    def live_advertisements(self) -> list[tuple[AdvertisementName, Promise]]:
+    def live_advertisements(self) -> list[tuple[AdvertisementName, AdvertisedContent]]:
         """The advertisements that nobody has asked to end, in the order of their first request."""
         return _live(self.advertisements)
 

@@ -36,9 +36,9 @@ from sapwood.language.xpath.syntax import Path
 from sapwood.limits import ORACLE_PAIRS_MAX, VERDICT_EXAMPLES_MAX
 from sapwood.matching.documents.reference import holds as path_holds
 from sapwood.matching.reference import holds
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements import Advertisement
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.simulation.admission import judge_admission
 from sapwood.simulation.history import (
@@ -138,7 +138,7 @@ class _Evidence:
         #: identity of a filter of the history -> its syntax tree: the history keeps its filters
         self._trees: dict[int, Node | Path] = {}
 
-    def accepts(self, wanted: Promise, publication: Publication) -> bool:
+    def accepts(self, wanted: AdvertisedContent, publication: Publication) -> bool:
         if isinstance(wanted, Advertisement):
             return _has_only(wanted, publication)
         tree = self._trees.get(id(wanted))

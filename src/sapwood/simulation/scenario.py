@@ -16,8 +16,8 @@ from typing import Final, TypeAlias, TypeVar
 from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
@@ -55,7 +55,7 @@ class AdvertiseAction:
     """A client says what it will publish."""
 
     name: AdvertisementName
-    filter: Promise
+    filter: AdvertisedContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ def subscribe_then_publish(
     subscriptions: Iterable[Subscription],
     publications: Iterable[tuple[Publication, str | None]],
     *,
-    advertisements: Iterable[tuple[str, Promise, str | None]] | None = (),
+    advertisements: Iterable[tuple[str, AdvertisedContent, str | None]] | None = (),
     faults: Iterable[tuple[float, Action]] = (),
     seed: int = 0,
     interval_s: float = PUBLICATION_INTERVAL_DEFAULT_S,

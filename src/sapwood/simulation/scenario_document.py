@@ -30,9 +30,9 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.language.written import Written, as_given, read_interest, read_promise
+from sapwood.language.written import Written, as_given, read_advertised, read_interest
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
@@ -171,7 +171,7 @@ def _encode_change(change: Change) -> dict[str, Any]:
             assert_never(change)
 
 
-def _written(wanted: Promise) -> dict[str, Any]:
+def _written(wanted: AdvertisedContent) -> dict[str, Any]:
     written = as_given(wanted)
     members: dict[str, Any] = {written.language: written.text}
     if written.namespaces is not None:
@@ -200,11 +200,11 @@ def _advertisement(fields: Fields) -> AdvertisementName:
     return AdvertisementName(*_client(fields), fields.text("id"))
 
 
-def _promise(fields: Fields) -> Promise:
+def _promise(fields: Fields) -> AdvertisedContent:
     if "paths" not in fields:
         return _interest(fields)
     try:
-        return read_promise(Written("paths", fields.text("paths")))
+        return read_advertised(Written("paths", fields.text("paths")))
     except InputError as error:
         raise InputError(f"{fields.place}: {error}") from error
 

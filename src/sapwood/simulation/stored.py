@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.routing.inputs import (
     ClientInput,
     ClientUnadvertise,
@@ -25,7 +25,7 @@ class Wishes:
     """What a client wants and what it will publish, by its own ids."""
 
     subscriptions: dict[str, Interest] = field(default_factory=dict)
-    advertisements: dict[str, Promise] = field(default_factory=dict)
+    advertisements: dict[str, AdvertisedContent] = field(default_factory=dict)
 
     def copy(self) -> Wishes:
         """The same, as it is now."""

@@ -17,8 +17,8 @@ from typing import Final
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import Link, Overlay, Topology
@@ -247,7 +247,7 @@ class _AdvertisedActions(_Actions):
         super().__init__(generator, topology, limits)
         self._promises_max = generator.choice((2, 5, 12))
         self._wide_share = generator.choice((0.0, 0.3, 0.8))
-        self._promises: list[tuple[AdvertisementName, Promise]] = []
+        self._promises: list[tuple[AdvertisementName, AdvertisedContent]] = []
 
     def draw(self, count: int) -> list[Action]:
         """The actions of one round: what clients promise changes in some of them only."""
@@ -275,7 +275,7 @@ class _AdvertisedActions(_Actions):
         self._promises.append((name, promised))
         return AdvertiseAction(name, promised)
 
-    def _promise(self, *, wide: bool) -> Promise:
+    def _promise(self, *, wide: bool) -> AdvertisedContent:
         if self._documents and not wide and self._generator.random() < _PATHS_SHARE:
             return parse_advertisement(draw_paths(self._generator))
         return self._interest(wide=wide)

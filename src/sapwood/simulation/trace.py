@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final, assert_never
 
 from sapwood.limits import SIMULATION_STORY_LINES
-from sapwood.model.promise import Promise
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import (
     Accepted,
     Advertised,
@@ -77,8 +77,8 @@ class Trace:
     def __init__(self) -> None:
         self.story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
         self._hash = blake2b(digest_size=_DIGEST_BYTES)
-        #: Promise -> its text. Filters never change, so nothing invalidates an entry.
-        self._filters: dict[Promise, str] = {}
+        #: AdvertisedContent -> its text. Filters never change, so nothing invalidates an entry.
+        self._filters: dict[AdvertisedContent, str] = {}
 
     @property
     def digest(self) -> str:
@@ -203,7 +203,7 @@ class Trace:
             for triple in operation
         )
 
-    def _filter(self, wanted: Promise) -> str:
+    def _filter(self, wanted: AdvertisedContent) -> str:
         text = self._filters.get(wanted)
         if text is None:
             text = self._filters[wanted] = str(wanted)

@@ -17,8 +17,8 @@ from typing import Protocol, TypeAlias
 
 from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
@@ -191,7 +191,7 @@ class World:
             self.history.unsubscribe(self.now, name)
             self._feed(name.home, ClientUnsubscribe(name.client, name.id))
 
-    def advertise(self, name: AdvertisementName, promised: Promise) -> None:
+    def advertise(self, name: AdvertisementName, promised: AdvertisedContent) -> None:
         """Let a client advertise; if its router is down, as soon as that is back."""
         self._wishes_of(name.owner).advertisements.setdefault(name.id, promised)
         if name.home in self.routers:

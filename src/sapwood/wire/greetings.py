@@ -60,7 +60,7 @@ class RefusalCode(StrEnum):
         return self in (RefusalCode.ITSELF, RefusalCode.BARRED)
 
     @property
-    def passing(self) -> bool:
+    def retryable(self) -> bool:
         """Whether the same greeting may be welcome a little later."""
         return self in (RefusalCode.FULL, RefusalCode.LATE)
 

@@ -4,9 +4,9 @@ MessagePack has no filters and no publications. What stands for them:
 
 ::
 
-    filter of records     its canonical text
-    any other promise     an array: its language, its canonical text, what is bound there
-    publication           the bytes that its publisher made (`sapwood.wire.publications`)
+    filter of records         its canonical text
+    other advertised content  an array: its language, its canonical text, what is bound there
+    publication               the bytes that its publisher made (`sapwood.wire.publications`)
 
 A message class says `filter: Interest`, and nothing more is needed for it to travel.
 """
@@ -19,15 +19,15 @@ import msgspec
 
 from sapwood.errors import InputError, InvariantError
 from sapwood.limits import FRAME_BYTES_CEILING
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.wire.interests import (
+    AdvertisedText,
     InterestText,
-    PromiseText,
+    advertised_from_text,
+    advertised_to_text,
     from_text,
-    promise_from_text,
-    promise_to_text,
 )
 from sapwood.wire.publications import decode_publication, encode_publication
 
@@ -40,8 +40,8 @@ def encoded(value: object) -> object:
     if isinstance(value, Publication):
         # How long one may be was decided where it was published.
         return encode_publication(value, FRAME_BYTES_CEILING)
-    if isinstance(value, Promise):
-        return promise_to_text(value)
+    if isinstance(value, AdvertisedContent):
+        return advertised_to_text(value)
     raise InvariantError(f"a {type(value).__name__} has no place in a message")
 
 
@@ -56,6 +56,6 @@ def decoded(kind: type, sent: Any) -> object:
         return decode_publication(sent)
     if kind is Interest:
         return from_text(msgspec.convert(sent, InterestText))
-    if kind is Promise:
-        return promise_from_text(msgspec.convert(sent, PromiseText))
+    if kind is AdvertisedContent:
+        return advertised_from_text(msgspec.convert(sent, AdvertisedText))
     raise InvariantError(f"no message has a field of {kind.__name__}")

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from sapwood.errors import LimitError
-from sapwood.language.written import Language, Written, canonical, read_interest, read_promise
+from sapwood.language.written import Language, Written, canonical, read_advertised, read_interest
 from sapwood.limits import ADVERTISEMENT_TEXT_CHARS_MAX, FILTER_TEXT_CHARS_MAX, XPATH_TEXT_CHARS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 
 
 class XPathText(Struct, array_like=True, frozen=True, tag="xpath"):
@@ -31,7 +31,7 @@ class PathsText(Struct, array_like=True, frozen=True, tag="paths"):
 InterestText: TypeAlias = str | XPathText
 """What travels: the text of a record filter as it is, everything else as what it is."""
 
-PromiseText: TypeAlias = str | XPathText | PathsText
+AdvertisedText: TypeAlias = str | XPathText | PathsText
 """The same for advertisements."""
 
 _BOUNDS: Final[Mapping[Language, tuple[str, int]]] = MappingProxyType(
@@ -48,14 +48,14 @@ def to_text(interest: Interest) -> InterestText:
 
     Raises `LimitError` for one that is longer than the other end reads.
     """
-    text = promise_to_text(interest)
+    text = advertised_to_text(interest)
     assert not isinstance(text, PathsText), "an interest is no set of paths"
     return text
 
 
-def promise_to_text(promise: Promise) -> PromiseText:
+def advertised_to_text(advertised: AdvertisedContent) -> AdvertisedText:
     """The canonical text of what an advertisement says; errors as `to_text`."""
-    language, text, bindings = canonical(promise)
+    language, text, bindings = canonical(advertised)
     name, bound = _BOUNDS[language]
     if len(text) > bound:
         raise LimitError(name, bound, len(text), "the length of the filter's normal form")
@@ -76,12 +76,12 @@ def from_text(text: InterestText) -> Interest:
     return read_interest(_written(text))
 
 
-def promise_from_text(text: PromiseText) -> Promise:
+def advertised_from_text(text: AdvertisedText) -> AdvertisedContent:
     """What travelled as this; errors as `from_text`."""
-    return read_promise(_written(text))
+    return read_advertised(_written(text))
 
 
-def _written(text: PromiseText) -> Written:
+def _written(text: AdvertisedText) -> Written:
     match text:
         case str():
             return Written("filter", text)

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from sapwood.model.fields import Count, Id
 from sapwood.routing import messages as routing
 from sapwood.wire.greetings import Reason
-from sapwood.wire.interests import InterestText, PromiseText
+from sapwood.wire.interests import AdvertisedText, InterestText
 
 Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
 """The number of a publication in its client's session, counted from 1 without gaps."""
@@ -86,7 +86,7 @@ class AdvertiseRequest(Struct, array_like=True, frozen=True, tag=13, gc=False):
     """The client says what it will publish, under an id of its own."""
 
     id: Id
-    filter: PromiseText
+    filter: AdvertisedText
 
 
 class UnadvertiseRequest(Struct, array_like=True, frozen=True, tag=14, gc=False):

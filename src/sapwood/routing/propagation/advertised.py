@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Propagation, net_change
 
 
@@ -41,7 +41,7 @@ class Advertised:
         self._inner = make_inner()
         self._candidates: dict[str, Interest] = {}
         self._reasons: dict[str, str] = {}
-        self.advertisements: dict[str, Promise] = {}
+        self.advertisements: dict[str, AdvertisedContent] = {}
 
     def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Say nothing: over a link that has just come up came no advertisement."""
@@ -58,7 +58,7 @@ class Advertised:
         del self._candidates[key]
         return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
 
-    def advertised(self, key: str, filter: Promise) -> Change:
+    def advertised(self, key: str, filter: AdvertisedContent) -> Change:
         """An advertisement came over the link: what waited for one is wanted now."""
         self.advertisements[key] = filter
         waiting = [other for other in self._candidates if other not in self._reasons]

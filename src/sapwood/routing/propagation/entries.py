@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sapwood.errors import InvariantError
 from sapwood.limits import REPLACED_KEYS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.routing.client_entries import (
     ClientEntries,
     EntryKind,
@@ -110,7 +110,7 @@ class EntryPropagation(ClientEntries[W]):
         self: EntryPropagation[Interest],
         neighbor: str,
         key: str,
-        filter: Promise,
+        filter: AdvertisedContent,
     ) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
         return self.emit(neighbor, self.links[neighbor].advertised(key, filter))
@@ -240,7 +240,7 @@ class EntryPropagation(ClientEntries[W]):
                 yield neighbor, key, wanted
 
     def validate(
-        self, advertisements: Mapping[str, Mapping[str, Promise]] = NO_ADVERTISEMENTS
+        self, advertisements: Mapping[str, Mapping[str, AdvertisedContent]] = NO_ADVERTISEMENTS
     ) -> None:
         """Check every relation between the tables; raises `InvariantError`.
 

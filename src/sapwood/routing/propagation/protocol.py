@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.routing.client_entries import Outcome
 from sapwood.routing.effects import Effect
 from sapwood.routing.messages import SubscriptionMessage
@@ -37,7 +37,7 @@ class Change:
 
 NOTHING_TO_SAY: Final = Change()
 
-NO_ADVERTISEMENTS: Final[Mapping[str, Mapping[str, Promise]]] = MappingProxyType({})
+NO_ADVERTISEMENTS: Final[Mapping[str, Mapping[str, AdvertisedContent]]] = MappingProxyType({})
 
 
 def net_change(changes: Iterable[Change]) -> Change:
@@ -90,11 +90,11 @@ class Propagation(Protocol[W]):
         ...
 
     @property
-    def advertisements(self) -> Mapping[str, Promise] | None:
+    def advertisements(self) -> Mapping[str, AdvertisedContent] | None:
         """Those that came over the link; `None` for a strategy that looks at none."""
         ...
 
-    def advertised(self, key: str, filter: Promise) -> Change:
+    def advertised(self, key: str, filter: AdvertisedContent) -> Change:
         """An advertisement came over the link."""
         ...
 
@@ -113,11 +113,11 @@ class Unconditional:
     __slots__ = ()
 
     @property
-    def advertisements(self) -> Mapping[str, Promise] | None:
+    def advertisements(self) -> Mapping[str, AdvertisedContent] | None:
         """None are looked at."""
         return None
 
-    def advertised(self, key: str, filter: Promise) -> Change:  # noqa: ARG002
+    def advertised(self, key: str, filter: AdvertisedContent) -> Change:  # noqa: ARG002
         """Say nothing."""
         return NOTHING_TO_SAY
 
@@ -215,7 +215,7 @@ class SubscriptionPropagation(Protocol):
         """A neighbor says something of subscriptions."""
         ...
 
-    def advertised(self, neighbor: str, key: str, filter: Promise) -> list[Effect]:
+    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
         ...
 
@@ -224,7 +224,7 @@ class SubscriptionPropagation(Protocol):
         ...
 
     def validate(
-        self, advertisements: Mapping[str, Mapping[str, Promise]] = NO_ADVERTISEMENTS
+        self, advertisements: Mapping[str, Mapping[str, AdvertisedContent]] = NO_ADVERTISEMENTS
     ) -> None:
         """Check all against what was advertised over each link; raises `InvariantError`."""
         ...

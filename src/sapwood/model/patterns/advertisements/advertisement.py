@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sapwood.errors import LimitError
 from sapwood.limits import ADVERTISEMENT_NESTING_MAX, ADVERTISEMENT_STEPS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements.automaton import START, Automaton, automaton_of
 from sapwood.model.patterns.advertisements.expressions import (
@@ -17,12 +18,11 @@ from sapwood.model.patterns.advertisements.expressions import (
 )
 from sapwood.model.patterns.advertisements.intersection import includes, may_accept
 from sapwood.model.patterns.pattern import TreePattern
-from sapwood.model.promise import Promise
 from sapwood.model.publication import Publication
 from sapwood.xml.document import Document, local_name
 
 
-class Advertisement(Promise):
+class Advertisement(AdvertisedContent):
     """What a publisher may send: documents each of whose root-to-leaf paths is a word.
 
     Names compare by their local part. A publisher of several kinds of paths states one value with

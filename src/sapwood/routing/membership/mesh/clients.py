@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientSubscribe
 
 Named: TypeAlias = tuple[str, str]
@@ -20,7 +20,7 @@ class Asked:
     """What one client asked for, by its own ids."""
 
     subscriptions: dict[str, Interest] = field(default_factory=dict)
-    advertisements: dict[str, Promise] = field(default_factory=dict)
+    advertisements: dict[str, AdvertisedContent] = field(default_factory=dict)
 
 
 class Clients:

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from sapwood.errors import InvariantError, PeerError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.promise import Promise
 from sapwood.routing.client_entries import (
     SUBSCRIPTIONS,
     ClientEntries,
@@ -137,7 +137,7 @@ class CountingPropagation(ClientEntries[Interest]):
             case _:
                 return Outcome([], objection=unexpected_message(message))
 
-    def advertised(self, neighbor: str, key: str, filter: Promise) -> list[Effect]:  # noqa: ARG002
+    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:  # noqa: ARG002
         """Counts go everywhere, whatever is advertised where."""
         return []
 
@@ -178,7 +178,7 @@ class CountingPropagation(ClientEntries[Interest]):
 
     def validate(
         self,
-        advertisements: Mapping[str, Mapping[str, Promise]] = NO_ADVERTISEMENTS,  # noqa: ARG002
+        advertisements: Mapping[str, Mapping[str, AdvertisedContent]] = NO_ADVERTISEMENTS,  # noqa: ARG002
     ) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
         if [CLIENTS, *self.entries.received] != list(self._node.interfaces):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sapwood.broker import broker as broker_module
 from sapwood.broker.broker import JOURNAL, Broker
-from sapwood.broker.gauging import Gauge
+from sapwood.broker.table_size_recorder import TableSizeRecorder
 from sapwood.errors import EnvironmentMissingError
 from sapwood.store.table_sizes import FOLDER, TableSizes, size_files
 from sapwood.wire.messages import SubscribedReply, SubscribeRequest
@@ -46,18 +46,20 @@ class World:
         self.file = File()
         self.story = Story()
         file: Any = self.file
-        self.gauge = Gauge(lambda: self.sizes, file, lambda: self.now, self.story.log, 1.0)
+        self.recorder = TableSizeRecorder(
+            lambda: self.sizes, file, lambda: self.now, self.story.log, 1.0
+        )
 
     def happens(self, at: float, local: int) -> None:
         self.advance(at)
         self.sizes["local"] = local
-        self.gauge.stir(at)
+        self.recorder.mark_changed(at)
 
     def advance(self, to: float) -> None:
         """Let time pass; the gauge is called when it has asked for it."""
-        while (due := self.gauge.next_deadline()) is not None and due <= to:
+        while (due := self.recorder.next_deadline()) is not None and due <= to:
             self.now = max(self.now, due)
-            self.gauge.expire(self.now)
+            self.recorder.expire(self.now)
         self.now = to
 
     def times(self) -> list[float]:
@@ -71,16 +73,16 @@ def test_a_gauge_looks_at_once_and_then_once_in_an_interval() -> None:
     world.advance(30.0)
     written = [(at, sizes["local"]) for at, sizes in world.file.written]
     assert written == [(10.0, 1), (11.0, 3), (12.0, 4), (20.0, 5)]
-    assert world.gauge.next_deadline() is None
+    assert world.recorder.next_deadline() is None
 
 
 def test_a_gauge_that_is_asked_too_early_does_not_look() -> None:
     world = World()
     world.happens(5.0, 1)
-    world.gauge.expire(4.9)
+    world.recorder.expire(4.9)
     assert world.times() == []
-    world.gauge.expire(5.0)
-    world.gauge.expire(5.0)
+    world.recorder.expire(5.0)
+    world.recorder.expire(5.0)
     assert world.times() == [5.0]
 
 
@@ -117,7 +119,7 @@ def test_the_last_look_comes_in_any_case() -> None:
     world.happens(0.0, 1)
     world.advance(0.0)
     world.happens(0.5, 2)
-    world.gauge.close()
+    world.recorder.close()
     assert [sizes["local"] for _, sizes in world.file.written] == [1, 2]
     assert world.file.is_closed
 

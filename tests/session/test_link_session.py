@@ -14,19 +14,20 @@ from sapwood.routing import messages as routing
 from sapwood.routing.inputs import Receive
 from sapwood.routing.propagation.xroute.triples import Triple
 from sapwood.session.connection import Connection
-from sapwood.session.link_peer import LinkPeer
+from sapwood.session.link_session import LinkSession
 from sapwood.wire.greetings import Role
 from sapwood.wire.messages import (
     LinkCongestion,
     LinkEstablished,
+    Part,
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import encode_publication
 from tests.session.helpers import SETTINGS, accepting, framed, hello, welcome
-from tests.wire.strategies import hostile_frames, link_messages
+from tests.wire.strategies import hostile_frames, link_messages, messages
 
 
-def ends() -> tuple[LinkPeer, LinkPeer]:
+def ends() -> tuple[LinkSession, LinkSession]:
     """The end that connected, welcomed, and the end that accepted, not yet established."""
     dialed, accepted = Connection(Role.BROKER, SETTINGS, 0.0), accepting()
     dialed.greet(hello(Role.BROKER, "r2"))
@@ -35,12 +36,12 @@ def ends() -> tuple[LinkPeer, LinkPeer]:
     list(dialed.receive(accepted.take_outgoing(), 0.0))
     dialed.welcomed()
     return (
-        LinkPeer("r1", "b", dialed),
-        LinkPeer("r2", "s", accepted),
+        LinkSession("r1", "b", dialed),
+        LinkSession("r2", "s", accepted),
     )
 
 
-def pass_on(sender: LinkPeer, receiver: LinkPeer) -> list[object]:
+def pass_on(sender: LinkSession, receiver: LinkSession) -> list[object]:
     """What the receiver makes of all that the sender has said."""
     data = sender.connection.take_outgoing()
     found: list[object] = []
@@ -126,7 +127,12 @@ def test_what_no_neighbor_says_is_a_fault() -> None:
         dialed.interpret(UnsubscribeRequest("s1"))
 
 
-@given(st.lists(st.one_of(hostile_frames(), link_messages().map(framed)), max_size=6))
+@given(
+    st.lists(
+        st.one_of(hostile_frames(), st.one_of(link_messages(), messages(Part)).map(framed)),
+        max_size=6,
+    )
+)
 def test_whatever_a_neighbor_sends_it_is_understood_or_at_fault(frames: list[bytes]) -> None:
     dialed, accepted = ends()
     dialed.establish()

@@ -1,7 +1,10 @@
-"""What the router says is heard by those it concerns."""
+"""Effects of the router reach the clients and neighbors that they concern."""
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+from sapwood.broker.counters import Counters
 from sapwood.model.publication import Publication
 from sapwood.routing.messages import Publish
 from sapwood.wire.greetings import Refusal, RefusalCode
@@ -16,7 +19,7 @@ from sapwood.wire.messages import (
     SubscriptionRefused,
     UnsubscribeRequest,
 )
-from tests.broker.helpers import Raw, Story, body, link_hello, running
+from tests.broker.helpers import Raw, Story, body, link_hello, running, soon
 
 
 async def test_a_refusal_harms_only_what_was_refused() -> None:
@@ -70,3 +73,15 @@ async def test_a_neighbor_that_breaks_a_rule_of_routing_is_not_linked_again() ->
         again = await Raw.neighbor(broker, "bad", "another run")
         await again.close()
     assert len(story.reasons("link closed for good")) == 1
+
+
+async def test_a_broker_s_last_word_is_what_it_has_counted() -> None:
+    story = Story()
+    async with running(story=story) as broker:
+        raw = await Raw.client(broker.address)
+        await raw.close()
+        await soon(broker.connections.until(lambda: not broker.connections.all))
+    last = story.entries[-1]
+    assert last["event"] == "stopped"
+    assert {field.name for field in fields(Counters)} <= last.keys()
+    assert (last["connections"], last["publications"]) == (1, 0)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from sapwood.broker.peer import Peer
-from sapwood.broker.reception import Reception
-from sapwood.broker.roster import Roster, link_of
+from sapwood.broker.connections import Connections, link_of
+from sapwood.broker.handshake import Handshake
 from sapwood.errors import FrameError
 from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.routing.router import Router
@@ -26,6 +25,9 @@ from sapwood.wire.greetings import Hello, Refusal, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, LinkEstablished, Ping, Pong
 from tests.broker.helpers import Raw, Story, link_hello, running, settings, soon
 
+if TYPE_CHECKING:
+    from sapwood.broker.tcp_connection import TcpConnection
+
 
 async def test_a_client_that_connects_again_replaces_its_lost_connection() -> None:
     async with running() as broker:
@@ -34,7 +36,7 @@ async def test_a_client_that_connects_again_replaces_its_lost_connection() -> No
         assert (await first.goodbye()).code is GoodbyeCode.REPLACED
         second.say(Ping())
         assert await second.next() == Pong()
-        assert list(broker.roster.clients) == ["c"]
+        assert list(broker.connections.clients) == ["c"]
         for raw in (first, second):
             await raw.close()
 
@@ -50,7 +52,7 @@ async def test_another_client_cannot_take_a_name_that_is_in_use() -> None:
         assert await other.rest() == b""
         first.say(Ping())
         assert await first.next() == Pong()
-        assert broker.reception.refusals == 1
+        assert broker.handshake.refusals == 1
         for raw in (first, other):
             await raw.close()
 
@@ -80,8 +82,8 @@ async def test_a_broker_that_does_not_fit_is_refused(
         raw, answer = await Raw.greet(broker.address, hello)
         assert isinstance(answer, Refusal)
         assert (answer.code, answer.name) == (code, "r1")
-        for peer in (neighbor, raw):
-            await peer.close()
+        for tcp in (neighbor, raw):
+            await tcp.close()
 
 
 async def test_a_broker_does_not_link_to_itself() -> None:
@@ -97,9 +99,9 @@ async def test_an_offered_link_that_is_declined_is_no_link() -> None:
     async with running() as broker:
         raw, answer = await Raw.greet(broker.address, link_hello(broker))
         assert isinstance(answer, Welcome)
-        assert broker.roster.links == {}
+        assert broker.connections.links == {}
         await raw.close()
-        await soon(broker.roster.until(lambda: not broker.roster.offered))
+        await soon(broker.connections.until(lambda: not broker.connections.offered))
         assert isinstance(broker.router, Router)
         assert broker.router.membership.neighbors() == ()
 
@@ -126,13 +128,13 @@ async def test_two_brokers_that_connect_to_each_other_have_one_link(names: tuple
         await soon(one.until_linked(other_name))
         await soon(other.until_linked(one_name))
         # The connection that is not kept goes; the link stays.
-        await soon(one.roster.until(lambda: len(one.roster.peers) == 1))
-        await soon(other.roster.until(lambda: len(other.roster.peers) == 1))
-        assert list(one.roster.links) == [other_name]
-        assert list(other.roster.links) == [one_name]
+        await soon(one.connections.until(lambda: len(one.connections.all) == 1))
+        await soon(other.connections.until(lambda: len(other.connections.all) == 1))
+        assert list(one.connections.links) == [other_name]
+        assert list(other.connections.links) == [one_name]
         # When it is lost, either side makes it again.
-        one.roster.links[other_name].abort()
-        await soon(one.roster.until(lambda: not one.roster.links))
+        one.connections.links[other_name].abort()
+        await soon(one.connections.until(lambda: not one.connections.links))
         await soon(one.until_linked(other_name))
         await soon(other.until_linked(one_name))
 
@@ -162,32 +164,32 @@ class Side:
     """One broker's reception, with what the broker does around it."""
 
     def __init__(self, name: str) -> None:
-        self.roster = Roster()
+        self.connections = Connections()
         me = Identity(name, f"session of {name}", "covering", 1000)
-        self.reception = Reception(me, self.roster, SessionMemory(), Story().log)
+        self.handshake = Handshake(me, self.connections, SessionMemory(), Story().log)
 
     def end(self, role: Role | None) -> Wire:
         wire = Wire(Connection(role, ConnectionSettings(), 0.0), role is not None)
         if role is not None:
-            wire.connection.greet(self.reception.hello())
+            wire.connection.greet(self.handshake.hello())
             wire.flush()
         return wire
 
     def hear(self, wire: Wire, data: bytes) -> None:
-        peer = cast("Peer", wire)
+        tcp = cast("TcpConnection", wire)
         for message in wire.connection.receive(data, 0.0):
             if wire.link is None:
-                self.reception.greeted(peer, message)
+                self.handshake.greeted(tcp, message)
             elif isinstance(message, LinkEstablished):
-                self.reception.established(peer)
+                self.handshake.established(tcp)
         wire.flush()
 
     def sweep(self) -> None:
         """Take out what has ended, as the broker does when it flushes."""
-        for name in [n for n, peer in self.roster.links.items() if peer.connection.ended]:
-            del self.roster.links[name]
-        for peer in [peer for peer in self.roster.offered if peer.connection.ended]:
-            del self.roster.offered[peer]
+        for name in [n for n, tcp in self.connections.links.items() if tcp.connection.ended]:
+            del self.connections.links[name]
+        for tcp in [tcp for tcp in self.connections.offered if tcp.connection.ended]:
+            del self.connections.offered[tcp]
 
 
 @examples(deadline=None, max_examples=200)
@@ -219,26 +221,26 @@ def test_any_order_of_arrival_leaves_one_link_that_both_ends_agree_on(
             break
     up = [(a, b) for (_, a), (_, b) in pairs if a.connection.open and b.connection.open]
     assert len(up) == 1
-    assert list(one.roster.links) == ["r2"]
-    assert list(other.roster.links) == ["r1"]
-    ends = {id(one.roster.links["r2"]), id(other.roster.links["r1"])}
+    assert list(one.connections.links) == ["r2"]
+    assert list(other.connections.links) == ["r1"]
+    ends = {id(one.connections.links["r2"]), id(other.connections.links["r1"])}
     assert ends == {id(end) for end in up[0]}
-    assert link_of(one.roster.links["r2"]).session == "session of r2"
-    assert not one.roster.offered
-    assert not other.roster.offered
+    assert link_of(one.connections.links["r2"]).session == "session of r2"
+    assert not one.connections.offered
+    assert not other.connections.offered
 
 
 def test_a_message_is_no_greeting() -> None:
     side = Side("r1")
-    peer = cast("Peer", side.end(None))
+    tcp = cast("TcpConnection", side.end(None))
     with pytest.raises(FrameError, match="a Ping is no greeting"):
-        side.reception.greeted(peer, Ping())
+        side.handshake.greeted(tcp, Ping())
 
 
 async def test_a_welcome_of_a_barred_neighbor_is_declined() -> None:
     async with running(settings("r1")) as r1, running(settings("r2")) as r2:
-        r1.roster.barred.add(("r2", r2.reception.me.session))
-        peer = await r1.connect(r2.address)
-        ending = await soon(asyncio.shield(peer.finished))
+        r1.connections.barred.add(("r2", r2.handshake.me.session))
+        tcp = await r1.connect(r2.address)
+        ending = await soon(asyncio.shield(tcp.finished))
         assert (ending.code, ending.by_peer) == (GoodbyeCode.BARRED, False)
-        assert r1.roster.links == r2.roster.links == {}
+        assert r1.connections.links == r2.connections.links == {}

@@ -19,7 +19,7 @@ from sapwood.routing.inputs import (
 from sapwood.session.connection import Connection, shortened
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.interests import from_text, promise_from_text
+from sapwood.wire.interests import advertised_from_text, from_text
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -41,7 +41,7 @@ from sapwood.wire.publications import decode_publication, encode_publication
 T = TypeVar("T")
 
 
-class ClientPeer:
+class ClientSessionAtBroker:
     """The session of one connected client.
 
     `interpret` turns what the client says into at most one input for the router; the other
@@ -84,10 +84,12 @@ class ClientPeer:
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
-            promised = self._read(
-                message.id, lambda: promise_from_text(message.filter), AdvertisementRefused
+            advertised = self._read(
+                message.id, lambda: advertised_from_text(message.filter), AdvertisementRefused
             )
-            return None if promised is None else ClientAdvertise(self.name, message.id, promised)
+            return (
+                None if advertised is None else ClientAdvertise(self.name, message.id, advertised)
+            )
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")

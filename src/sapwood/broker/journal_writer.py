@@ -1,4 +1,4 @@
-"""The journal's place in a broker: what is accepted is written down, and can be read again."""
+"""The journal of a broker: accepted publications are appended to it, and read from it again."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from sapwood.errors import InputError
 from sapwood.files.lines import decode_publication
 from sapwood.limits import REPLAY_BYTES_MAX, REPLAY_LINES_MAX
 from sapwood.routing.inputs import ClientPublish
-from sapwood.session.client_peer import ClientPeer
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import shortened
 from sapwood.store.journal import Journal
 from sapwood.wire.interests import from_text
 from sapwood.wire.messages import ReplayRefused, ReplayReply, ReplayRequest
 
 
-class Keeping:
-    """What a broker does with its journal, if it has one.
+class JournalWriter:
+    """Writes a broker's journal and answers who reads it; without one, does nothing.
 
     `clock` gives the seconds since 1970. A publication is written before the router sees it, and
-    durable before anybody hears of it (`sync`).
+    durable before any message about it is sent (`sync`).
     """
 
     def __init__(self, journal: Journal | None, clock: Callable[[], float]) -> None:
         self._journal = journal
         self._clock = clock
 
-    def take(self, client: ClientPeer, request: ClientPublish) -> bool:
-        """Write a publication down; `False` where it was answered here.
+    def write(self, client: ClientSessionAtBroker, request: ClientPublish) -> bool:
+        """Append a publication; `False` where it was answered here.
 
-        One whose id the journal has is accepted without a second effect, one that cannot be
-        written is refused.
+        A publication whose id the journal has is accepted without a second effect, one that cannot
+        be written is refused.
         """
         if self._journal is None:
             return True
@@ -46,32 +46,32 @@ class Keeping:
             client.ledger.settle(request.publication.id)
         return False
 
-    def refused(self, request: object) -> None:
-        """The router has refused what was written down for it."""
+    def retract(self, request: object) -> None:
+        """Remove the publication of a request that the router refused, if it is one."""
         if self._journal is not None and isinstance(request, ClientPublish):
             self._journal.retract()
 
     def sync(self) -> None:
-        """Return when all that was taken is durable. Raises `OSError`."""
+        """Return when all that was written is durable. Raises `OSError`."""
         if self._journal is not None:
             self._journal.sync()
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         if self._journal is not None:
             self._journal.close()
 
     def replay(self, request: ReplayRequest) -> ReplayReply | ReplayRefused:
-        """A part of the journal, small enough for one answer and for the others who wait."""
+        """A part of the journal, small enough for one frame and not to delay other connections."""
         if self._journal is None:
             return ReplayRefused("this broker keeps no journal; start it with --data")
         try:
-            wanted = None if request.filter is None else from_text(request.filter)
+            accepted = None if request.filter is None else from_text(request.filter)
             through, size = min(request.start, self._journal.bounds.end), 0
             lines: list[bytes] = []
             stop = min(request.end, through + REPLAY_LINES_MAX)
             for line in self._journal.read(through, stop):
-                if wanted is None or wanted.matches(decode_publication(line.text).publication):
+                if accepted is None or accepted.matches(decode_publication(line.text).publication):
                     size += len(line.text)
                     if lines and size > REPLAY_BYTES_MAX:
                         break

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sapwood.broker.broker import JOURNAL, Broker
-from sapwood.broker.keeping import Keeping
+from sapwood.broker.journal_writer import JournalWriter
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import REPLAY_BYTES_MAX, REPLAY_LINES_MAX
 from sapwood.model.publication import Publication
@@ -152,10 +152,10 @@ class FullJournal:
 
 
 def test_a_full_disk_refuses_publications() -> None:
-    kept = Keeping(FullJournal(), lambda: 0.0)  # type: ignore[arg-type]
+    kept = JournalWriter(FullJournal(), lambda: 0.0)  # type: ignore[arg-type]
     client: Any = Refuser()
     request = ClientPublish("c", Publication("p", {}))
-    assert not kept.take(client, request)
+    assert not kept.write(client, request)
     assert client.reasons == ["the broker's journal cannot be written: No space left on device"]
 
 
@@ -166,7 +166,7 @@ def test_answers_are_bounded_and_go_on_where_they_ended(tmp_path: Path) -> None:
             large = "x" * (REPLAY_BYTES_MAX // 10) if 10 <= number < 40 else ""
             journal.append(Publication(f"p{number}", {"text": large}), 0.0)
         journal.sync()
-        kept = Keeping(journal, lambda: 0.0)
+        kept = JournalWriter(journal, lambda: 0.0)
         found: list[str] = []
         through, answers = 0, 0
         while through < total:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.session.alarm import Alarm
+from sapwood.deadline_timer import DeadlineTimer
 
 
 class Timer:
@@ -46,7 +46,7 @@ class Clock:
 
 def test_an_alarm_rings_at_its_deadline_once() -> None:
     clock, rung = Clock(), [0]
-    alarm = Alarm(clock.call_at, lambda: rung.append(1))
+    alarm = DeadlineTimer(clock.call_at, lambda: rung.append(1))
     alarm.set(5.0)
     assert clock.ring() == 5.0
     assert rung == [0, 1]
@@ -55,7 +55,7 @@ def test_an_alarm_rings_at_its_deadline_once() -> None:
 
 def test_an_alarm_leaves_an_early_timer_alone() -> None:
     clock = Clock()
-    alarm = Alarm(clock.call_at, lambda: None)
+    alarm = DeadlineTimer(clock.call_at, lambda: None)
     for deadline in (5.0, 6.0, None, 5.0):
         alarm.set(deadline)
     assert [timer.at for timer in clock.timers] == [5.0]
@@ -63,7 +63,7 @@ def test_an_alarm_leaves_an_early_timer_alone() -> None:
 
 def test_a_stopped_alarm_does_not_ring_until_it_is_set_again() -> None:
     clock, rung = Clock(), [0]
-    alarm = Alarm(clock.call_at, lambda: rung.append(1))
+    alarm = DeadlineTimer(clock.call_at, lambda: rung.append(1))
     alarm.set(5.0)
     alarm.stop()
     alarm.stop()
@@ -76,7 +76,7 @@ def test_a_stopped_alarm_does_not_ring_until_it_is_set_again() -> None:
 @given(st.lists(st.none() | st.floats(0, 100)))
 def test_one_timer_is_to_come_and_none_too_late(deadlines: list[float | None]) -> None:
     clock = Clock()
-    alarm = Alarm(clock.call_at, lambda: None)
+    alarm = DeadlineTimer(clock.call_at, lambda: None)
     for deadline in deadlines:
         alarm.set(deadline)
     asked = [deadline for deadline in deadlines if deadline is not None]
@@ -85,6 +85,6 @@ def test_one_timer_is_to_come_and_none_too_late(deadlines: list[float | None]) -
 
 def test_whoever_is_called_can_set_the_alarm_again() -> None:
     clock = Clock()
-    alarm = Alarm(clock.call_at, lambda: alarm.set(9.0))
+    alarm = DeadlineTimer(clock.call_at, lambda: alarm.set(9.0))
     alarm.set(5.0)
     assert (clock.ring(), clock.ring()) == (5.0, 9.0)

@@ -1,4 +1,4 @@
-"""Promises: what a publisher may say that it will send."""
+"""Advertised content: the set of publications that an advertisement announces."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _set: Final = object.__setattr__
 """What fills values that refuse to be changed, as frozen dataclasses are filled."""
 
 
-class Promise:
-    """What an advertisement says: an interest that accepts what is sent, or the paths of documents.
+class AdvertisedContent:
+    """The content of an advertisement: an interest, or the paths of documents.
 
-    A promise is a value. Two of one kind are equal iff their normal forms are, and `str` writes
-    the normal form down; `source` is the text that it was read from, if it was, and does not count.
+    Advertised content is a value. Two of one kind are equal iff their normal forms are, and `str`
+    writes the normal form down; `source` is the text that the content was read from, if any, and
+    does not count.
 
     This is no dataclass because msgspec takes every dataclass apart by itself: a message holds the
     filter, and what travels is its text, which only a hook of the wire can write
@@ -67,7 +68,7 @@ class Promise:
             _set(self, "_hash", known)
         return known
 
-    def __reduce__(self) -> tuple[type[Promise], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[AdvertisedContent], tuple[object, ...]]:
         """Copies leave the hash behind: hashes of texts differ from process to process."""
         return type(self), (self._normal, self.source)
 

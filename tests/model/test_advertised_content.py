@@ -1,4 +1,4 @@
-"""What publishers may promise."""
+"""The content of advertisements."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
-from sapwood.model.promise import Promise
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.publication import Publication
 
 
 @pytest.mark.parametrize(
-    ("promise", "kept", "broken"),
+    ("advertised", "accepted", "refused"),
     [
         (parse_filter("x > 1"), Publication("p", {"x": 2}), Publication("p", {"x": 1})),
         (parse_xpath("/a/b"), Publication("p", None, b"<a><b/></a>"), Publication("p", {})),
@@ -30,11 +30,11 @@ from sapwood.model.publication import Publication
         (parse_advertisement("/a"), Publication("p", None, b"<a/>"), Publication("p", {})),
     ],
 )
-def test_a_promise_says_whether_a_publication_keeps_it(
-    promise: Promise, kept: Publication, broken: Publication
+def test_advertised_content_accepts_what_was_announced_and_nothing_else(
+    advertised: AdvertisedContent, accepted: Publication, refused: Publication
 ) -> None:
-    assert promise.matches(kept)
-    assert not promise.matches(broken)
+    assert advertised.matches(accepted)
+    assert not advertised.matches(refused)
 
 
 def test_paths_meet_patterns_that_a_document_of_theirs_can_match() -> None:
@@ -45,7 +45,7 @@ def test_paths_meet_patterns_that_a_document_of_theirs_can_match() -> None:
     assert not paths.intersects(parse_filter("true"))
 
 
-KINDS: Final[tuple[Callable[[str], Promise], ...]] = (
+KINDS: Final[tuple[Callable[[str], AdvertisedContent], ...]] = (
     parse_filter,
     parse_xpath,
     parse_advertisement,
@@ -55,8 +55,8 @@ OTHER: Final = ("x < 1", "/a[c]", "/a|/c")
 
 
 @pytest.mark.parametrize(("read", "same", "other"), list(zip(KINDS, SAME, OTHER, strict=True)))
-def test_promises_are_equal_iff_their_normal_forms_are(
-    read: Callable[[str], Promise], same: tuple[str, str], other: str
+def test_advertised_contents_are_equal_iff_their_normal_forms_are(
+    read: Callable[[str], AdvertisedContent], same: tuple[str, str], other: str
 ) -> None:
     one, again = map(read, same)
     assert one == again
@@ -67,15 +67,15 @@ def test_promises_are_equal_iff_their_normal_forms_are(
     assert repr(one) == repr(again) != repr(read(other))
 
 
-def test_promises_of_two_kinds_are_never_equal() -> None:
-    promises = [parse_xpath("/a"), parse_advertisement("/a"), parse_filter("a")]
-    assert len(set(promises)) == len(promises)
+def test_advertised_contents_of_two_kinds_are_never_equal() -> None:
+    advertised = [parse_xpath("/a"), parse_advertisement("/a"), parse_filter("a")]
+    assert len(set(advertised)) == len(advertised)
     assert parse_xpath("/a") != "/a"
 
 
 @pytest.mark.parametrize(("read", "text"), list(zip(KINDS, OTHER, strict=True)))
-def test_a_promise_does_not_change_and_is_copied_without_its_hash(
-    read: Callable[[str], Promise], text: str
+def test_advertised_content_does_not_change_and_is_copied_without_its_hash(
+    read: Callable[[str], AdvertisedContent], text: str
 ) -> None:
     one = read(text)
     hash(one)

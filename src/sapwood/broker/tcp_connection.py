@@ -1,4 +1,4 @@
-"""One TCP connection of a broker: bytes, time and queues; what they mean is decided elsewhere."""
+"""One TCP connection of a broker: the transport, deadlines and the outgoing queue."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import asyncio
 from typing import Protocol, cast
 
 from sapwood.broker.outbox import Outbox
+from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
 from sapwood.limits import GOODBYE_S
-from sapwood.session.alarm import Alarm
-from sapwood.session.client_peer import ClientPeer
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import Connection, Ending
-from sapwood.session.link_peer import LinkPeer
+from sapwood.session.link_session import LinkSession
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Role
@@ -19,35 +19,35 @@ from sapwood.wire.messages import Message
 
 
 class Host(Protocol):
-    """Whose connections these are."""
+    """The broker, as its connections call it."""
 
-    def arrived(self, peer: Peer) -> None:
-        """The connection is there."""
+    def opened(self, tcp: TcpConnection) -> None:
+        """The connection is open."""
 
-    def said(self, peer: Peer, message: Greeting | Message, now: float) -> None:
-        """The peer says something. Raises `PeerError` for what it must not say."""
+    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+        """A message has arrived. Raises `PeerError` for one that the peer must not send."""
 
-    def settle(self, peer: Peer) -> None:
-        """All that has happened to the peer is handled: send what came of it, to everybody."""
+    def handled(self, tcp: TcpConnection) -> None:
+        """All that has arrived is handled: flush every connection that got output."""
 
-    def drained(self, peer: Peer) -> None:
+    def drained(self, tcp: TcpConnection) -> None:
         """The peer took bytes again after its queue had grown."""
 
-    def gone(self, peer: Peer) -> None:
-        """Whoever was at the other end is not there any more; last bytes may still be on the way.
+    def ended(self, tcp: TcpConnection) -> None:
+        """The session on the connection has ended; last bytes may still be on the way.
 
         Called once, before `closed`.
         """
 
-    def closed(self, peer: Peer) -> None:
-        """The connection is no more."""
+    def closed(self, tcp: TcpConnection) -> None:
+        """The connection is closed."""
 
 
-class Peer(asyncio.Protocol):
+class TcpConnection(asyncio.Protocol):
     """A connection that this broker accepted (`role` is `None`) or made (`Role.BROKER`).
 
-    `client` or `link` says what the connection is used for, once that is agreed. `finished` is
-    done, with the reason, when the connection is no more.
+    `client` or `link` is the session that the connection carries, after the handshake. `finished`
+    is done, with the reason, when the connection is closed.
 
     #: at most one of client and link is set; neither before the greeting
     """
@@ -65,12 +65,12 @@ class Peer(asyncio.Protocol):
         self._settings = settings
         self._broker_name = broker_name
         self._loop = asyncio.get_running_loop()
-        self._alarm = Alarm(self._loop.call_at, self._expire)
-        #: the host knows that the connection is no more
+        self._timer = DeadlineTimer(self._loop.call_at, self._expire)
+        #: the host knows that the session has ended
         self._closing = False
         self.address = "?"
-        self.client: ClientPeer | None = None
-        self.link: LinkPeer | None = None
+        self.client: ClientSessionAtBroker | None = None
+        self.link: LinkSession | None = None
         #: the link carried (or carries) messages
         self.was_up = False
         self.finished: asyncio.Future[Ending] = self._loop.create_future()
@@ -85,20 +85,20 @@ class Peer(asyncio.Protocol):
         self.address = _address(self._transport)
         now = self._loop.time()
         self.connection = Connection(self._role, self._settings, now, self._broker_name)
-        self._alarm.set(self.connection.next_deadline())
-        self._host.arrived(self)
-        self._host.settle(self)
+        self._timer.set(self.connection.next_deadline())
+        self._host.opened(self)
+        self._host.handled(self)
 
     def data_received(self, data: bytes) -> None:
-        """Handle all messages that have arrived, then send what came of them in one go."""
+        """Handle all messages in the data, then flush every connection that got output."""
         now = self._loop.time()
         try:
             for message in self.connection.receive(data, now):
-                self._host.said(self, message, now)
+                self._host.received(self, message, now)
         except PeerError as error:
             self.connection.fault(error)
-        self._alarm.set(self.connection.next_deadline())
-        self._host.settle(self)
+        self._timer.set(self.connection.next_deadline())
+        self._host.handled(self)
 
     def eof_received(self) -> bool:
         """The peer has ended its stream, so this end is closed as well."""
@@ -118,9 +118,9 @@ class Peer(asyncio.Protocol):
         self.connection.lost(str(error) if error is not None else "the peer closed the connection")
         if not self._closing:
             self._closing = True
-            self._host.gone(self)
-            self._host.settle(self)
-        self._alarm.stop()
+            self._host.ended(self)
+            self._host.handled(self)
+        self._timer.stop()
         self._host.closed(self)
         assert self.connection.ending is not None
         self.finished.set_result(self.connection.ending)
@@ -128,7 +128,7 @@ class Peer(asyncio.Protocol):
     # What the broker calls ---------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Send what is to be sent, in one write; begin to close a connection that has ended."""
+        """Write all output in one batch; begin to close a connection that has ended."""
         if self.client is not None:
             self.client.acknowledge()
         batch = self.connection.take_outgoing()
@@ -157,8 +157,8 @@ class Peer(asyncio.Protocol):
 
     def _expire(self) -> None:
         self.connection.expire(self._loop.time())
-        self._alarm.set(self.connection.next_deadline())
-        self._host.settle(self)
+        self._timer.set(self.connection.next_deadline())
+        self._host.handled(self)
 
     def _close(self) -> None:
         """Give the peer the last bytes and the time to read them, but not forever.
@@ -172,14 +172,14 @@ class Peer(asyncio.Protocol):
         if not self._transport.is_closing():
             self._transport.resume_reading()
         self._closing = True
-        self._alarm.stop()
-        self._host.gone(self)
+        self._timer.stop()
+        self._host.ended(self)
         if self.connection.phase is Phase.CLOSED:
             self._transport.close()
         else:
             self.outbox.finish()
-        self._alarm = Alarm(self._loop.call_at, self.abort)
-        self._alarm.set(self._loop.time() + GOODBYE_S)
+        self._timer = DeadlineTimer(self._loop.call_at, self.abort)
+        self._timer.set(self._loop.time() + GOODBYE_S)
 
 
 def _address(transport: asyncio.Transport) -> str:

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from sapwood.broker import peer as peer_module
-from sapwood.broker.peer import Peer
+from sapwood.broker import tcp_connection as tcp_module
+from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.errors import FrameError
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
@@ -22,41 +22,41 @@ class Host:
     """Welcomes every client, and remembers what happened."""
 
     def __init__(self) -> None:
-        self.peers: list[Peer] = []
-        self.heard: list[Greeting | Message] = []
-        self.settled = 0
-        self.left = 0
+        self.connections: list[TcpConnection] = []
+        self.messages: list[Greeting | Message] = []
+        self.handled_count = 0
+        self.ended_count = 0
         self.fault: FrameError | None = None
         self.news = asyncio.Event()
 
-    def arrived(self, peer: Peer) -> None:
-        self.peers.append(peer)
+    def opened(self, tcp: TcpConnection) -> None:
+        self.connections.append(tcp)
 
-    def said(self, peer: Peer, message: Greeting | Message, now: float) -> None:
+    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
         if self.fault is not None:
             raise self.fault
         if isinstance(message, Hello):
             welcome = Welcome(name="r1", session="b", frame_bytes_max=1_048_576)
-            peer.connection.welcome(welcome, Role.CLIENT)
-        self.heard.append(message)
+            tcp.connection.welcome(welcome, Role.CLIENT)
+        self.messages.append(message)
         self.news.set()
 
-    def settle(self, peer: Peer) -> None:
-        self.settled += 1
-        peer.flush()
+    def handled(self, tcp: TcpConnection) -> None:
+        self.handled_count += 1
+        tcp.flush()
 
-    def drained(self, peer: Peer) -> None:
+    def drained(self, tcp: TcpConnection) -> None:
         self.news.set()
 
-    def gone(self, peer: Peer) -> None:
-        self.left += 1
+    def ended(self, tcp: TcpConnection) -> None:
+        self.ended_count += 1
         self.news.set()
 
-    def closed(self, peer: Peer) -> None:
-        assert self.left == 1
+    def closed(self, tcp: TcpConnection) -> None:
+        assert self.ended_count == 1
 
     async def until(self, count: int) -> None:
-        while len(self.heard) < count:
+        while len(self.messages) < count:
             self.news.clear()
             await soon(self.news.wait())
 
@@ -65,10 +65,12 @@ class Host:
 async def hosted(host: Host, **more: float) -> AsyncIterator[Address]:
     loop = asyncio.get_running_loop()
     connection = ConnectionSettings(**more)  # type: ignore[arg-type]  # seconds only
-    server = await loop.create_server(lambda: Peer(host, None, connection, "r1"), "127.0.0.1", 0)
+    server = await loop.create_server(
+        lambda: TcpConnection(host, None, connection, "r1"), "127.0.0.1", 0
+    )
     async with server:
         yield Address(*server.sockets[0].getsockname())
-        for one in host.peers:
+        for one in host.connections:
             one.abort()
             await soon(asyncio.shield(one.finished))
 
@@ -77,10 +79,10 @@ async def test_a_peer_handles_a_whole_chunk_before_it_settles() -> None:
     host = Host()
     async with hosted(host) as address:
         raw = await Raw.client(address)
-        settled = host.settled
+        settled = host.handled_count
         raw.say(*(UnsubscribeRequest(f"s{n}") for n in range(5)))
         await host.until(6)
-        assert host.settled == settled + 1
+        assert host.handled_count == settled + 1
         await raw.close()
 
 
@@ -93,24 +95,24 @@ async def test_a_peer_whose_message_is_at_fault_is_told_and_gone_once() -> None:
         goodbye = await raw.goodbye()
         assert (goodbye.code, goodbye.reason) == (GoodbyeCode.PROTOCOL, "not like this")
         await raw.close()
-        ending = await soon(asyncio.shield(host.peers[0].finished))
+        ending = await soon(asyncio.shield(host.connections[0].finished))
         assert ending.reason == "not like this"
-        assert host.left == 1
+        assert host.ended_count == 1
 
 
 async def test_a_peer_that_reads_no_goodbye_is_dropped_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(peer_module, "GOODBYE_S", 0.01)
+    monkeypatch.setattr(tcp_module, "GOODBYE_S", 0.01)
     host = Host()
     async with hosted(host) as address:
         raw = await Raw.client(address)
-        (peer,) = host.peers
-        peer.connection.say_goodbye(GoodbyeCode.SHUTDOWN, "stopping")
-        peer.flush()
+        (tcp,) = host.connections
+        tcp.connection.say_goodbye(GoodbyeCode.SHUTDOWN, "stopping")
+        tcp.flush()
         # The peer keeps its end open; the connection ends all the same.
-        await soon(asyncio.shield(peer.finished))
-        assert host.left == 1
+        await soon(asyncio.shield(tcp.finished))
+        assert host.ended_count == 1
         await raw.close()
 
 
@@ -119,24 +121,24 @@ async def test_a_connection_that_is_cut_is_gone_once() -> None:
     async with hosted(host) as address:
         raw = await Raw.client(address)
         raw.writer.transport.abort()
-        ending = await soon(asyncio.shield(host.peers[0].finished))
+        ending = await soon(asyncio.shield(host.connections[0].finished))
         assert ending.code is None
         assert ending.by_peer
-        assert host.left == 1
+        assert host.ended_count == 1
 
 
 async def test_a_peer_that_is_not_read_is_not_heard_and_not_dead() -> None:
     host = Host()
     async with hosted(host, keepalive_idle_s=0.02, keepalive_missed_max=1) as address:
         raw = await Raw.client(address)
-        (peer,) = host.peers
-        peer.pause_reading()
+        (tcp,) = host.connections
+        tcp.pause_reading()
         raw.say(UnsubscribeRequest("s1"))
         # Four pings: a peer that is read would have been given up after the first.
         for _ in range(4):
             assert await raw.next() == Ping()
-        assert len(host.heard) == 1
-        peer.resume_reading()
+        assert len(host.messages) == 1
+        tcp.resume_reading()
         await host.until(2)
         await raw.close()
 
@@ -148,4 +150,4 @@ async def test_a_deadline_that_comes_nearer_is_kept() -> None:
         raw = await Raw.client(address)
         assert await raw.next() == Ping()
         await raw.close()
-        assert host.peers[0].address.startswith("127.0.0.1:")
+        assert host.connections[0].address.startswith("127.0.0.1:")

@@ -12,7 +12,7 @@ from sapwood.wire.messages import LinkCongestion, LinkEstablished, Message
 from sapwood.wire.publications import encode_publication
 
 
-class LinkPeer:
+class LinkSession:
     """The link to one neighbor, at the end that connected as at the end that accepted.
 
     The end that connected says `LinkEstablished` when it takes the link into use; so each end

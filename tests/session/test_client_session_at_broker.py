@@ -19,7 +19,7 @@ from sapwood.routing.inputs import (
     ClientUnadvertise,
     ClientUnsubscribe,
 )
-from sapwood.session.client_peer import ClientPeer
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import Connection
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.messages import (
@@ -52,7 +52,7 @@ class Meeting:
 
     def __init__(self, ledger: PublisherLedger | None = None, acknowledged: int = 0) -> None:
         self.client, broker = open_pair()
-        self.peer = ClientPeer(
+        self.peer = ClientSessionAtBroker(
             "c1",
             broker,
             ledger or PublisherLedger("s"),
@@ -94,8 +94,8 @@ def test_a_withdrawal_becomes_an_input() -> None:
 
 def test_an_advertisement_and_its_withdrawal_become_inputs() -> None:
     meeting = Meeting()
-    promised = meeting.peer.interpret(AdvertiseRequest("a1", "a = 1"))
-    assert promised == ClientAdvertise("c1", "a1", parse_filter("a = 1"))
+    advertised = meeting.peer.interpret(AdvertiseRequest("a1", "a = 1"))
+    assert advertised == ClientAdvertise("c1", "a1", parse_filter("a = 1"))
     withdrawn = meeting.peer.interpret(UnadvertiseRequest("a1"))
     assert withdrawn == ClientUnadvertise("c1", "a1")
     meeting.peer.advertised("a1")

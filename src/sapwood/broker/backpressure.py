@@ -1,0 +1,99 @@
+"""Backpressure: slow consumers are disconnected, publishers not read while a link is slow."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.broker.connections import Connections
+from sapwood.broker.counters import Counters
+from sapwood.broker.logs import Log
+from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.limits import TRANSPORT_BYTES_MAX
+from sapwood.session.congestion import Congestion
+from sapwood.wire.messages import GoodbyeCode
+
+LOW_WATER_PART: Final = 4
+"""Publishers go on when a queue has drained to this part of the high-water mark."""
+
+
+class Backpressure:
+    """The bounds of one broker's outgoing queues, and what happens where one is passed.
+
+    Nothing is sent yet: `Connections` remembers which connections got output.
+    """
+
+    def __init__(
+        self, settings: BrokerSettings, connections: Connections, counters: Counters, log: Log
+    ) -> None:
+        self.congestion = Congestion()
+        self._settings = settings
+        self._connections = connections
+        self._counters = counters
+        self._log = log
+
+    def check(self, tcp: TcpConnection) -> None:
+        """Compare a queue that may have grown with its bounds."""
+        if not tcp.connection.open:
+            return
+        queued = tcp.outbox.queued_bytes
+        settings = self._settings
+        if tcp.link is None:
+            if queued > settings.outgoing_bytes_max:
+                self._give_up_slow(tcp, queued)
+        elif queued > settings.link_outgoing_bytes_max:
+            self._give_up_slow(tcp, queued)
+        elif queued > settings.link_high_water_bytes and not self.congestion.is_queued(
+            tcp.link.name
+        ):
+            self.congestion.queued(tcp.link.name, high=True)
+            self.announce()
+
+    def has_drained(self, tcp: TcpConnection) -> bool:
+        """Whether a queue that became shorter ends a congestion, which makes output for others."""
+        link = tcp.link
+        if link is None or not self.congestion.is_queued(link.name):
+            return False
+        # Not less than what the transport may hold without saying when it is empty.
+        low_water = max(self._settings.link_high_water_bytes // LOW_WATER_PART, TRANSPORT_BYTES_MAX)
+        if tcp.outbox.queued_bytes > low_water:
+            return False
+        self.congestion.queued(link.name, high=False)
+        self.announce()
+        return True
+
+    def published(self, tcp: TcpConnection) -> None:
+        """Stop reading a client that has published, if and while publications pile up."""
+        if self.congestion.hold_publishers and self._connections.pause(tcp):
+            self._counters.publishers_held += 1
+
+    def reported(self, neighbor: str, *, congested: bool) -> None:
+        """Take in what a neighbor reports: whether publications pile up beyond it."""
+        self.congestion.reported(neighbor, congested=congested)
+        self.announce()
+
+    def link_up(self, neighbor: str) -> None:
+        """Begin to tell a new neighbor of congestion."""
+        self.congestion.link_up(neighbor)
+        self.announce()
+
+    def restrict_to(self, neighbors: frozenset[str] | None) -> None:
+        """Exchange reports with these neighbors only, from now on; `None` for all."""
+        if self.congestion.restrict_to(neighbors):
+            self.announce()
+
+    def announce(self) -> None:
+        """Report changes to the neighbors; read publishers again if nothing piles up any more."""
+        for neighbor, congested in self.congestion.announcements():
+            link = self._connections.to_link(neighbor)
+            if link is not None:
+                link.congested(congested=congested)
+        if not self.congestion.hold_publishers:
+            self._connections.resume_all()
+
+    def _give_up_slow(self, tcp: TcpConnection, queued: int) -> None:
+        self._counters.slow_consumers += 1
+        self._log.warning("slow consumer", address=tcp.address, queued_bytes=queued)
+        tcp.outbox.discard()
+        reason = f"slow consumer: {queued} bytes were waiting"
+        self._connections.end(tcp, GoodbyeCode.SLOW_CONSUMER, reason)

@@ -1,0 +1,136 @@
+"""The connections of a broker: who is connected, what waits to be sent, who is not read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.link_session import LinkSession
+from sapwood.wire.messages import GoodbyeCode
+
+
+class Connections:
+    """The connections of one broker, and the only owner of what waits to be flushed.
+
+    A session is asked for by `to_client` or `to_link` in order to write to it, and its connection
+    is flushed with the next `take_unflushed`.
+
+    #: clients[n].client.name == n, links[n].link.name == n
+    #: every connection in clients, links, offered and _paused is in all as well
+    """
+
+    def __init__(self) -> None:
+        #: every connection, greeted or not, ended or not
+        self.all: dict[TcpConnection, None] = {}
+        #: clients by name
+        self.clients: dict[str, TcpConnection] = {}
+        #: neighbors whose links are up, by name
+        self.links: dict[str, TcpConnection] = {}
+        #: brokers that were welcomed for a link and have not taken it into use
+        self.offered: dict[TcpConnection, str] = {}
+        #: name and session of neighbors whose links were closed for good
+        self.barred: set[tuple[str, str]] = set()
+        #: publishers that are not read because publications pile up
+        self._paused: dict[TcpConnection, None] = {}
+        #: connections that may have output
+        self._unflushed: dict[TcpConnection, None] = {}
+        self._watchers: list[asyncio.Future[None]] = []
+
+    def link_sessions(self) -> dict[str, str]:
+        """The session of each neighbor by name."""
+        return {name: link_of(tcp).session for name, tcp in self.links.items()}
+
+    def remove(self, tcp: TcpConnection) -> None:
+        """Remove a connection that is closed."""
+        del self.all[tcp]
+        self.changed()
+
+    # Output ------------------------------------------------------------------------------------
+
+    def to_client(self, name: str) -> ClientSessionAtBroker | None:
+        """The session of a client, to write to; `None` where the client is not connected."""
+        tcp = self.clients.get(name)
+        if tcp is None or not tcp.connection.open:
+            return None
+        self._unflushed[tcp] = None
+        return client_of(tcp)
+
+    def to_link(self, name: str) -> LinkSession | None:
+        """The session of a neighbor, to write to; `None` where its link is not up."""
+        tcp = self.links.get(name)
+        if tcp is None or not tcp.connection.open:
+            return None
+        self._unflushed[tcp] = None
+        return link_of(tcp)
+
+    def settle(self, client: str, publication: str) -> None:
+        """Acknowledge a publication of a client, if it is connected, with the next flush."""
+        tcp = self.clients.get(client)
+        if tcp is not None:
+            client_of(tcp).ledger.settle(publication)
+            self._unflushed[tcp] = None
+
+    def end(self, tcp: TcpConnection, code: GoodbyeCode, reason: str) -> None:
+        """Say goodbye on a connection with the next flush, which closes it."""
+        tcp.connection.say_goodbye(code, reason)
+        self._unflushed[tcp] = None
+
+    def mark_unflushed(self, tcp: TcpConnection) -> None:
+        """Flush a connection next time: bytes or a deadline may have given it output."""
+        self._unflushed[tcp] = None
+
+    def take_unflushed(self) -> list[TcpConnection]:
+        """The connections to be flushed now, in the order in which they got output."""
+        taken = list(self._unflushed)
+        self._unflushed.clear()
+        return taken
+
+    # Publishers that are not read --------------------------------------------------------------
+
+    def pause(self, tcp: TcpConnection) -> bool:
+        """Stop reading a publisher; whether it was read until now."""
+        if tcp in self._paused:
+            return False
+        self._paused[tcp] = None
+        tcp.pause_reading()
+        return True
+
+    def resume_all(self) -> None:
+        """Read all paused publishers again."""
+        paused, self._paused = self._paused, {}
+        for tcp in paused:
+            tcp.resume_reading()
+
+    def forget_paused(self, tcp: TcpConnection) -> None:
+        """Leave a publisher alone that has gone."""
+        self._paused.pop(tcp, None)
+
+    # Changes -----------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Wake up all tasks that wait in `until`."""
+        watchers, self._watchers = self._watchers, []
+        for watcher in watchers:
+            if not watcher.done():
+                watcher.set_result(None)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Return as soon as `condition` holds; it is evaluated after each change."""
+        while not condition():
+            watcher: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._watchers.append(watcher)
+            await watcher
+
+
+def client_of(tcp: TcpConnection) -> ClientSessionAtBroker:
+    """The session of the client at the other end of a client's connection."""
+    assert tcp.client is not None
+    return tcp.client
+
+
+def link_of(tcp: TcpConnection) -> LinkSession:
+    """The session of the neighbor at the other end of a link's connection."""
+    assert tcp.link is not None
+    return tcp.link

@@ -1,0 +1,149 @@
+"""The handshake: what makes a connection that of a client or of a neighbor."""
+
+from __future__ import annotations
+
+from sapwood.broker.connections import Connections, client_of, link_of
+from sapwood.broker.logs import Log
+from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.errors import FrameError
+from sapwood.routing.inputs import AttachClient, LinkUp
+from sapwood.session.admission import (
+    Identity,
+    Refused,
+    refuse_client,
+    refuse_link,
+    takes_link,
+)
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.ledger import SessionMemory
+from sapwood.session.link_session import LinkSession
+from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
+from sapwood.wire.messages import GoodbyeCode, Message
+
+
+class Handshake:
+    """Carries out the decisions of `sapwood.session.admission` for one broker.
+
+    Its methods return the input that attaches a client or a link to the router, if one came up.
+    """
+
+    def __init__(
+        self,
+        me: Identity,
+        connections: Connections,
+        memory: SessionMemory,
+        log: Log,
+    ) -> None:
+        self.me = me
+        self.refusals = 0
+        self._connections = connections
+        self._memory = memory
+        self._log = log
+
+    def hello(self) -> Hello:
+        """The greeting of this broker when it connects to another."""
+        return Hello(
+            role=Role.BROKER,
+            name=self.me.name,
+            session=self.me.session,
+            routing=self.me.routing,
+            frame_bytes_max=self.me.frame_bytes_max,
+        )
+
+    def greeted(
+        self, tcp: TcpConnection, greeting: Greeting | Message
+    ) -> AttachClient | LinkUp | None:
+        """Answer a greeting."""
+        if isinstance(greeting, Welcome):
+            return self._welcomed(tcp, greeting)
+        if not isinstance(greeting, Hello):
+            raise FrameError(f"a {type(greeting).__name__} is no greeting")
+        if greeting.role is Role.CLIENT:
+            return self._client(tcp, greeting)
+        self._offer_link(tcp, greeting)
+        return None
+
+    def established(self, tcp: TcpConnection) -> LinkUp | None:
+        """Take a link into use, as the broker does to which it was offered."""
+        name = link_of(tcp).name
+        if name in self._connections.links:
+            tcp.connection.say_goodbye(GoodbyeCode.ALREADY_LINKED, "the brokers are linked already")
+            return None
+        tcp.connection.established()
+        del self._connections.offered[tcp]
+        return self._up(tcp, name)
+
+    def _client(self, tcp: TcpConnection, hello: Hello) -> AttachClient | None:
+        connections = self._connections
+        earlier = connections.clients.get(hello.name)
+        present = None if earlier is None else client_of(earlier).ledger.session
+        refused = refuse_client(hello, present)
+        if refused is not None:
+            self._refuse(tcp, hello.name, refused)
+            return None
+        if earlier is not None:
+            reason = "the client has connected again"
+            earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
+            earlier.flush()
+        ledger = self._memory.attach(hello.name, hello.session)
+        welcome = self._welcome(received=max(ledger.received, hello.acknowledged))
+        tcp.connection.welcome(welcome, Role.CLIENT)
+        tcp.client = ClientSessionAtBroker(
+            hello.name,
+            tcp.connection,
+            ledger,
+            acknowledged=hello.acknowledged,
+        )
+        connections.clients[hello.name] = tcp
+        self._log.info("client connected", client=hello.name, address=tcp.address)
+        return AttachClient(hello.name)
+
+    def _offer_link(self, tcp: TcpConnection, hello: Hello) -> None:
+        connections = self._connections
+        refused = refuse_link(hello, self.me, connections.link_sessions(), connections.barred)
+        if refused is not None:
+            self._refuse(tcp, hello.name, refused)
+            return
+        tcp.connection.welcome(self._welcome(), Role.BROKER)
+        tcp.link = LinkSession(hello.name, hello.session, tcp.connection)
+        connections.offered[tcp] = hello.name
+
+    def _welcomed(self, tcp: TcpConnection, welcome: Welcome) -> LinkUp | None:
+        connections = self._connections
+        tcp.connection.welcomed()
+        tcp.link = LinkSession(welcome.name, welcome.session, tcp.connection)
+        if (welcome.name, welcome.session) in connections.barred:
+            tcp.connection.say_goodbye(GoodbyeCode.BARRED, "this link was closed for good")
+            return None
+        if not takes_link(welcome, self.me, connections.links, connections.offered.values()):
+            reason = "the brokers are linked already, or about to be"
+            tcp.connection.say_goodbye(GoodbyeCode.ALREADY_LINKED, reason)
+            return None
+        for other in [other for other, name in connections.offered.items() if name == welcome.name]:
+            reason = "the link in the other direction is kept"
+            other.connection.say_goodbye(GoodbyeCode.ALREADY_LINKED, reason)
+            other.flush()
+        tcp.link.establish()
+        return self._up(tcp, welcome.name)
+
+    def _up(self, tcp: TcpConnection, name: str) -> LinkUp:
+        tcp.was_up = True
+        self._connections.links[name] = tcp
+        self._log.info("link up", neighbor=name, address=tcp.address)
+        return LinkUp(name)
+
+    def _welcome(self, received: int = 0) -> Welcome:
+        return Welcome(
+            name=self.me.name,
+            session=self.me.session,
+            received=received,
+            routing=self.me.routing,
+            frame_bytes_max=self.me.frame_bytes_max,
+        )
+
+    def _refuse(self, tcp: TcpConnection, name: str, refused: Refused) -> None:
+        self.refusals += 1
+        self._log.warning(
+            "connection refused", name=name, address=tcp.address, reason=refused.reason
+        )
+        tcp.connection.refuse(refused.code, refused.reason)

@@ -53,7 +53,7 @@ from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.plans import plan_of
-from sapwood.pipeline.spark.shuffle import cut_for
+from sapwood.pipeline.spark.shuffle import shuffle_partitions
 from sapwood.pipeline.spark.usage import Usage, metered
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class CompileJob:
             if counts.rejected:
                 report = replace(report, reasons=_reasons(rows))
             if is_new:
-                with cut_for(spark, counts.good):
+                with shuffle_partitions(spark, counts.good):
                     report = self._compiled(rows, report)
             written = write_rejected(bad, aside, expected=counts.rejected)
             agree("rejected rows", counts.rejected, written)

@@ -31,7 +31,7 @@ from sapwood.model.filter import NOTHING
 from sapwood.pipeline.compile.grouping import COVERED, PLACED, Cuts, FindCovers, PlaceFilters
 from sapwood.pipeline.compile.merging import MERGED, SHAPED, MergeFilters, TellShapes
 from sapwood.pipeline.spark.cache import computed, persisted
-from sapwood.pipeline.spark.shuffle import brought_together
+from sapwood.pipeline.spark.shuffle import gather_by
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -168,7 +168,7 @@ def covers(
     groups = sum(counts)
     tasks = min(max(groups, 1), 8 * _cores(filters))
     # A number of partitions that is given is kept: small groups may be a lot of work.
-    together = brought_together(placed, tasks, "home", "slot")
+    together = gather_by(placed, tasks, "home", "slot")
     ordered = together.sortWithinPartitions("slot", "home")
     with ExitStack() as kept:
         found = persisted(ordered.mapInArrow(FindCovers(), COVERED), kept)
@@ -205,7 +205,7 @@ def mergers(entries: DataFrame, size: int, budget: float) -> DataFrame:
     """
     shaped = entries.select("home", "key", "form").mapInArrow(TellShapes(), SHAPED)
     tasks = min(1 + size // _MERGED_BY_ONE, 8 * _cores(entries))
-    together = brought_together(shaped, tasks, "home", "shape")
+    together = gather_by(shaped, tasks, "home", "shape")
     ordered = together.sortWithinPartitions("shape", "home", "form")
     found = ordered.mapInArrow(MergeFilters(budget), MERGED)
     return found.select("home", "key", _key("form").alias("cover"), "form", "degree")

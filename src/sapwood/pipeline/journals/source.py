@@ -29,7 +29,7 @@ from pyspark.sql.streaming.datasource import (
 
 from sapwood.limits import JOURNAL_RECONNECT_S
 from sapwood.pipeline.journals import places as journals
-from sapwood.pipeline.journals.options import Options
+from sapwood.pipeline.journals.options import SourceOptions
 from sapwood.pipeline.journals.places import Part
 from sapwood.pipeline.journals.publisher import publish_batches
 from sapwood.pipeline.journals.rows import LINES, ROWS, batch_of_lines, batch_of_rows
@@ -48,7 +48,7 @@ def register(spark: Any) -> None:
 class SapwoodSource(DataSource):
     """`spark.read`, `readStream`, `write` and `writeStream` with the format `sapwood`.
 
-    Options are those of `wanted.Options`. Spark calls the methods by the names of their arguments.
+    The options are `SourceOptions`. Spark calls the methods by the names of their arguments.
     """
 
     @classmethod
@@ -77,8 +77,8 @@ class SapwoodSource(DataSource):
         return StreamPublisher(self._chosen.broker)
 
     @property
-    def _chosen(self) -> Options:
-        return Options.read(self.options)
+    def _chosen(self) -> SourceOptions:
+        return SourceOptions.read(self.options)
 
 
 class _Piece(InputPartition):
@@ -93,11 +93,11 @@ class _Piece(InputPartition):
         return Part(*self.value)
 
 
-def _pieces(options: Options, parts: Sequence[Part]) -> list[_Piece]:
+def _pieces(options: SourceOptions, parts: Sequence[Part]) -> list[_Piece]:
     return [_Piece(piece) for part in parts for piece in journals.cut(part, options.rows_per_task)]
 
 
-def _read(options: Options, part: Part) -> Iterator[pa.RecordBatch]:
+def _read(options: SourceOptions, part: Part) -> Iterator[pa.RecordBatch]:
     """The batches of one task."""
     lines = journals.read(part, options.interest)
     made = batch_of_lines if options.as_lines else batch_of_rows
@@ -108,7 +108,7 @@ def _read(options: Options, part: Part) -> Iterator[pa.RecordBatch]:
 class JournalBatch(DataSourceReader):
     """What journals hold when the query begins, or the part that options name."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
     def partitions(self) -> list[_Piece]:
@@ -131,7 +131,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     #: _target is where `availableNow` ends, once Spark has said that it does
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._target: dict[str, int] | None = None
 

@@ -62,10 +62,9 @@ class SubscriptionSet:
     """A set of subscriptions ready for matching: an index, and what is known about it.
 
     `archive` is the index (or a folder of several), packed, and `name` what it is called where it
-    is unpacked. `attributes`
-    are those that some filter reads, sorted; `documents` tells whether any reads documents. The
-    archive lives as long as this process, because
-    Spark fetches it again for every executor, and every session, that comes later.
+    is unpacked. `attributes` are those that some filter reads, sorted; `documents` tells whether
+    any reads documents. The archive lives as long as this process, because Spark fetches it again
+    for every executor, and every session, that comes later.
     """
 
     archive: Path
@@ -155,8 +154,8 @@ def packed_set(
     atexit.register(shutil.rmtree, kept, ignore_errors=True)
     name = f"sapwood-index-{digest(folder)}"
     archive = pack(folder, kept / f"{name}.zip")
-    told = (tuple(sorted(attributes)), tuple(rejected))
-    return SubscriptionSet(archive, name, size, *told, documents=documents)
+    known = (tuple(sorted(attributes)), tuple(rejected))
+    return SubscriptionSet(archive, name, size, *known, documents=documents)
 
 
 def attributes_read(filter: Interest) -> set[str]:

@@ -26,7 +26,7 @@ from sapwood.files.lines import decode_publication
 from sapwood.pipeline.ingest.lines import count_lines, ingested, publications
 from sapwood.pipeline.journals import places as journals
 from sapwood.pipeline.matching.match import match_compiled
-from sapwood.pipeline.matching.publication_source import published
+from sapwood.pipeline.matching.publication_source import open_publications
 from sapwood.pipeline.matching.subscription_source import compile_path
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.results.output import exists, write_table
@@ -96,13 +96,13 @@ class BackfillJob:
                 if self.lake is None:
                     deliveries = write_table(pairs, self._history)
                 else:
-                    with published(spark, self.lake) as table:
+                    with open_publications(spark, self.lake) as table:
                         bad += table.counted().rejected
                         pairs = pairs.unionByName(match_compiled(table.good, compiled)).distinct()
                         deliveries = write_table(pairs, self._history)
             # The last to be written: what it speaks of is whole.
-            told = [(self.journal, seam, deliveries, bad)]
-            write_table(spark.createDataFrame(told, _SUMMARY), f"{self.out}/{SUMMARY}")
+            row = (self.journal, seam, deliveries, bad)
+            write_table(spark.createDataFrame([row], _SUMMARY), f"{self.out}/{SUMMARY}")
         return BackfillSummary(seam, deliveries, is_new=True, rejected=bad)
 
     def follow(
@@ -171,7 +171,7 @@ class BackfillJob:
             raise InputError(f"{lost} and holds nothing that could be found in the lake")
         part = journals.Part(self.journal, first, first + 1)
         oldest = decode_publication(next(journals.read(part))).publication.id
-        with published(spark, self.lake, distinct=False) as table:
+        with open_publications(spark, self.lake, distinct=False) as table:
             lake = table_of_lake(table.good)
             if lake.where(lake["id"] == oldest).isEmpty():
                 raise InputError(

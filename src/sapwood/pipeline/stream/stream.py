@@ -70,9 +70,9 @@ class StreamJob:
     from the next batch on. A `FollowedSet` is looked at before every batch. `checkpoint` and
     `aside` (for rejected lines) lie beside `out` unless named. A batch takes at most
     `files_per_batch` files, or `rows_per_batch` publications of a journal, which are read from
-    `start_at` on (`wanted.Options`). With `strict` the first rejected line ends the query, and its
-    batch is not written. `on_batch` is told of every batch that is done; through Spark Connect it
-    runs on the server.
+    `start_at` on (the option `start` of `SourceOptions`). With `strict` the first rejected line
+    ends the query, and its batch is not written. `on_batch` is called with every batch that is
+    done; through Spark Connect it runs on the server.
     """
 
     source: str
@@ -96,9 +96,9 @@ class StreamJob:
         checkpoint = self.checkpoint or self.out.rstrip("/") + CHECKPOINT_SUFFIX
         check_pair(spark, checkpoint, self.out)
         first, _ = self._current(spark)
-        wanted = rejected_table(spark, first.rejected)
+        bad = rejected_table(spark, first.rejected)
         aside = f"{self._aside}/subscriptions"
-        write_rejected(wanted, aside, expected=len(first.rejected))
+        write_rejected(bad, aside, expected=len(first.rejected))
         ship(spark, first)
         with spark_faults(self.source):
             lines = self._lines(spark)

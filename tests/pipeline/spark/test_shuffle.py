@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood.pipeline.spark.shuffle import ROWS_MAX, gather_by, shuffle_partitions
 
 pytestmark = pytest.mark.spark

@@ -49,10 +49,9 @@ from sapwood.pipeline.results.output import (
     stored_table,
     write_rejected,
 )
-from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import persisted, plan_of
 from sapwood.pipeline.spark.shuffle import shuffle_partitions
 from sapwood.pipeline.spark.usage import Usage, metered
 

@@ -30,7 +30,7 @@ from sapwood.limits import (
 from sapwood.model.filter import NOTHING
 from sapwood.pipeline.compile.grouping import COVERED, PLACED, Cuts, FindCovers, PlaceFilters
 from sapwood.pipeline.compile.merging import MERGED, SHAPED, MergeFilters, TellShapes
-from sapwood.pipeline.spark.cache import computed, persisted
+from sapwood.pipeline.spark.frames import computed, persisted
 from sapwood.pipeline.spark.shuffle import gather_by
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sapwood.pipeline.spark.cache import persisted
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.decoding import PLACE_COLUMNS, DecodeLines, LineDecoder, decoded_sql
 from sapwood.pipeline.tables.reading import shown_path
 from sapwood.pipeline.tables.schemas import REJECTED_COLUMNS

@@ -7,7 +7,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from sapwood.pipeline.ingest.lines import without_repeated
-from sapwood.pipeline.spark.cache import persisted
+from sapwood.pipeline.ingest.times import MEMBER
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.publications import (
     Shape,
     as_publications,
@@ -18,7 +19,6 @@ from sapwood.pipeline.tables.publications import (
     shape_of,
 )
 from sapwood.pipeline.tables.reading import column_named, place_columns, read_parquet
-from sapwood.pipeline.tables.times import MEMBER
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from sapwood.errors import InputError
 from sapwood.limits import DOCUMENT_BYTES_MAX, SET_ASIDE_CHARS_MAX
 from sapwood.pipeline.ingest.lines import without_repeated
-from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
 from sapwood.pipeline.tables.decoding import one_line
 from sapwood.pipeline.tables.publications import as_publications, fault, invisible_arrays, shape_of

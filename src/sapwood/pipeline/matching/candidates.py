@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.ingest.lines import decode, without_repeated
-from sapwood.pipeline.spark.cache import persisted
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.decoding import SubscriptionDecoder
 from sapwood.pipeline.tables.reading import FileKind, file_kind, read_lines, read_table
 

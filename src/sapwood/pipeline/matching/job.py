@@ -21,8 +21,8 @@ from sapwood.pipeline.results.output import (
 )
 from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood.pipeline.spark.places import shown
-from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.tables.summaries import MatchSummary
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ from sapwood.pipeline.report.inputs import read_rows, read_sizes
 from sapwood.pipeline.report.pages import PageFigures, Totals, page
 from sapwood.pipeline.report.sizes import figures_of, peaks, states
 from sapwood.pipeline.results.output import check_table, local_path, stored_table
-from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import persisted, plan_of
 from sapwood.pipeline.tables.schemas import DELIVERIES
 
 if TYPE_CHECKING:

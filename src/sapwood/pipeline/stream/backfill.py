@@ -31,7 +31,7 @@ from sapwood.pipeline.matching.subscription_source import compile_path
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.results.output import exists, write_table
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood.pipeline.stream.stream import StreamJob
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.lake import table_of_lake

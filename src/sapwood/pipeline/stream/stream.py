@@ -49,7 +49,7 @@ from sapwood.pipeline.results.output import (
 )
 from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood.pipeline.stream.following import FollowedSet
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.reading import placed_lines, read_lines

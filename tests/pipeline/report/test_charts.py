@@ -24,7 +24,7 @@ from sapwood.pipeline.report.charts import (
     [
         bars([]),
         bars([Bar("a", 0), Bar("b", 0)]),
-        bars([Bar("<a>", 5, 2), Bar("b", 2.5, told="<&>")]),
+        bars([Bar("<a>", 5, 2), Bar("b", 2.5, tooltip="<&>")]),
         columns([]),
         columns([Bar("1", 3), Bar("2", 0)]),
         columns([Bar("1", 3, beside="<1 s>")], Axes("<up>", "<along>", unit=" %")),

@@ -115,11 +115,11 @@ def elements(
     file = shown_path(F.col("_metadata.file_path")).alias("file")
     # The order of elements is that in which one task reads a file from its beginning.
     order = Window.partitionBy("file").orderBy(F.monotonically_increasing_id())
-    told = as_publications(
+    records = as_publications(
         read, id_columns=schema.id_columns, attributes=names, keep=(file, F.col(f"`{CORRUPT}`"))
     )
-    numbered = told.withColumn("line", F.row_number().over(order).cast("bigint"))
-    shape = shape_of(told.select("id", "attributes"))
+    numbered = records.withColumn("line", F.row_number().over(order).cast("bigint"))
+    shape = shape_of(records.select("id", "attributes"))
     unfit = F.when(F.col(f"`{CORRUPT}`").isNotNull(), F.lit(_UNFIT))
     reason = F.coalesce(unfit, fault(shape))
     text = F.coalesce(f"`{CORRUPT}`", F.to_json(F.struct("id", "attributes")))
@@ -137,5 +137,5 @@ def elements(
         F.substring(text, 1, SET_ASIDE_CHARS_MAX).alias("text"),
     )
     with ExitStack() as kept:
-        judged = persisted(rows, kept)
-        yield without_repeated(judged, kept) if distinct else judged, read
+        checked = persisted(rows, kept)
+        yield without_repeated(checked, kept) if distinct else checked, read

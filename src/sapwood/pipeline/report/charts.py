@@ -34,7 +34,7 @@ class Bar(NamedTuple):
     name: str
     value: float
     part: float = 0.0
-    told: str = ""
+    tooltip: str = ""
     beside: str = ""
 
 
@@ -69,10 +69,10 @@ def bars(rows: Sequence[Bar]) -> str:
         name = row.name
         if len(name) > _NAME_CHARS_MAX:
             name = name[: _NAME_CHARS_MAX - 1] + "…"
-        told = escape(row.told or f"{row.name}: {number(row.value)}")
+        tooltip = escape(row.tooltip or f"{row.name}: {number(row.value)}")
         beside = f'<tspan class="soft"> {escape(row.beside)}</tspan>' if row.beside else ""
         drawn.append(
-            f"<g><title>{told}</title>"
+            f"<g><title>{tooltip}</title>"
             f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
             f'<rect class="first" x="{left}" y="{y + 3}" width="{length:.1f}" height="{_BAR - 6}" '
             f'rx="2"/>'
@@ -93,9 +93,9 @@ def columns(rows: Sequence[Bar], axes: Axes = Axes()) -> str:  # noqa: B008 - im
         x, length = _LEFT + place * wide, high * row.value / steps[-1]
         gap = min(wide / 8, 12)
         top = _TOP + high - length
-        told = escape(row.told or f"{row.name}: {number(row.value)}")
+        tooltip = escape(row.tooltip or f"{row.name}: {number(row.value)}")
         drawn.append(
-            f"<g><title>{told}</title>"
+            f"<g><title>{tooltip}</title>"
             f'<rect class="first" x="{x + gap:.1f}" y="{top:.1f}" '
             f'width="{wide - 2 * gap:.1f}" height="{length:.1f}" rx="2"/>'
             f'<text class="soft" x="{x + wide / 2:.1f}" y="{top - 4:.1f}" text-anchor="middle">'

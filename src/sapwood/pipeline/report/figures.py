@@ -21,7 +21,7 @@ SKEW_STEPS: Final = 100
 """Parts into which subscriptions are cut, from the most to the least served."""
 
 QUANTILES: Final = (0.5, 0.9, 0.99, 0.999, 1.0)
-"""Shares of all deliveries whose longest delay is told."""
+"""Shares of all deliveries whose longest delay is shown."""
 
 
 def served(deliveries: DataFrame) -> DataFrame:
@@ -123,8 +123,8 @@ def delays(deliveries: DataFrame, published: DataFrame) -> DataFrame:
     both = delivered.join(published, F.col("publication") == F.col("id"))
     took = F.unix_micros("delivered_at") - F.unix_micros("published_at")
     found = F.percentile_approx(took, list(QUANTILES), 10_000)
-    told = both.where("published_at IS NOT NULL").agg(found.alias("all"))
-    each = told.select(F.posexplode("all").alias("place", "delay"))
+    quantiles = both.where("published_at IS NOT NULL").agg(found.alias("all"))
+    each = quantiles.select(F.posexplode("all").alias("place", "delay"))
     quantile = F.element_at(F.array(*map(F.lit, QUANTILES)), F.col("place") + 1)
     return each.select(quantile.alias("quantile"), (F.col("delay") / 1e6).alias("delay_s"))
 

@@ -172,7 +172,7 @@ def _fan_out(totals: Totals, figures: PageFigures) -> tuple[str, str, str]:
         Bar(
             number(low) if low == high else f"{number(low)} to {number(high)}",
             count,
-            told=f"{number(count)} publications reached {number(low)} to {number(high)}",
+            tooltip=f"{number(count)} publications reached {number(low)} to {number(high)}",
             beside=_share(count, whole),
         )
         for low, high, count in figures.fan_out
@@ -219,7 +219,7 @@ def _delays(figures: PageFigures) -> tuple[str, str, str]:
             "slowest" if quantile == 1 else f"{100 * quantile:.4g} %",
             max(delay, 0.0),  # Clocks that disagree may say that it came before it went.
             beside=_duration(delay),
-            told=f"{100 * quantile:.4g} % of the deliveries took at most {_duration(delay)}",
+            tooltip=f"{100 * quantile:.4g} % of the deliveries took at most {_duration(delay)}",
         )
         for quantile, delay in figures.delays
     ]

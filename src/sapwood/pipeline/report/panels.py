@@ -99,9 +99,9 @@ def panels(shown: Sequence[Panel], up: str, along: str, ends: tuple[str, str]) -
     ]
     for place, panel in enumerate(shown):
         x, y = grid.corner(place)
-        told = escape(f"{panel.name}: {panel.beside}" if panel.beside else panel.name)
+        tooltip = escape(f"{panel.name}: {panel.beside}" if panel.beside else panel.name)
         drawn.append(
-            f'<g transform="translate({x:.1f} {y:.1f})"><title>{told}</title>'
+            f'<g transform="translate({x:.1f} {y:.1f})"><title>{tooltip}</title>'
             f"{_scale(grid, numbered=place % grid.columns == 0)}{''.join(_layers(grid, panel))}"
             f"{_head(grid, panel)}"
             f"{_ends(grid, ends) if place + grid.columns >= len(shown) else ''}</g>"

@@ -87,7 +87,7 @@ class StoreStaging:
 
         A result without rows has a file with the columns of the `schema`, if it has one. Raises
         `FileFormatError` where a file is missing, another job has begun to write here, or the store
-        does not do what it is asked, and `InvariantError` if the rows are not those that were told.
+        does not do what it is asked, and `InvariantError` if the rows are not as tasks counted.
         """
         with store_faults(self.target.uri, "cannot be written"), self._losses():
             self._check_owner()

@@ -25,7 +25,7 @@ from sapwood.pipeline.results.output import exists, local_path
 from sapwood.pipeline.results.storing import Stored
 from sapwood.pipeline.spark.checks import agree
 from sapwood.pipeline.spark.places import HERE, Place, Store
-from sapwood.pipeline.spark.reaching import spark_reaches, store_for_workers, told_why
+from sapwood.pipeline.spark.reaching import log_reason, spark_reaches, store_for_workers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,8 +49,8 @@ class Staging:
 
         A result without rows has a file with the columns of the `schema`. Other files in the
         folder, of tasks that do not count, are removed. Raises `FileFormatError` where a file is
-        missing or nothing can be put there, and `InvariantError` if the rows are not those that
-        were told.
+        missing or nothing can be put there, and `InvariantError` if the files do not have the
+        rows that tasks counted.
         """
         import pyarrow.parquet as pq
 
@@ -112,7 +112,7 @@ def _begun(spark: SparkSession, store: Store) -> StoreStaging | None:
     except FileFormatError as error:
         if not spark_reaches(spark, store.uri):
             raise
-        told_why(store.uri, error.reason)
+        log_reason(store.uri, error.reason)
         return None
 
 

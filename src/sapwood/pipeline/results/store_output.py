@@ -73,8 +73,8 @@ def store_rows(table: DataFrame, store: Store) -> int:
     staging = begun(store)
     try:
         work = StoreRows(staging.place, needed_codec(table.sparkSession))
-        told = table.mapInArrow(work, STORED).collect()
-        return staging.put_in_place([Stored(*row) for row in told], to_arrow_schema(table.schema))
+        files = table.mapInArrow(work, STORED).collect()
+        return staging.put_in_place([Stored(*row) for row in files], to_arrow_schema(table.schema))
     finally:
         staging.remove()
 
@@ -86,8 +86,8 @@ def store_lines(table: DataFrame, store: Store) -> int:
     staging = begun(store)
     try:
         lines = table.select(F.to_json(F.struct(*table.columns)).alias("value"))
-        told = lines.mapInArrow(StoreLines(staging.place, _LINES_SUFFIX), STORED).collect()
-        return staging.put_in_place([Stored(*row) for row in told], None)
+        files = lines.mapInArrow(StoreLines(staging.place, _LINES_SUFFIX), STORED).collect()
+        return staging.put_in_place([Stored(*row) for row in files], None)
     finally:
         staging.remove()
 

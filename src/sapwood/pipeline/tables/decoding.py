@@ -108,8 +108,8 @@ class JSONDecoder:
             column = pa.array(texts, pa.string())
         else:
             column = fit_record(self.record, records, faults, undeclared)
-        told = (ids, column, homes, invisible, documents)
-        return _decoded(*told, faults=faults, undeclared=undeclared)
+        columns = (ids, column, homes, invisible, documents)
+        return _decoded(*columns, faults=faults, undeclared=undeclared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,16 +195,16 @@ class SubscriptionDecoder:
         forms: list[bytes | None] = []
         for row, line in enumerate(lines):
             try:
-                told = split_subscription(line)
-                form = form_of(told.interest)
+                split = split_subscription(line)
+                form = form_of(split.interest)
             except InputError as error:
                 faults[row] = one_line(error)
                 ids.append(None)
                 homes.append(None)
                 forms.append(None)
             else:
-                ids.append(told.id)
-                homes.append(told.home)
+                ids.append(split.id)
+                homes.append(split.home)
                 forms.append(form)
         column = pa.array(forms, pa.binary())
         none, nothing = [0] * len(lines), [None] * len(lines)

@@ -140,7 +140,7 @@ class CompileJob:
     def _begun(
         self, counts: LineCounts, digest: int, before: CompileReport | None
     ) -> CompileReport:
-        """What is known once all rows are read: all, if their set is the version `before`."""
+        """The report once all rows are read; complete if their set is the version `before`."""
         name = f"{counts.good:x}-{digest & (1 << 64) - 1:016x}"
         if self.merge is not None:
             name = f"{name}-{self.merge}"

@@ -187,13 +187,13 @@ def _joined(one: _Pile, other: _Pile) -> _Pile | None:
 
 
 def _share(part: Conjunction, whole: Conjunction) -> float:
-    """How much of a box a box inside it is."""
+    """The share of a box that a box inside it takes."""
     sides = (_side(part.constraint(name), constraint) for name, constraint in whole.constraints)
     return math.prod(sides)
 
 
 def _side(part: Constraint, whole: Constraint) -> float:
-    """How much of a constraint a narrower one is; 0 where that cannot be measured."""
+    """The share of a constraint that a narrower one takes; 0 where that cannot be measured."""
     if part == whole:
         return 1.0
     values = whole.points()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 DEFAULT_HOMES: Final = ("r1",)
-"""Where subscriptions live that name no home, unless told otherwise: an overlay of one router."""
+"""The homes of subscriptions that name none, by default: an overlay of one router."""
 
 _NOTHING: Final = encode_form(NOTHING)
 
@@ -229,7 +229,7 @@ def with_mergers(entries: DataFrame, mergers: DataFrame) -> DataFrame:
 
 
 def merged_covers(covers: DataFrame, mergers: DataFrame) -> DataFrame:
-    """What stands for which filter after merging: home, key, cover."""
+    """The covers of filters after merging: home, key, cover."""
     from pyspark.sql import functions as F  # noqa: N812
 
     further = mergers.select("home", F.col("key").alias("cover"), F.col("cover").alias("merger"))
@@ -240,7 +240,7 @@ def merged_covers(covers: DataFrame, mergers: DataFrame) -> DataFrame:
 
 
 def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:
-    """What became of each subscription: id, home, key, entry (null for one that matches nothing).
+    """The entry of each subscription: id, home, key, entry (null for one that matches nothing).
 
     Its filter is the entry's if key and entry are the same, and covered by it otherwise.
     """

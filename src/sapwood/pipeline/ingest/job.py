@@ -68,7 +68,7 @@ class IngestJob:
     row_tag: str | None = None
 
     def run(self, spark: SparkSession) -> IngestSummary:
-        """Do it, and check that no row was lost: rows read = rows written + rejected + blank.
+        """Ingest, and check that no row was lost: rows read = rows written + rejected + blank.
 
         Raises `InputError` for what cannot be used, and `InvariantError` where the sums do not
         agree, because the input changed meanwhile or something is broken.

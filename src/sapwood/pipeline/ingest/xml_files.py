@@ -31,7 +31,7 @@ DOCUMENTS: Final = (
     "invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
 )
 CORRUPT: Final = "sapwood corrupt element"
-"""Where Spark puts an element that does not fit; no attribute is called this."""
+"""The column in which Spark puts an element that does not fit; no attribute has this name."""
 
 _UNFIT: Final = "the element does not fit the schema, or is no XML"
 

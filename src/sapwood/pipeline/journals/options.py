@@ -19,7 +19,7 @@ EARLIEST: Final = "earliest"
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What is read or written, and how.
+    """The options of the format `sapwood`.
 
     ==================  ========================================================================
     option              meaning

@@ -53,7 +53,7 @@ class SapwoodSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What the format is called."""
+        """The name of the format."""
         return FORMAT
 
     def schema(self) -> str:
@@ -106,7 +106,7 @@ def _read(options: SourceOptions, part: Part) -> Iterator[pa.RecordBatch]:
 
 
 class JournalBatch(DataSourceReader):
-    """What journals hold when the query begins, or the part that options name."""
+    """A batch read of journals: all that they hold, or the part that options name."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -126,7 +126,7 @@ class JournalBatch(DataSourceReader):
 
 
 class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """What journals hold, and what comes. An offset is {journal: offset of the next publication}.
+    """A stream of journals. An offset is {journal: offset of the next publication}.
 
     #: _target is where `availableNow` ends, once Spark has said that it does
     """
@@ -136,17 +136,17 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: dict[str, int] | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Where a query begins that has no checkpoint."""
+        """The offset at which a query without a checkpoint begins."""
         options = self._options
         return {j: options.start_of(j, journals.bounds(j)[0]) for j in options.journals}
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        """How much a batch may take."""
+        """The limit of a batch."""
         rows = self._options.rows_per_trigger
         return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Where the next batch ends: what there is, shared among journals where it is limited."""
+        """The end of the next batch: all there is, shared among journals where it is limited."""
         ends = self._ends() if self._target is None else self._target
         # A journal that came with a restart begins where a query without a checkpoint would.
         begins = {**self._fresh(start), **start}
@@ -161,7 +161,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return reached
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """What there is now is all there is."""
+        """End the stream with the publications that journals hold now."""
         self._target = self._ends()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Piece]:

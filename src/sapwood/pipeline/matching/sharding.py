@@ -47,7 +47,7 @@ _FIXED: Final = ("shard", "kind", "form")
 
 
 class Layout(StrEnum):
-    """How publications and subscriptions come together."""
+    """The layout of a match: what travels to what."""
 
     #: By the sizes of the subscriptions.
     AUTO = "auto"

@@ -50,7 +50,7 @@ _ROWS_AT_ONCE: Final = 10_000
 
 
 class Candidate(NamedTuple):
-    """What may be a subscription: a line as `files.lines.decode_subscription` reads it."""
+    """A candidate for a subscription: a line as `files.lines.decode_subscription` reads it."""
 
     file: str | None
     line: int | None
@@ -208,7 +208,7 @@ def pack(folder: Path, archive: Path) -> Path:
 
 
 def describe_place(file: str | None, line: int | None, *, beside: str | None) -> str:
-    """Where something was, in words; the file is only named where it is not the one `beside`."""
+    """A place in words; the file is only named where it is not the one `beside`."""
     if line is None:
         return "there"
     return f"on line {line}" if file == beside else f"on line {line} of {file}"
@@ -259,7 +259,7 @@ def _lines(lines: DataFrame, size: Size | None) -> Iterator[Candidate]:
 
 
 class Size(NamedTuple):
-    """How many subscriptions there are, and the length of all filters together."""
+    """The size of a set: the number of subscriptions, and the length of all filters together."""
 
     subscriptions: int
     chars: int

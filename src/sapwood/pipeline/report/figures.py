@@ -25,14 +25,14 @@ QUANTILES: Final = (0.5, 0.9, 0.99, 0.999, 1.0)
 
 
 def served(deliveries: DataFrame) -> DataFrame:
-    """How many publications each subscription got: subscription, publications."""
+    """The number of publications for each subscription: subscription, publications."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return deliveries.groupBy("subscription").agg(F.count(F.lit(1)).alias("publications"))
 
 
 def fan_out(deliveries: DataFrame) -> DataFrame:
-    """How many subscriptions each publication reached: publication, subscriptions."""
+    """The number of subscriptions for each publication: publication, subscriptions."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return deliveries.groupBy("publication").agg(F.count(F.lit(1)).alias("subscriptions"))
@@ -67,7 +67,7 @@ def dead(served: DataFrame, subscribed: DataFrame) -> DataFrame:
 
 
 def skew(served: DataFrame) -> DataFrame:
-    """How uneven deliveries are: part (of the subscriptions, most served first), share of all."""
+    """The skew of deliveries: part (of the subscriptions, most served first), share of all."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -111,7 +111,7 @@ def rates(fan_out: DataFrame, published: DataFrame) -> DataFrame:
 
 
 def delays(deliveries: DataFrame, published: DataFrame) -> DataFrame:
-    """How long deliveries took: quantile, delay_s, for each of `QUANTILES`; empty where unknown.
+    """The delays of deliveries: quantile, delay_s, for each of `QUANTILES`; empty where unknown.
 
     `deliveries` has the columns publication and delivered_at, `published` id and published_at.
     The times come from two clocks, so a delay is as right as these agree. Quantiles are exact to a

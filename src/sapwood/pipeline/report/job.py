@@ -62,7 +62,7 @@ _COUNTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReportSummary:
-    """What a report job did; `page` is the file with the page."""
+    """The summary of a report job; `page` is the file with the page."""
 
     totals: Totals
     out: str
@@ -165,7 +165,7 @@ class ReportJob:
 
 
 class _Sums(NamedTuple):
-    """What is known of a table: its rows, the sum and the maximum of sizes, the sum of parts."""
+    """The sums of a table: its rows, the sum and the maximum of sizes, the sum of parts."""
 
     rows: int | None = 0
     size: int | None = 0
@@ -182,7 +182,7 @@ class _Sized:
     without: tuple[str, ...] = ()
 
     def figures(self, stored: dict[str, DataFrame]) -> SizeFigures | None:
-        """What the page shows of them; `None` where nobody has asked."""
+        """The figures of table sizes for the page; `None` where none were asked for."""
         if self.states is None:
             return None
         return figures_of(self.states, stored["table_peaks"], self.without)

@@ -50,7 +50,7 @@ _CODECS: Final = MappingProxyType(
         "lz4_raw": "lz4",
     }
 )
-"""What pyarrow calls Spark's codecs, as far as it has the same."""
+"""The names that pyarrow has for Spark's codecs, as far as it has the same."""
 
 
 class Stored(NamedTuple):
@@ -98,7 +98,7 @@ class StoreLines:
 
 
 def codec_of(spark: SparkSession) -> str | None:
-    """What pyarrow calls the codec in which the session packs files; `None` if it has it not."""
+    """The name that pyarrow has for the session's codec; `None` if it lacks the codec."""
     return _CODECS.get((spark.conf.get(_CODEC) or "").lower())
 
 

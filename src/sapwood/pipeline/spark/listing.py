@@ -1,4 +1,4 @@
-"""What is in a folder of a store: the files that belong to what lies there.
+"""The listing of a folder in a store: the files that belong to the result there.
 
 Names that begin with `_` or `.` are hidden, as for Spark, and so is what is in folders within but
 those of partitions, `day=1`. While a result is put in place of another (`committing`), files of
@@ -42,7 +42,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Listed(NamedTuple):
-    """What is found in a folder, by paths: the files that can be seen, and those that belong.
+    """The paths found in a folder: the files that can be seen, and those that belong.
 
     `is_settled` tells whether these are the same and stay so: no job is putting others there.
     """
@@ -70,7 +70,7 @@ def listed(files: pa.fs.FileSystem, path: str) -> tuple[str, ...]:
 
 
 def look_into(files: pa.fs.FileSystem, folder: str) -> Listed:
-    """What is in a folder."""
+    """The listing of a folder."""
     names = _names(files, folder)
     seen = tuple(f"{folder}/{name}" for name in names if _is_seen(name))
     settled, manifest = SUCCESS in names, MANIFEST in names
@@ -103,7 +103,7 @@ def at_once(work: Callable[[In], Out], tasks: Sequence[In]) -> list[Out]:
 
 
 def rows_in(files: pa.fs.FileSystem, path: str) -> int:
-    """How many rows a Parquet file has, by its footer, or lines a file of lines."""
+    """The number of rows of a Parquet file, by its footer, or of lines of a file of lines."""
     import pyarrow.parquet as pq
 
     if path.endswith(".parquet"):

@@ -1,4 +1,4 @@
-"""How far Spark is, shown on a terminal while a job runs; nothing where no one is looking."""
+"""The progress of Spark, shown on a terminal while a job runs, and not shown elsewhere."""
 
 from __future__ import annotations
 

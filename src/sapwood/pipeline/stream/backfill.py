@@ -52,7 +52,7 @@ _SUMMARY: Final = "journal STRING, seam BIGINT, deliveries BIGINT, rejected BIGI
 
 
 class BackfillSummary(NamedTuple):
-    """What is known of history: where it ends, and how many pairs it has.
+    """The summary of history: the offset at which it ends, and the number of its pairs.
 
     `is_new` tells whether this run has written it. `rejected` counts subscriptions and rows of the
     lake that could not be used.
@@ -134,7 +134,7 @@ class BackfillJob:
                 return plan_of(match_compiled(publications(rows), compiled))
 
     def _summary(self, spark: SparkSession) -> BackfillSummary | None:
-        """What an earlier run has done, if it has."""
+        """The summary of an earlier run, if there is one."""
         path = f"{self.out}/{SUMMARY}"
         if not exists(spark, path):
             return None
@@ -148,7 +148,7 @@ class BackfillJob:
         )
 
     def _seam(self, spark: SparkSession) -> int:
-        """Where history ends, written down by the first run."""
+        """The offset at which history ends, written down by the first run."""
         path = f"{self.out}/{SEAM}"
         first, end = journals.bounds(self.journal)
         self._check_gap(spark, first, end)
@@ -181,7 +181,7 @@ class BackfillJob:
 
     @contextmanager
     def _journaled(self, spark: SparkSession, seam: int) -> Iterator[DataFrame]:
-        """What the journal still has from before the seam, decoded once."""
+        """The publications that the journal still has from before the seam, decoded once."""
         first, _ = journals.bounds(self.journal)
         lines = journal_lines(spark, self.journal, first, seam)
         with ingested(lines, JSONDecoder(None), distinct=False) as rows:

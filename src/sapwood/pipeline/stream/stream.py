@@ -167,7 +167,7 @@ def stream_lines(spark: SparkSession, folder: str, *, files_per_batch: int) -> D
 def stream_journal(
     spark: SparkSession, journal: str, start_at: str, rows_per_batch: int
 ) -> DataFrame:
-    """As `reading.read_lines`, for what a journal holds from an offset on, and what will come."""
+    """As `reading.read_lines`, for the lines of a journal from an offset on, and those to come."""
     from sapwood.pipeline.journals.source import FORMAT, register
 
     register(spark)

@@ -50,7 +50,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Decoded(NamedTuple):
-    """What became of some lines: one element a line in each of the columns.
+    """Decoded lines: one element a line in each of the columns.
 
     `columns` are id, attributes, document, home, invisible and undeclared. `reasons` has a text for
     a rejected line; the columns are null there.

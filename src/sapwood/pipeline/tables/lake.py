@@ -7,7 +7,7 @@
 
 What a worker gets from a DataFrame has been taken apart into rows and put together again in the
 JVM, which costs more than to match it. Where executors see the files of a table as files, each task
-is told which row groups are its own, and nothing but that goes to the worker. The deliveries are
+gets the numbers of its row groups, and nothing but that goes to the worker. The deliveries are
 the same.
 
 On this machine Spark finds the files and tells the types of columns. In a store such as S3 the
@@ -84,7 +84,7 @@ class Lake:
 
     table: DataFrame
     parts: tuple[tuple[Groups, ...], ...] | None
-    places: Places = Places()  # noqa: RUF009 - a tuple, which nobody can change
+    places: Places = Places()  # noqa: RUF009 - a tuple, which cannot change
     case_sensitive: bool = False
     store: str = HERE
     rows: int | None = None
@@ -226,9 +226,11 @@ def _of_files(
         kept = (column_named(table, name) for name in read.schema.names)
         table = table.select(*kept, *read_places())
     ids = {name.lower() for name in id_columns or ("id",)}
-    is_told = all(is_readable(schema, ids) for schema in schemas)
+    is_readable_by_workers = all(is_readable(schema, ids) for schema in schemas)
     rows = sum(footer.num_rows for footer in footers)
-    return Lake(table, parts if is_told else None, places, case_sensitive, store.uri, rows)
+    return Lake(
+        table, parts if is_readable_by_workers else None, places, case_sensitive, store.uri, rows
+    )
 
 
 class _NotByWorkersError(Exception):
@@ -268,7 +270,7 @@ def good_rows(lake: Lake) -> int | None:
 
 
 class Size(NamedTuple):
-    """How large the row groups of a file are, in bytes."""
+    """The sizes of the row groups of a file, in bytes."""
 
     file: str
     groups: tuple[int, ...]

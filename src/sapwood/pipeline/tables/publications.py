@@ -251,7 +251,7 @@ def checked_publications(publications: DataFrame) -> DataFrame:
 
 
 def invisible_arrays(shape: Shape) -> Column:
-    """How many arrays a row has that filters cannot see, where attributes are columns."""
+    """The number of arrays in a row, which filters cannot see, where attributes are columns."""
     from pyspark.sql import functions as F  # noqa: N812
 
     arrays = [_leaf_column(leaf).isNotNull().cast("int") for leaf in shape.arrays]
@@ -348,6 +348,6 @@ def float_leaves(shape: Shape) -> list[Leaf]:
 
 
 def kind_of(leaf: Leaf) -> Kind:
-    """What an attribute that filters see is."""
+    """The kind of an attribute that filters see."""
     assert isinstance(leaf.type, Scalar), "only what filters see has a kind"
     return leaf.type.kind

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FileKind(StrEnum):
-    """What a file holds."""
+    """The kind of a file, by what it holds."""
 
     LINES = "jsonl"
     CSV = "csv"
@@ -105,7 +105,7 @@ def column_named(frame: DataFrame, name: str) -> Column:
 
 
 def file_kind(spark: SparkSession, path: str) -> FileKind:
-    """What the files at `path` are, by the endings of their names; JSON Lines if those say nothing.
+    """The kind of the files at `path`, by the endings of names; JSON Lines if these show none.
 
     Raises `FileFormatError` for a mixture, and for a packing that cannot be read.
     """
@@ -188,7 +188,7 @@ def journal_lines(spark: SparkSession, path: str, start: int, end: int) -> DataF
 
 
 def read_journal(spark: SparkSession, path: str) -> DataFrame:
-    """What a journal holds now, as rows (`journaled.ROWS`)."""
+    """The publications that a journal holds now, as rows (`journals.rows.ROWS`)."""
     first, end = bounds(path)
     return _journal_reader(spark, path).option("start", first).option("end", end).load()
 

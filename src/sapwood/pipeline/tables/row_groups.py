@@ -28,7 +28,7 @@ DOCUMENT: Final = ("document",)
 
 
 class Places(NamedTuple):
-    """Where publications are in files, as their columns may have any names.
+    """The columns of files that hold publications, as these may have any names.
 
     The texts of several `ids` are joined by `/`. The `record` is a struct, or JSON text; if the
     path is empty, the columns of the file are its attributes, and each row has one.

@@ -40,7 +40,7 @@ HOMES: Final = "publication STRING, home STRING"
 REJECTED: Final = "file STRING, line BIGINT, reason STRING, text STRING"
 
 CHECKED: Final = f"{REJECTED}, invisible INT"
-"""What is to be said about a publication: why it is rejected, or how many arrays are invisible."""
+"""The finding on a publication: the reason of its rejection, or its count of invisible arrays."""
 
 REJECTED_COLUMNS: Final = ("file", "line", "reason", "text")
 PUBLICATION_COLUMNS: Final = ("id", "attributes", "home")

@@ -69,9 +69,9 @@ def open_subscriptions(
     report = latest_report(spark, path)
     if (report is not None) != (output is Output.HOMES):
         raise InputError(
-            f"{path} is a compiled set, which tells homes: use --output homes"
+            f"{path} is a compiled set, whose output is homes: use --output homes"
             if report is not None
-            else f"homes are told of a compiled set, and {path} is none; compile it first"
+            else f"only a compiled set has homes, and {path} is none; compile it first"
         )
     chosen = Layout.BROADCAST
     if report is not None:

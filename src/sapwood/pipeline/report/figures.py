@@ -1,4 +1,4 @@
-"""Deliveries to figures: rates, what is wanted most and what not at all, how uneven it is.
+"""The figures of deliveries: rates, the most and the least accepted publications, the skew.
 
 Every step is a function from DataFrame to DataFrame; the figures stay tables of any size, and only
 what a page shows is cut down (`pages`).

@@ -130,14 +130,14 @@ def _matching(files: pa.fs.FileSystem, pattern: str) -> tuple[str, ...]:
     parts = pattern.split("/")
     plain = next(number for number, part in enumerate(parts) if _PATTERN.search(part))
     folder = "/".join(parts[:plain])
-    wanted = [re.compile(translate(part)) for part in parts[plain:]]
+    patterns = [re.compile(translate(part)) for part in parts[plain:]]
     found = []
     for name in _names(files, folder):
         names = name.split("/")
-        named, rest = names[: len(wanted)], names[len(wanted) :]
-        is_match = len(named) == len(wanted) and all(
+        named, rest = names[: len(patterns)], names[len(patterns) :]
+        is_match = len(named) == len(patterns) and all(
             one.match(given) and not given.startswith(_HIDDEN)
-            for one, given in zip(wanted, named, strict=True)
+            for one, given in zip(patterns, named, strict=True)
         )
         # Folders that a pattern names may have any names; those in them are as in others.
         if is_match and (not rest or _is_seen("/".join(rest))):

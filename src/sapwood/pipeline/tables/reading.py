@@ -153,15 +153,15 @@ def csv_decoder(
         header = tuple(split_csv(raw, delimiter)) if first else ()
     except InputError as error:
         raise FileFormatError(path, f"the header cannot be read: {error}", 1) from None
-    wanted = [*schema.id_columns, *(leaf.name for leaf in leaves(schema.record))]
-    missing = [name for name in wanted if name not in header]
+    needed = [*schema.id_columns, *(leaf.name for leaf in leaves(schema.record))]
+    missing = [name for name in needed if name not in header]
     if missing and header:
         raise FileFormatError(
             path, f"the header has no column {missing[0]!r}; it has {', '.join(header)}", 1
         )
     if len(set(header)) != len(header):
         raise FileFormatError(path, "the header names a column twice; rename one of them", 1)
-    return CSVDecoder(header or tuple(dict.fromkeys(wanted)), schema, delimiter), raw
+    return CSVDecoder(header or tuple(dict.fromkeys(needed)), schema, delimiter), raw
 
 
 def shown_path(uri: Column) -> Column:

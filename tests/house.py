@@ -44,6 +44,23 @@ ROOMS: Final = (
 """The house from top to bottom: a room imports only from itself and from rooms above it. Rooms on
 one floor do not know each other."""
 
+PIPELINE: Final = (
+    "spark",
+    "journals",
+    "tables",
+    "results",
+    "ingest",
+    "matching",
+    "compile",
+    "stream",
+    "report",
+)
+"""The folders of the pipeline, from its floor up: a folder imports only from itself and from those
+before it."""
+
+PIPELINE_FILES: Final = ("", "job")
+"""Modules beside the folders: the public names (`__init__`) and the program for spark-submit."""
+
 PURE_ROOMS: Final = frozenset(room for floor in ROOMS[: ROOMS.index(("files",))] for room in floor)
 """Rooms whose results depend on their arguments alone: no clock, no entropy, no file, no socket."""
 
@@ -166,6 +183,29 @@ def imports_from_above(source: Source) -> Iterator[str]:
         room = name.split(".")[1] if name.startswith("sapwood.") else ""
         if room in floors and room != source.room and floors[room] >= own:
             yield f"{source.module}:{line}: imports {name}, which is not above it"
+
+
+def keeps_the_pipelines_order(source: Source) -> Iterator[str]:
+    """A module of the pipeline is in a folder, which imports only from itself and those before it.
+
+    What is beside the folders (`PIPELINE_FILES`) may import all of them, and they nothing of it.
+    """
+    if source.room != "pipeline":
+        return
+    folder = _pipeline_part(source.module)
+    if folder not in PIPELINE:
+        if folder not in PIPELINE_FILES:
+            yield f"{source.module}: is in no folder of the pipeline"
+        return
+    below = PIPELINE[: PIPELINE.index(folder) + 1]
+    for line, name in imports(source):
+        if name.startswith("sapwood.pipeline") and _pipeline_part(name) not in below:
+            yield f"{source.module}:{line}: imports {name}, which does not come before {folder}"
+
+
+def _pipeline_part(name: str) -> str:
+    """The part of a dotted name that is a folder or a file of the pipeline; `""` for itself."""
+    return (*name.split("."), "", "")[2]
 
 
 def imports_no_lab(source: Source) -> Iterator[str]:

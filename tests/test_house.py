@@ -17,6 +17,7 @@ from tests.house import LAB, PACKAGE, ROOMS, ROOT, Rule, Source
 
 RULES: Final[tuple[Rule, ...]] = (
     house.imports_from_above,
+    house.keeps_the_pipelines_order,
     house.imports_no_lab,
     house.is_pure,
     house.is_safe,
@@ -84,6 +85,10 @@ PLANTED: Final = (
     (house.imports_from_above, "matching", "from sapwood.routing.router import Router"),
     (house.imports_from_above, "client", "def f():\n    import sapwood.broker.broker"),
     (house.imports_from_above, "attic", "x = 1"),
+    (house.keeps_the_pipelines_order, "pipeline", "x = 1"),
+    (house.keeps_the_pipelines_order, "pipeline.spark", "from sapwood.pipeline.tables import lake"),
+    (house.keeps_the_pipelines_order, "pipeline.stream", "import sapwood.pipeline.report.job"),
+    (house.keeps_the_pipelines_order, "pipeline.stream", "from sapwood.pipeline import match"),
     (house.imports_no_lab, "cli", "from sapwood_lab.workload import records"),
     (house.imports_no_lab, "cli", "MODULE = 'sapwood_lab.cli.bench'"),
     (house.is_pure, "routing", "import time"),
@@ -115,6 +120,8 @@ def test_a_planted_breach_is_found(rule: Rule, room: str, text: str) -> None:
 
 HARMLESS: Final = (
     (house.imports_from_above, "routing", "from sapwood.matching.index import Index"),
+    (house.keeps_the_pipelines_order, "pipeline.stream", "from sapwood.pipeline.spark import java"),
+    (house.keeps_the_pipelines_order, "pipeline.tables", "import sapwood.pipeline.tables.lake"),
     (house.is_pure, "simulation", "from random import Random"),
     (house.is_pure, "server", "import asyncio"),
     (house.is_pure, "matching", "from pathlib import Path"),
@@ -136,6 +143,11 @@ def test_what_is_allowed_is_not_taken_for_a_breach(rule: Rule, room: str, text: 
 def test_the_table_of_rooms_names_the_rooms_there_are() -> None:
     there = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith(("_", "py."))}
     assert {room for floor in ROOMS for room in floor} == there
+
+
+def test_the_order_of_the_pipelines_folders_names_the_folders_there_are() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("pipeline/*/__init__.py")}
+    assert set(house.PIPELINE) == folders
 
 
 def test_every_bound_has_a_docstring() -> None:

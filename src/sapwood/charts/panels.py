@@ -54,7 +54,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Where panels stand: pixels, and the scale that all share."""
+    """The layout of panels: pixels, and the scale that all share."""
 
     columns: int
     rows: int
@@ -78,11 +78,11 @@ class _Grid:
         return self.corner(self.columns * (self.rows - 1))[1] + self.high + _BOTTOM
 
     def x(self, time: float) -> float:
-        """How far to the right in a panel."""
+        """The distance from the left end of a panel."""
         return self.wide * (time - self.first) / ((self.last - self.first) or 1.0)
 
     def y(self, value: float) -> float:
-        """How far below the upper end of a panel."""
+        """The distance from the upper end of a panel."""
         return self.high * (1 - value / self.steps[-1])
 
 

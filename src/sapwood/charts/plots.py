@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """What stands beside a plot: what is counted upwards, and what from left to right.
+    """The labels of a plot: what is counted upwards, and what from left to right.
 
     `ends` are the names of the ends of the lower axis, `unit` follows each number of the left one.
     """
@@ -136,7 +136,7 @@ def lines(plotted: Sequence[Line], axes: Axes = Axes()) -> str:  # noqa: B008 - 
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
-    """What the colors mean: (class, name) of each, as HTML."""
+    """The legend of colors: (class, name) of each, as HTML."""
     return "".join(
         f'<span class="key"><svg class="swatch" viewBox="0 0 12 12"><rect class="{style}" '
         f'width="12" height="12" rx="2"/></svg>{escape(name)}</span>'

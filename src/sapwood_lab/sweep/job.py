@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.results.output import check_table, exists, write_table
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood_lab.sweep.tasks import (
     RUNS,
     Figures,

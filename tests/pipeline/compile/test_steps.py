@@ -13,7 +13,7 @@ from sapwood.pipeline.compile.steps import (
     covers,
     distinct,
     entries,
-    held,
+    home_sizes,
     keyed,
     members,
     set_digest,
@@ -41,7 +41,7 @@ def test_the_steps_keep_one_filter_for_all_it_covers_at_one_home(spark: Any) -> 
     keys = {row["id"]: row["key"] for row in wanted.collect()}
     assert keys["a"] == keys["b"] != keys["c"] == keys["d"]
     filters = distinct(wanted)
-    sizes = held(filters)
+    sizes = home_sizes(filters)
     assert sorted(sizes) == [("r1", False, 2, 3), ("r2", False, 1, 1), ("r3", False, 1, 1)]
     with covers(filters, sizes) as (covered, count):
         assert count == 1

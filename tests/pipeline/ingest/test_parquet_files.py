@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sapwood.pipeline.ingest.job import IngestJob
-from sapwood.pipeline.ingest.parquet_files import judge_texts
+from sapwood.pipeline.ingest.parquet_files import check_kept_rows
 from sapwood.pipeline.tables.summaries import Counts
 from tests.pipeline.matching.test_job import NOON, rejected_rows, stored
 
@@ -22,7 +22,7 @@ def test_texts_are_judged_unless_they_have_a_reason_already() -> None:
         "arrays": pa.array([0, 0, 0], pa.int32()),
         "text": ['{"t": [1]}', "nope", None],
     }
-    (judged,) = judge_texts(iter([pa.RecordBatch.from_pydict(columns)]))
+    (judged,) = check_kept_rows(iter([pa.RecordBatch.from_pydict(columns)]))
     assert judged.schema.names == ["id", "reason", "document", "text", "invisible"]
     assert judged.column("invisible").to_pylist() == [1, 0, 0]
     good, bad, worse = judged.column("reason").to_pylist()

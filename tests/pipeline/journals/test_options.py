@@ -4,15 +4,15 @@ import pytest
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.errors import FilterSyntaxError, InputError
-from sapwood.pipeline.journals.options import Options
+from sapwood.pipeline.journals.options import SourceOptions
 
 
 def test_options_are_read() -> None:
-    options = Options.read({"broker": "a:1, b:2", "path": "c", "filter": "x > 1"})
+    options = SourceOptions.read({"broker": "a:1, b:2", "path": "c", "filter": "x > 1"})
     assert options.journals == ("a:1", "b:2", "c")
     assert options.interest == parse_filter("x > 1")
     assert (options.start_of("a:1", 5), options.end_of("a:1", 9)) == (5, 9)
-    more = Options.read(
+    more = SourceOptions.read(
         {"broker": "a:1", "xpath": "//p", "start": '{"a:1":7}', "end": "8", "lines": "True"}
     )
     assert more.interest == parse_xpath("//p")
@@ -33,16 +33,16 @@ def test_options_are_read() -> None:
 )
 def test_a_bad_option_is_named(given: dict[str, str], said: str) -> None:
     with pytest.raises(InputError) as refused:
-        Options.read(given)
+        SourceOptions.read(given)
     assert said in str(refused.value)
 
 
 def test_a_bad_filter_is_shown_with_its_place() -> None:
     with pytest.raises(FilterSyntaxError, match="option filter: expected") as refused:
-        Options.read({"broker": "a", "filter": "x >"})
+        SourceOptions.read({"broker": "a", "filter": "x >"})
     assert refused.value.position == 3
 
 
 def test_one_broker_publishes() -> None:
     with pytest.raises(InputError, match="through one broker"):
-        _ = Options.read({"broker": "a:1,b:2"}).broker
+        _ = SourceOptions.read({"broker": "a:1,b:2"}).broker

@@ -169,7 +169,7 @@ def test_match_job_explains_its_plan(spark: Any, inputs: tuple[str, str, str]) -
     subscriptions, published, out = inputs
     plan = MatchJob(subscriptions, published, out).explain(spark)
     assert "== Physical Plan ==" in plan
-    assert "MatchBatches" in plan
+    assert "MatchWorker" in plan
     assert not Path(out).exists()
 
 

@@ -9,35 +9,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.matching.index import Index
-from sapwood.pipeline.matching import output as telling
-from sapwood.pipeline.matching.ids import Loaded, loaded_of
-from sapwood.pipeline.matching.output import Output, Some, teller_of
+from sapwood.pipeline.matching import output as writers
+from sapwood.pipeline.matching.ids import LoadedIndex
+from sapwood.pipeline.matching.output import Output, PublicationBatch, writer_for
 
 pa = pytest.importorskip("pyarrow")
 
 PAIRED = (Output.PAIRS, Output.LISTS, Output.HOMES)
 
 
-def part(engine: str, **filters: str) -> Loaded:
+def part(engine: str, **filters: str) -> LoadedIndex:
     made = Index(records=engine)
     for id_, text in filters.items():
         made.add(id_, text)
-    return loaded_of(made)
+    return LoadedIndex(made)
 
 
 @pytest.fixture(params=["columnar", "counting"])
-def index(request: pytest.FixtureRequest) -> Loaded:
+def index(request: pytest.FixtureRequest) -> LoadedIndex:
     return part(request.param, all="true", low="n < 3", none="n is null")
 
 
-def publications(numbers: Iterable[int]) -> Some:
+def publications(numbers: Iterable[int]) -> PublicationBatch:
     records = [{"n": number} for number in numbers]
-    return Some(pa.array([f"p{place}" for place in range(len(records))]), records)
+    return PublicationBatch(pa.array([f"p{place}" for place in range(len(records))]), records)
 
 
-def told(output: Output, parts: Sequence[Loaded], some: Sequence[Some], **options: Any) -> Any:
-    teller = teller_of(output, parts, **options)
-    return [*(batch for each in some for batch in teller.tell(each)), *teller.rest()]
+def written(
+    output: Output,
+    parts: Sequence[LoadedIndex],
+    batches: Sequence[PublicationBatch],
+    **options: Any,
+) -> Any:
+    writer = writer_for(output, parts, **options)
+    return [*(rows for batch in batches for rows in writer.write(batch)), *writer.flush()]
 
 
 def rows(batches: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -49,31 +54,31 @@ LOW = [("p0", "all"), ("p0", "low"), ("p1", "all"), ("p1", "low"), ("p2", "all")
 PAIRS = [*LOW, ("p3", "all"), ("p4", "all")]
 
 
-def test_large_batches_are_cut(index: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "RECORDS_PER_MATCH_MAX", 3)
-    monkeypatch.setattr(telling, "PAIRS_PER_BATCH_MAX", 2)
-    found = told(Output.PAIRS, [index], [publications(range(5))])
+def test_large_batches_are_cut(index: LoadedIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "RECORDS_PER_MATCH_MAX", 3)
+    monkeypatch.setattr(writers, "PAIRS_PER_BATCH_MAX", 2)
+    found = written(Output.PAIRS, [index], [publications(range(5))])
     assert max(batch.num_rows for batch in found) == 2
     assert rows(found) == PAIRS
     assert {tuple(batch.schema.names) for batch in found} == {("publication", "subscription")}
 
 
-def test_lists_have_a_row_for_each_publication_that_is_wanted(
-    index: Loaded, monkeypatch: pytest.MonkeyPatch
+def test_lists_have_a_row_for_each_publication_with_a_match(
+    index: LoadedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "PAIRS_PER_BATCH_MAX", 3)
-    found = told(Output.LISTS, [index], [publications(range(5))])
+    monkeypatch.setattr(writers, "PAIRS_PER_BATCH_MAX", 3)
+    found = written(Output.LISTS, [index], [publications(range(5))])
     assert [batch.num_rows for batch in found] == [1, 1, 2, 1]
     lists = [tuple(row.values()) for batch in found for row in batch.to_pylist()]
     both = [(f"p{number}", ["all", "low"]) for number in range(3)]
     assert lists == [*both, ("p3", ["all"]), ("p4", ["all"])]
 
 
-def test_counts_are_told_once_for_all_batches(
-    index: Loaded, monkeypatch: pytest.MonkeyPatch
+def test_counts_come_once_for_all_batches(
+    index: LoadedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "PAIRS_PER_BATCH_MAX", 1)
-    found = told(Output.COUNTS, [index], [publications(range(5)), publications(range(1))])
+    monkeypatch.setattr(writers, "PAIRS_PER_BATCH_MAX", 1)
+    found = written(Output.COUNTS, [index], [publications(range(5)), publications(range(1))])
     assert [row for batch in found for row in rows([batch])] == [("all", 6), ("low", 4)]
     assert len(found) == 2
 
@@ -81,15 +86,15 @@ def test_counts_are_told_once_for_all_batches(
 @pytest.mark.parametrize("held", [1, 4, 1000])
 @pytest.mark.parametrize("engine", ["columnar", "counting"])
 @pytest.mark.parametrize("coded", [False, True])
-def test_homes_of_several_segments_are_told_once(
+def test_homes_of_several_segments_come_once(
     monkeypatch: pytest.MonkeyPatch, engine: str, held: int, *, coded: bool
 ) -> None:
-    monkeypatch.setattr(telling, "MATCHES_HELD_MAX", held)
+    monkeypatch.setattr(writers, "MATCHES_HELD_MAX", held)
     parts = [
         part(engine, **{"k1@r1": "n < 3", "k2@r1": "n < 2", "k3@r@2": "n = 0"}),
         part(engine, **{"k4@r1": "n < 1", "k5@r3": "n = 3"}),
     ]
-    found = told(Output.HOMES, parts, [publications(range(5))], coded=coded)
+    found = written(Output.HOMES, parts, [publications(range(5))], coded=coded)
     assert rows(found) == [
         ("p0", "r1"),
         ("p0", "r@2"),
@@ -116,11 +121,11 @@ def test_no_more_matches_are_held_than_may_be_and_those_of_one_publication(
         return found
 
     monkeypatch.setattr(Index, "match_slots", counted)
-    whole = told(output, [index], [publications(range(5))])
+    whole = written(output, [index], [publications(range(5))])
     assert held == [8]
     held.clear()
-    monkeypatch.setattr(telling, "MATCHES_HELD_MAX", 3)
-    cut = told(output, [index], [publications(range(5))])
+    monkeypatch.setattr(writers, "MATCHES_HELD_MAX", 3)
+    cut = written(output, [index], [publications(range(5))])
     # The first three publications have two matches each, the others one.
     assert held == at_a_time
     assert rows(cut) == rows(whole)
@@ -140,12 +145,12 @@ def test_row_groups_hold_what_rows_would(
         part("counting", **{"a@r1": "n < 2", "b@r2": "n >= 3", "c@r1": "n = 9"}),
         part("counting", **{"aa@r2": "n < 1", "d@r3": "n = 4 or n = 1"}),
     ][:count]
-    some = list(map(publications, numbers))
+    batches = list(map(publications, numbers))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(telling, "ROW_GROUP_ROWS_MAX", group)
-        patch.setattr(telling, "_OFTEN", often)
-        coded = told(output, parts, some, coded=True)
-    assert rows(coded) == rows(told(output, parts, some))
+        patch.setattr(writers, "ROW_GROUP_ROWS_MAX", group)
+        patch.setattr(writers, "_CODES_PER_TEXT", often)
+        coded = written(output, parts, batches, coded=True)
+    assert rows(coded) == rows(written(output, parts, batches))
     # All but the last are full, and none is empty.
     matches = [sum(len(x) if isinstance(x, list) else 1 for _, x in rows([b])) for b in coded]
     assert all(each >= group for each in matches[:-1])
@@ -154,10 +159,10 @@ def test_row_groups_hold_what_rows_would(
 
 def test_a_dictionary_has_what_occurs_unless_most_does() -> None:
     index = part("counting", **{f"s{number}": f"n = {number}" for number in range(10)})
-    (few,) = told(Output.PAIRS, [index], [publications([7, 2, 7])], coded=True)
+    (few,) = written(Output.PAIRS, [index], [publications([7, 2, 7])], coded=True)
     assert few.column(0).dictionary.to_pylist() == ["p0", "p1", "p2"]
     assert few.column(1).dictionary.to_pylist() == ["s2", "s7"]
     numbers = np.arange(80) % 9
-    (many,) = told(Output.PAIRS, [index], [publications(numbers.tolist())], coded=True)
+    (many,) = written(Output.PAIRS, [index], [publications(numbers.tolist())], coded=True)
     assert len(many.column(1).dictionary) == 10
     assert rows([many]) == sorted((f"p{n}", f"s{number}") for n, number in enumerate(numbers))

@@ -15,7 +15,7 @@ from sapwood.limits import (
 from sapwood.pipeline.matching.output import Output
 from sapwood.pipeline.matching.sharding import (
     Layout,
-    MatchShards,
+    ShardMatchWorker,
     layout_for,
     match_sharded,
     read_attributes,
@@ -53,8 +53,8 @@ def form(text: str) -> bytes:
     return encode_form(parse_filter(text))
 
 
-def told(batches: list[Any], output: Output) -> list[tuple[Any, ...]]:
-    function = MatchShards(Carried(("n",)), "counting", output)
+def matched(batches: list[Any], output: Output) -> list[tuple[Any, ...]]:
+    function = ShardMatchWorker(Carried(("n",)), "counting", output)
     return sorted(
         tuple(row.values()) for found in function(iter(batches)) for row in found.to_pylist()
     )
@@ -67,20 +67,20 @@ def test_a_task_takes_one_shard_after_the_other() -> None:
     rows = [*first, *published, *second]
     for cut in range(1, len(rows)):
         pieces = [batch(rows[:cut]), batch(rows[cut:])]
-        assert told(pieces, Output.PAIRS) == [
+        assert matched(pieces, Output.PAIRS) == [
             ("p", "all"),
             ("p", "low"),
             ("q", "all"),
             ("q", "high"),
         ]
-        assert told(pieces, Output.COUNTS) == [("all", 2), ("high", 1), ("low", 1)]
+        assert matched(pieces, Output.COUNTS) == [("all", 2), ("high", 1), ("low", 1)]
 
 
 def test_a_shard_may_lack_either_side() -> None:
     lone = [(0, 1, None, "p", 1), (1, 0, form("true"), "all", None), (2, 1, None, "q", 1)]
     for output in (Output.PAIRS, Output.COUNTS, Output.LISTS):
-        assert told([batch(lone)], output) == []
-    assert list(MatchShards(Carried(("n",)), "counting", Output.PAIRS)(iter([]))) == []
+        assert matched([batch(lone)], output) == []
+    assert list(ShardMatchWorker(Carried(("n",)), "counting", Output.PAIRS)(iter([]))) == []
 
 
 @pytest.mark.spark

@@ -9,9 +9,9 @@ import pytest
 from sapwood.errors import FileFormatError, InputError
 from sapwood.matching.index import Index
 from sapwood.pipeline.matching import output as telling
-from sapwood.pipeline.matching.delivering import StoreGroups
+from sapwood.pipeline.matching.delivering import StoringWorker
 from sapwood.pipeline.matching.output import Output
-from sapwood.pipeline.matching.workers import MatchBatches, MatchGroups
+from sapwood.pipeline.matching.workers import MatchWorker, RowGroupMatchWorker
 from sapwood.pipeline.results import storing
 from sapwood.pipeline.results.storing import (
     ResultFile,
@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 
 @pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MatchGroups:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowGroupMatchWorker:
     """What a task does with a lake of 50 publications in two parts."""
     made = Index(records="counting")
     made.add("low", "n < 20")
@@ -57,9 +57,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MatchGroups:
         Places(), Carried(("n",)), ((path, Kind.INTEGER),), (), case_sensitive=True
     )
     parts = [[Groups(str(lake), (0, 1, 2))], [Groups(str(lake), (3, 4))]]
-    match = MatchBatches("the-index", Carried(("n",)), Output.PAIRS, coded=True)
+    match = MatchWorker("the-index", Carried(("n",)), Output.PAIRS, coded=True)
     (tmp_path / "out").mkdir()
-    return MatchGroups(PartReader(reader, parts), match)
+    return RowGroupMatchWorker(PartReader(reader, parts), match)
 
 
 def here(path: Path) -> Place:
@@ -74,11 +74,11 @@ def pairs(table: Any) -> set[tuple[str, str]]:
     return {tuple(row.values()) for row in table.to_pylist()}
 
 
-def test_a_task_writes_a_file_and_tells_of_it(work: MatchGroups, tmp_path: Path) -> None:
+def test_a_task_writes_a_file_and_tells_of_it(work: RowGroupMatchWorker, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    (told,) = StoreGroups(work, here(out), "zstd")(part(0))
-    assert told.schema.names == ["task", "file", "rows"]
-    ((task, name, rows),) = (tuple(row.values()) for row in told.to_pylist())
+    (listing,) = StoringWorker(work, here(out), "zstd")(part(0))
+    assert listing.schema.names == ["task", "file", "rows"]
+    ((task, name, rows),) = (tuple(row.values()) for row in listing.to_pylist())
     assert (task, rows) == (7, 50)
     assert [path.name for path in out.iterdir()] == [name]
     assert name.startswith("_")
@@ -86,22 +86,24 @@ def test_a_task_writes_a_file_and_tells_of_it(work: MatchGroups, tmp_path: Path)
     assert pairs(pq.read_table(out / name)) == expected
 
 
-def test_what_is_done_twice_is_in_two_files(work: MatchGroups, tmp_path: Path) -> None:
-    store = StoreGroups(work, here(tmp_path / "out"), "snappy")
-    names = {told.to_pylist()[0]["file"] for _ in range(2) for told in store(part(1))}
+def test_what_is_done_twice_is_in_two_files(work: RowGroupMatchWorker, tmp_path: Path) -> None:
+    store = StoringWorker(work, here(tmp_path / "out"), "snappy")
+    names = {listing.to_pylist()[0]["file"] for _ in range(2) for listing in store(part(1))}
     assert len(names) == 2
     tables = [pq.read_table(tmp_path / "out" / name) for name in names]
     assert pairs(tables[0]) == pairs(tables[1]) == {(f"p{n}", "all") for n in range(30, 50)}
 
 
-def test_a_task_without_deliveries_writes_nothing(work: MatchGroups, tmp_path: Path) -> None:
-    assert list(StoreGroups(work, here(tmp_path / "out"), "snappy")(iter([]))) == []
+def test_a_task_without_deliveries_writes_nothing(
+    work: RowGroupMatchWorker, tmp_path: Path
+) -> None:
+    assert list(StoringWorker(work, here(tmp_path / "out"), "snappy")(iter([]))) == []
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_a_folder_that_is_not_here_is_named(work: MatchGroups, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_here_is_named(work: RowGroupMatchWorker, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="none: the folder of a result is not where this"):
-        list(StoreGroups(work, here(tmp_path / "none"), "snappy")(part(0)))
+        list(StoringWorker(work, here(tmp_path / "none"), "snappy")(part(0)))
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -135,13 +137,13 @@ def test_a_file_has_plain_texts_bounds_of_what_is_looked_up_and_bounded_row_grou
         assert "RLE_DICTIONARY" in publication.encodings
 
 
-def test_lists_are_stored_as_lists_of_texts(work: MatchGroups, tmp_path: Path) -> None:
-    lists = MatchBatches(work.match.name, work.match.carried, Output.LISTS, coded=True)
-    store = StoreGroups(MatchGroups(work.read, lists), here(tmp_path / "out"), "none")
+def test_lists_are_stored_as_lists_of_texts(work: RowGroupMatchWorker, tmp_path: Path) -> None:
+    lists = MatchWorker(work.match.name, work.match.carried, Output.LISTS, coded=True)
+    store = StoringWorker(RowGroupMatchWorker(work.read, lists), here(tmp_path / "out"), "none")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(telling, "ROW_GROUP_ROWS_MAX", 8)
-        (told,) = store(part(0))
-    (row,) = told.to_pylist()
+        (listing,) = store(part(0))
+    (row,) = listing.to_pylist()
     assert row["rows"] == 30
     found = pq.read_table(tmp_path / "out" / row["file"])
     assert found.schema.field("subscriptions").type == pa.list_(pa.string())
@@ -150,12 +152,12 @@ def test_lists_are_stored_as_lists_of_texts(work: MatchGroups, tmp_path: Path) -
 
 
 def test_rows_of_any_table_are_stored_in_groups_of_a_bounded_size(
-    work: MatchGroups, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    work: RowGroupMatchWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storing, "ROW_GROUP_BYTES", 100)
     batches = [pa.RecordBatch.from_pydict({"n": list(range(n))}) for n in (0, 5, 5, 5, 1, 0, 1)]
-    (told,) = StoreRows(here(tmp_path / "out"), "snappy")(iter(batches))
-    ((task, name, rows),) = (tuple(row.values()) for row in told.to_pylist())
+    (listing,) = StoreRows(here(tmp_path / "out"), "snappy")(iter(batches))
+    ((task, name, rows),) = (tuple(row.values()) for row in listing.to_pylist())
     assert (task, rows) == (7, 17)
     footer = pq.read_metadata(tmp_path / "out" / name)
     assert [footer.row_group(n).num_rows for n in range(footer.num_row_groups)] == [15, 2]
@@ -164,11 +166,11 @@ def test_rows_of_any_table_are_stored_in_groups_of_a_bounded_size(
     assert list(StoreRows(here(tmp_path / "out"), "snappy")(iter(batches[:1]))) == []
 
 
-def test_texts_are_stored_as_lines_in_a_store(work: MatchGroups, s3: Any) -> None:
+def test_texts_are_stored_as_lines_in_a_store(work: RowGroupMatchWorker, s3: Any) -> None:
     batches = [pa.RecordBatch.from_pydict({"value": texts}) for texts in ([], ["a", "ü"], ["c"])]
     store = StoreLines(Place(s3.uri("x"), f"{s3.bucket}/lines"), ".json")
-    (told,) = store(iter(batches))
-    (row,) = told.to_pylist()
+    (listing,) = store(iter(batches))
+    (row,) = listing.to_pylist()
     assert (row["task"], row["rows"]) == (7, 3)
     with s3.files.open_input_stream(f"{s3.bucket}/lines/{row['file']}") as stream:
         assert bytes(stream.read()).decode() == "a\nü\nc\n"
@@ -176,7 +178,7 @@ def test_texts_are_stored_as_lines_in_a_store(work: MatchGroups, s3: Any) -> Non
 
 
 def test_what_cannot_be_written_into_a_store_is_named_without_its_secret(
-    work: MatchGroups, s3: Any
+    work: RowGroupMatchWorker, s3: Any
 ) -> None:
     uri = s3.uri("x").replace(f"@{s3.bucket}", "@other")
     batch = pa.RecordBatch.from_pydict({"publication": ["p"]})

@@ -7,7 +7,7 @@ import pytest
 
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.matching.sharding import Layout
-from sapwood.pipeline.matching.subscription_source import compile_path, interests, size_at
+from sapwood.pipeline.matching.subscription_source import compile_path, open_subscriptions, size_at
 from sapwood.pipeline.tables.summaries import Counts
 
 pytestmark = pytest.mark.spark
@@ -27,7 +27,7 @@ def test_the_size_of_a_set_is_measured_without_reading_filters(spark: Any, tmp_p
 @pytest.mark.parametrize("layout", [Layout.BROADCAST, Layout.SHARDED])
 def test_both_layouts_count_and_set_aside_alike(spark: Any, tmp_path: Path, layout: Layout) -> None:
     (tmp_path / "s.jsonl").write_text(LINES)
-    with interests(spark, str(tmp_path), engine="counting", layout=layout) as found:
+    with open_subscriptions(spark, str(tmp_path), engine="counting", layout=layout) as found:
         assert (found.layout, found.counts) == (layout, Counts(2, 1, 1))
         (bad,) = found.rejected.collect()
     assert (bad["line"], bad["text"]) == (2, LINES.splitlines()[1])

@@ -8,7 +8,7 @@ import pytest
 from sapwood import parse_xpath
 from sapwood.matching.index import Index
 from sapwood.pipeline.matching.output import Output
-from sapwood.pipeline.matching.workers import MatchBatches, load_indexes
+from sapwood.pipeline.matching.workers import MatchWorker, load_indexes
 from sapwood.pipeline.tables.publications import Carried
 
 pa = pytest.importorskip("pyarrow")
@@ -33,7 +33,7 @@ def publications(count: int) -> Any:
 
 
 def test_batches_of_columns_are_matched(index: str) -> None:
-    match = MatchBatches(index, Carried(("n",)))
+    match = MatchWorker(index, Carried(("n",)))
     found = [
         row for batch in match(iter([publications(4), publications(1)])) for row in rows(batch)
     ]
@@ -51,7 +51,7 @@ def test_batches_of_texts_are_matched_without_those_that_are_none(index: str) ->
     batch = pa.RecordBatch.from_pydict(
         {"id": ["p", "q", "r"], "attributes": ["nope", '{"n": 1}', "{}"]}
     )
-    (found,) = MatchBatches(index, Carried(None))(iter([batch]))
+    (found,) = MatchWorker(index, Carried(None))(iter([batch]))
     assert sorted(rows(found)) == [("q", "all"), ("q", "low"), ("r", "all"), ("r", "none")]
 
 
@@ -71,13 +71,13 @@ def test_rows_of_columns_with_nan_are_no_publications(
     records = pa.StructArray.from_arrays(batch.columns[1:], names=["x", "t"])
     whole = pa.RecordBatch.from_arrays([batch.column(0), records], names=["id", "record"])
     for carried, sent in ((Carried(("x", "t")), batch), (Carried(("x", "t"), whole=True), whole)):
-        match = MatchBatches("the-index", carried)
+        match = MatchWorker("the-index", carried)
         found = [row for one in match(iter([sent])) for row in rows(one)]
         assert sorted(found) == [(id_, name) for id_ in "prs" for name in ("all", "some")]
 
 
 def test_a_batch_without_matches_gives_no_batch(index: str) -> None:
-    assert list(MatchBatches(index, Carried(None))(iter([publications(0)]))) == []
+    assert list(MatchWorker(index, Carried(None))(iter([publications(0)]))) == []
 
 
 def test_an_index_is_loaded_once(index: str, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_all_outputs_are_told_of_all_indexes_of_a_set(
     told = {
         output: [
             tuple(row.values())
-            for batch in MatchBatches("the-set", Carried(("n",)), output)(iter([publications(2)]))
+            for batch in MatchWorker("the-set", Carried(("n",)), output)(iter([publications(2)]))
             for row in batch.to_pylist()
         ]
         for output in Output
@@ -132,7 +132,7 @@ def test_documents_and_records_are_matched_side_by_side(
         ("document", "document"),
         ("record", "record"),
     ]
-    match = MatchBatches("the-index", Carried(("n",), documents=True))
+    match = MatchWorker("the-index", Carried(("n",), documents=True))
     found = [row for b in match(iter([pa.RecordBatch.from_pydict(columns)])) for row in rows(b)]
     assert sorted(found) == expected
     written = [
@@ -140,6 +140,6 @@ def test_documents_and_records_are_matched_side_by_side(
         for _, there, n in rows_.values()
     ]
     texts = {**beside, "attributes": pa.array(written, pa.string())}
-    match = MatchBatches("the-index", Carried(None, documents=True))
+    match = MatchWorker("the-index", Carried(None, documents=True))
     found = [row for b in match(iter([pa.RecordBatch.from_pydict(texts)])) for row in rows(b)]
     assert sorted(found) == expected

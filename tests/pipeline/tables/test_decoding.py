@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError
 from sapwood.limits import LINE_BYTES_MAX
@@ -14,6 +16,7 @@ from sapwood.pipeline.tables.decoding import (
     CSVDecoder,
     DecodeLines,
     JSONDecoder,
+    LineNumbers,
     decoded_sql,
     one_line,
     plain_line,
@@ -191,3 +194,24 @@ def test_one_line_leaves_the_pointer_out() -> None:
     error = FilterSyntaxError("a >", 3, "a value is missing")
     assert one_line(error) == "a value is missing, at position 4 of the filter"
     assert one_line(InputError("no")) == "no"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 4)), max_size=6),
+    st.lists(st.integers(0, 5), min_size=1).filter(any),
+)
+def test_lines_are_numbered_in_each_piece_however_batches_are_cut(
+    pieces: list[tuple[int, int, int]], cuts: list[int]
+) -> None:
+    pieces = list({(file, block): (file, block, size) for file, block, size in pieces}.values())
+    rows = [(f"f{file}", 100 * block) for file, block, size in pieces for _ in range(size)]
+    expected = [number for _, _, size in pieces for number in range(1, size + 1)]
+    numbers = LineNumbers()
+    found: list[int] = []
+    at = step = 0
+    while at < len(rows):
+        some = rows[at : at + cuts[step % len(cuts)]]
+        files = pa.array([file for file, _ in some], pa.string())
+        found += numbers.number(files, pa.array([block for _, block in some], pa.int64())).tolist()
+        at, step = at + len(some), step + 1
+    assert found == expected

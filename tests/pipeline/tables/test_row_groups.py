@@ -69,15 +69,19 @@ rows = st.lists(
 
 
 def reader_of(
-    wanted: Sequence[Any],
-    judged: Sequence[Any] = (),
+    columns: Sequence[Any],
+    nan_checked: Sequence[Any] = (),
     *,
     documents: bool = False,
     exact: bool = True,
 ) -> GroupReader:
-    names = tuple(".".join(path[1:]) for path, _ in wanted)
+    names = tuple(".".join(path[1:]) for path, _ in columns)
     return GroupReader(
-        Places(), Carried(names, documents), tuple(wanted), tuple(path for path, _ in judged), exact
+        Places(),
+        Carried(names, documents),
+        tuple(columns),
+        tuple(path for path, _ in nan_checked),
+        exact,
     )
 
 
@@ -112,19 +116,19 @@ def plain(values: Sequence[Any]) -> list[Any]:
     return ["NaN" if is_nan(value) else value for value in values]
 
 
-@given(given_rows=rows, documents=st.booleans(), judged=st.sampled_from([(), (X,), (X, Y)]))
+@given(given_rows=rows, documents=st.booleans(), nan_checked=st.sampled_from([(), (X,), (X, Y)]))
 def test_the_good_rows_are_read_and_no_others(
-    tmp_path_factory: pytest.TempPathFactory, given_rows: Any, documents: bool, judged: Any
+    tmp_path_factory: pytest.TempPathFactory, given_rows: Any, documents: bool, nan_checked: Any
 ) -> None:
     file = written(tmp_path_factory.mktemp("rows"), given_rows)
     expected = []
     for row in given_rows:
         is_record = row["attributes"] is not None
         is_something = is_record or (documents and row["document"] is not None)
-        if row["id"] and is_something and not any(is_nan(at(row, path)) for path, _ in judged):
+        if row["id"] and is_something and not any(is_nan(at(row, path)) for path, _ in nan_checked):
             beside = [row["document"], is_record] if documents else []
             expected.append([row["id"], *beside, *(at(row, path) for path, _ in ALL)])
-    found = whole(reader_of(ALL, judged, documents=documents), file)
+    found = whole(reader_of(ALL, nan_checked, documents=documents), file)
     assert [*map(plain, found)] == [*map(plain, expected)]
 
 
@@ -141,7 +145,7 @@ def test_only_the_row_groups_that_were_asked_for_are_read(tmp_path: Path) -> Non
     assert [row[1] for row in read(reader_of([N]), file, 0, 2)] == [0, 1, 2, 3, 4, 10, 11]
 
 
-def test_without_wanted_attributes_there_are_still_only_records(tmp_path: Path) -> None:
+def test_without_attributes_to_read_there_are_still_only_records(tmp_path: Path) -> None:
     file = written(tmp_path, [{"id": "p", "attributes": {}}, {"id": "q", "attributes": None}])
     assert whole(reader_of([]), file) == [["p"]]
 
@@ -170,8 +174,8 @@ def test_columns_of_any_shape_are_attributes(tmp_path: Path) -> None:
     given = [{"day": 1, "no": "a", "n": 5}, {"day": -2, "no": "b"}, {"no": "c"}, {"day": 1}]
     file = written(tmp_path, given, schema)
     places = Places((("day",), ("no",)), ())
-    wanted = ((("n",), Kind.INTEGER), (("day",), Kind.INTEGER))
-    reader = GroupReader(places, Carried(("n", "day")), wanted, (), case_sensitive=True)
+    columns = ((("n",), Kind.INTEGER), (("day",), Kind.INTEGER))
+    reader = GroupReader(places, Carried(("n", "day")), columns, (), case_sensitive=True)
     assert whole(reader, file) == [["1/a", 5, 1], ["-2/b", None, -2]]
     ids_only = GroupReader(Places((("no",),), ()), Carried(()), (), (), case_sensitive=True)
     assert whole(ids_only, file) == [["a"], ["b"], ["c"]]

@@ -1,8 +1,9 @@
-"""What the workers of `compile` do with filters: place them in groups, and find covers in a group.
+"""The workers of `compile`: they place filters in groups, and find the covers in a group.
 
-A home's filters are cut into groups where they are many, record filters (`covers`) and tree
-patterns (`patterncovers`) apart: groups of record filters have numbers from 0 on, those of tree
-patterns from -1 down. Whatever covers a filter is stored in one of the groups in which that asks.
+A home's filters are cut into groups where they are many, record filters (`covering.batch.covers`)
+and tree patterns (`covering.batch.pattern_covers`) apart: groups of record filters have numbers
+from 0 on, those of tree patterns from -1 down. Whatever covers a filter is stored in one of the
+groups in which that filter asks for covers.
 """
 
 from __future__ import annotations
@@ -110,10 +111,10 @@ class FindCovers:
 
         for (home, slot), group in groupby(rows_of(batches), key=itemgetter(0, 1)):
             with uncollected():
-                members, held = list[Member](), dict[str, int]()
+                members, counts = list[Member](), dict[str, int]()
                 for _, _, role, key, form, subscriptions in group:
                     members.append(Member(key, role, form))
-                    held[key] = subscriptions
+                    counts[key] = subscriptions
                 members.sort()  # by key, so that equal sets give equal covers
                 alone = {member.key for member in members if member.role & ALONE}
                 pairs = covered(members) if slot >= 0 else covered_patterns(members)
@@ -123,7 +124,7 @@ class FindCovers:
                 pa.array([home] * len(pairs), pa.string()),
                 pa.array(keys, pa.string()),
                 pa.array(covers, pa.string()),
-                pa.array([held[key] for key in keys], pa.int64()),
+                pa.array([counts[key] for key in keys], pa.int64()),
                 pa.array(last, pa.bool_()),
             ]
             names = ["home", "key", "cover", "subscriptions", "is_last"]

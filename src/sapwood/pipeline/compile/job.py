@@ -11,11 +11,11 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.limits import COVER_GROUP_FILTERS_MAX
 from sapwood.pipeline.compile.steps import (
     DEFAULT_HOMES,
-    Held,
+    HomeSize,
     covers,
     distinct,
     entries,
-    held,
+    home_sizes,
     keyed,
     members,
     merged_covers,
@@ -49,11 +49,10 @@ from sapwood.pipeline.results.output import (
     stored_table,
     write_rejected,
 )
-from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
-from sapwood.pipeline.spark.shuffle import cut_for
+from sapwood.pipeline.spark.frames import persisted, plan_of
+from sapwood.pipeline.spark.shuffle import shuffle_partitions
 from sapwood.pipeline.spark.usage import Usage, metered
 
 if TYPE_CHECKING:
@@ -64,9 +63,9 @@ REASONS_MAX: Final = 10
 
 
 class CompileSummary(NamedTuple):
-    """What a compile job did. `is_new` tells whether this run wrote the version it speaks of.
+    """The summary of a compile job. `is_new` tells whether this run wrote the version.
 
-    `usage` is what the job took of this machine (`pipeline.usage`), where that can be seen.
+    `usage` is what the job took of this machine (`spark.usage`), where that can be seen.
     """
 
     report: CompileReport
@@ -87,7 +86,7 @@ class CompileJob:
 
     `homes` are drawn from, by id and `seed`, for subscriptions that name no home. With `strict` the
     first rejected row ends the job before anything is written. With `merge`, from 0 up to 1, what
-    is left of record filters is merged (`pipeline.merging`) by mergers of that degree at most.
+    is left of record filters is merged (`compile.merging`) by mergers of that degree at most.
     """
 
     subscriptions: str
@@ -106,7 +105,7 @@ class CompileJob:
             raise InputError(f"{self.merge} is no budget for merging; name one from 0 up to 1")
 
     def run(self, spark: SparkSession) -> CompileSummary:
-        """Do it, and check that no subscription was lost.
+        """Compile the set, and check that no subscription was lost.
 
         A set that is the newest version already is not written again. Raises `InputError` for what
         cannot be used, and `InvariantError` where the sums do not agree.
@@ -130,7 +129,7 @@ class CompileJob:
             if counts.rejected:
                 report = replace(report, reasons=_reasons(rows))
             if is_new:
-                with cut_for(spark, counts.good):
+                with shuffle_partitions(spark, counts.good):
                     report = self._compiled(rows, report)
             written = write_rejected(bad, aside, expected=counts.rejected)
             agree("rejected rows", counts.rejected, written)
@@ -141,7 +140,7 @@ class CompileJob:
     def _begun(
         self, counts: LineCounts, digest: int, before: CompileReport | None
     ) -> CompileReport:
-        """What is known once all rows are read: all, if their set is the version `before`."""
+        """The report once all rows are read; complete if their set is the version `before`."""
         name = f"{counts.good:x}-{digest & (1 << 64) - 1:016x}"
         if self.merge is not None:
             name = f"{name}-{self.merge}"
@@ -164,13 +163,13 @@ class CompileJob:
 
     def _compiled(self, rows: DataFrame, report: CompileReport) -> CompileReport:
         """Write the version of these rows, all but the report; what the report says then."""
-        wanted = self._keyed(rows)
+        subscriptions = self._keyed(rows)
         with ExitStack() as until:
-            filters = persisted(distinct(wanted), until)
-            sizes = held(filters)
+            filters = persisted(distinct(subscriptions), until)
+            sizes = home_sizes(filters)
             covered = until.enter_context(covers(filters, sizes, group_max=self.group_max))
             report = _reduced(report, sizes, covered.gone)
-            return self._write(report, wanted, filters, covered.table)
+            return self._write(report, subscriptions, filters, covered.table)
 
     def _keyed(self, rows: DataFrame) -> DataFrame:
         good = rows.where("id IS NOT NULL").select("id", "attributes", "home")
@@ -199,7 +198,7 @@ class CompileJob:
         return before
 
     def _write(
-        self, report: CompileReport, wanted: DataFrame, filters: DataFrame, covered: DataFrame
+        self, report: CompileReport, keyed: DataFrame, filters: DataFrame, covered: DataFrame
     ) -> CompileReport:
         """Write everything but the report, which comes with what was found while writing."""
         folder = version_path(self.out, report.version)
@@ -212,7 +211,7 @@ class CompileJob:
                 report = _with_mergers(report, found)
             table = kept.mapInArrow(write_texts, WRITTEN)
             written = stored_table(table, f"{folder}/entries")
-            followed = stored_table(members(wanted, covered), f"{folder}/members")
+            followed = stored_table(members(keyed, covered), f"{folder}/members")
             report = _checked(report, written, followed)
             forms = kept.select("home", "key", "form")
             packed = segments(forms, report.entries, engine=self.engine)
@@ -226,7 +225,7 @@ class CompileJob:
         return replace(report, segments=len(heads), attributes=tuple(sorted(attributes)))
 
 
-def _reduced(report: CompileReport, sizes: Sequence[Held], covered: int) -> CompileReport:
+def _reduced(report: CompileReport, sizes: Sequence[HomeSize], covered: int) -> CompileReport:
     """The report with what fell away before anything was written."""
     filters = sum(size.filters for size in sizes)
     subscriptions = sum(size.subscriptions for size in sizes)
@@ -246,19 +245,19 @@ def _with_mergers(report: CompileReport, found: DataFrame) -> CompileReport:
     """The report with what merging has done: `found` are the entries that went."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = found.agg(
+    sums = found.agg(
         F.count(F.lit(1)).alias("gone"),
         F.countDistinct("home", "cover").alias("mergers"),
         F.coalesce(F.max("degree"), F.lit(0.0)).alias("degree"),
     ).first()
-    assert told is not None, "an aggregate without keys has one row"
-    merged = told["gone"] - told["mergers"]
+    assert sums is not None, "an aggregate without keys has one row"
+    merged = sums["gone"] - sums["mergers"]
     return replace(
         report,
         entries=report.entries - merged,
         merged=merged,
-        mergers=told["mergers"],
-        degree=told["degree"],
+        mergers=sums["mergers"],
+        degree=sums["degree"],
     )
 
 

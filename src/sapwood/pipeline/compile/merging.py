@@ -56,7 +56,7 @@ class _Pile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TellShapes:
+class NameShapes:
     """The function for `mapInArrow`: (home, key, form) in, `SHAPED` out, for what can be merged.
 
     Filters on the same attributes have the same shape.
@@ -70,8 +70,8 @@ class TellShapes:
             homes, keys, forms = batch.columns
             shapes = pa.array([shape_of(form) for form in forms.to_pylist()], pa.string())
             names = ["home", "shape", "key", "form"]
-            told = pa.RecordBatch.from_arrays([homes, shapes, keys, forms], names=names)
-            yield told.filter(shapes.is_valid())
+            rows = pa.RecordBatch.from_arrays([homes, shapes, keys, forms], names=names)
+            yield rows.filter(shapes.is_valid())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ class MergeFilters:
 
         for home, group in _groups(rows_of(batches)):
             with uncollected():
-                told = {key: decode_form(form) for key, form in group}
-                found = merged(told, self.budget)
+                filters = {key: decode_form(form) for key, form in group}
+                found = merged(filters, self.budget)
                 gone = [
                     (key, form, one.degree)
                     for one in found
@@ -149,8 +149,8 @@ def degree(merger: Conjunction, members: Sequence[Conjunction]) -> float:
 
 def _perfect(filters: Mapping[str, Filter]) -> list[_Pile]:
     """All filters, those that can be merged without loss together."""
-    told = {key: Candidate(filter_, (filter_,)) for key, filter_ in sorted(filters.items())}
-    groups = PerfectRecordMerger().groups(told)
+    entries = {key: Candidate(filter_, (filter_,)) for key, filter_ in sorted(filters.items())}
+    groups = PerfectRecordMerger().groups(entries)
     gone = {key for group in groups for key in group.keys}
     kept = [(filter_, (key,)) for key, filter_ in sorted(filters.items()) if key not in gone]
     boxes = [(group.interest, tuple(sorted(group.keys))) for group in groups]
@@ -187,13 +187,13 @@ def _joined(one: _Pile, other: _Pile) -> _Pile | None:
 
 
 def _share(part: Conjunction, whole: Conjunction) -> float:
-    """How much of a box a box inside it is."""
+    """The share of a box that a box inside it takes."""
     sides = (_side(part.constraint(name), constraint) for name, constraint in whole.constraints)
     return math.prod(sides)
 
 
 def _side(part: Constraint, whole: Constraint) -> float:
-    """How much of a constraint a narrower one is; 0 where that cannot be measured."""
+    """The share of a constraint that a narrower one takes; 0 where that cannot be measured."""
     if part == whole:
         return 1.0
     values = whole.points()

@@ -29,15 +29,15 @@ from sapwood.limits import (
 )
 from sapwood.model.filter import NOTHING
 from sapwood.pipeline.compile.grouping import COVERED, PLACED, Cuts, FindCovers, PlaceFilters
-from sapwood.pipeline.compile.merging import MERGED, SHAPED, MergeFilters, TellShapes
-from sapwood.pipeline.spark.cache import computed, persisted
-from sapwood.pipeline.spark.shuffle import brought_together
+from sapwood.pipeline.compile.merging import MERGED, SHAPED, MergeFilters, NameShapes
+from sapwood.pipeline.spark.frames import computed, persisted
+from sapwood.pipeline.spark.shuffle import gather_by
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 DEFAULT_HOMES: Final = ("r1",)
-"""Where subscriptions live that name no home, unless told otherwise: an overlay of one router."""
+"""The homes of subscriptions that name none, by default: an overlay of one router."""
 
 _NOTHING: Final = encode_form(NOTHING)
 
@@ -72,9 +72,9 @@ def set_digest(*, homes: Sequence[str], seed: int = 0) -> Column:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = F.xxhash64(F.col("id"), _home(homes, seed), _key("attributes"))
+    hashed = F.xxhash64(F.col("id"), _home(homes, seed), _key("attributes"))
     # The order of rows does not count, and no two have the same id.
-    return F.coalesce(F.bit_xor(F.when(F.col("id").isNotNull(), told)), F.lit(0))
+    return F.coalesce(F.bit_xor(F.when(F.col("id").isNotNull(), hashed)), F.lit(0))
 
 
 def distinct(keyed: DataFrame) -> DataFrame:
@@ -87,8 +87,8 @@ def distinct(keyed: DataFrame) -> DataFrame:
     return counted.select("home", _key("form").alias("key"), "form", "subscriptions")
 
 
-class Held(NamedTuple):
-    """How many distinct filters of one kind a home has, and how many subscriptions have them."""
+class HomeSize(NamedTuple):
+    """The number of distinct filters of one kind that a home has, and of their subscriptions."""
 
     home: str
     is_pattern: bool
@@ -96,13 +96,13 @@ class Held(NamedTuple):
     subscriptions: int
 
 
-def held(filters: DataFrame) -> list[Held]:
-    """What each home has of `distinct` filters."""
+def home_sizes(filters: DataFrame) -> list[HomeSize]:
+    """The sizes of all homes, of `distinct` filters."""
     from pyspark.sql import functions as F  # noqa: N812
 
     kinds = filters.groupBy("home", is_pattern(F.col("form")).alias("is_pattern"))
     sums = (F.count(F.lit(1)).alias("filters"), F.sum("subscriptions").alias("subscriptions"))
-    return [Held(*row) for row in kinds.agg(*sums).collect()]
+    return [HomeSize(*row) for row in kinds.agg(*sums).collect()]
 
 
 def _home(homes: Sequence[str], seed: int) -> Column:
@@ -139,12 +139,12 @@ class Covers(NamedTuple):
 
 @contextmanager
 def covers(
-    filters: DataFrame, sizes: Sequence[Held], *, group_max: int = COVER_GROUP_FILTERS_MAX
+    filters: DataFrame, sizes: Sequence[HomeSize], *, group_max: int = COVER_GROUP_FILTERS_MAX
 ) -> Iterator[Covers]:
     """The filters that need not be kept, for the length of a block.
 
-    `filters` are `distinct` ones, kept by the caller, and `sizes` what `held` says of them. The
-    cover is one that is kept. No pair of filters is missed of which `Filter.covers` or
+    `filters` are `distinct` ones, kept by the caller, and `sizes` their `home_sizes`. The cover is
+    one that is kept. No pair of filters is missed of which `Filter.covers` or
     `TreePattern.covers` finds that one covers the other, however they are grouped; a home with more
     than `group_max` filters of one kind is compared in several groups.
     """
@@ -168,13 +168,13 @@ def covers(
     groups = sum(counts)
     tasks = min(max(groups, 1), 8 * _cores(filters))
     # A number of partitions that is given is kept: small groups may be a lot of work.
-    together = brought_together(placed, tasks, "home", "slot")
+    together = gather_by(placed, tasks, "home", "slot")
     ordered = together.sortWithinPartitions("slot", "home")
     with ExitStack() as kept:
         found = persisted(ordered.mapInArrow(FindCovers(), COVERED), kept)
         count, going_on = _counted(found, "NOT is_last")
-        told = found.drop("is_last")
-        yield _followed(told, kept) if going_on else Covers(told, count)
+        pairs = found.drop("is_last")
+        yield _followed(pairs, kept) if going_on else Covers(pairs, count)
 
 
 def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
@@ -184,16 +184,16 @@ def entries(filters: DataFrame, covers: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    # Read once: a plan tells of all that a table has come from, wherever the table is read.
+    # Read once: a plan repeats all that a table comes from wherever the table is read.
     ends = covers.selectExpr(
         "home",
         "inline(array(struct(cover AS key, subscriptions AS carried, false AS goes),"
         " struct(key, 0L AS carried, true AS goes)))",
     )
     sums = (F.sum("carried").alias("carried"), F.bool_or("goes").alias("goes"))
-    told = ends.groupBy("key", "home").agg(*sums)
+    carried = ends.groupBy("key", "home").agg(*sums)
     stands_for = F.col("subscriptions") + F.coalesce("carried", F.lit(0))
-    joined = filters.join(told, ["key", "home"], "left")
+    joined = filters.join(carried, ["key", "home"], "left")
     joined = joined.where("goes IS NULL OR NOT goes")
     return joined.select("home", "key", "form", "subscriptions", stands_for.alias("stands_for"))
 
@@ -203,9 +203,9 @@ def mergers(entries: DataFrame, size: int, budget: float) -> DataFrame:
 
     There are `size` entries. The degree of each merger (`merging.degree`) is `budget` at most.
     """
-    shaped = entries.select("home", "key", "form").mapInArrow(TellShapes(), SHAPED)
+    shaped = entries.select("home", "key", "form").mapInArrow(NameShapes(), SHAPED)
     tasks = min(1 + size // _MERGED_BY_ONE, 8 * _cores(entries))
-    together = brought_together(shaped, tasks, "home", "shape")
+    together = gather_by(shaped, tasks, "home", "shape")
     ordered = together.sortWithinPartitions("shape", "home", "form")
     found = ordered.mapInArrow(MergeFilters(budget), MERGED)
     return found.select("home", "key", _key("form").alias("cover"), "form", "degree")
@@ -229,7 +229,7 @@ def with_mergers(entries: DataFrame, mergers: DataFrame) -> DataFrame:
 
 
 def merged_covers(covers: DataFrame, mergers: DataFrame) -> DataFrame:
-    """What stands for which filter after merging: home, key, cover."""
+    """The covers of filters after merging: home, key, cover."""
     from pyspark.sql import functions as F  # noqa: N812
 
     further = mergers.select("home", F.col("key").alias("cover"), F.col("cover").alias("merger"))
@@ -240,7 +240,7 @@ def merged_covers(covers: DataFrame, mergers: DataFrame) -> DataFrame:
 
 
 def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:
-    """What became of each subscription: id, home, key, entry (null for one that matches nothing).
+    """The entry of each subscription: id, home, key, entry (null for one that matches nothing).
 
     Its filter is the entry's if key and entry are the same, and covered by it otherwise.
     """
@@ -248,8 +248,8 @@ def members(keyed: DataFrame, covers: DataFrame) -> DataFrame:
 
     # Forms need not travel: only whether anything can match.
     alive = F.col("form") != F.lit(_NOTHING)
-    told = keyed.select("id", "home", "key", alive.alias("alive"))
-    joined = told.join(covers, ["key", "home"], "left")
+    named = keyed.select("id", "home", "key", alive.alias("alive"))
+    joined = named.join(covers, ["key", "home"], "left")
     entry = F.when(F.col("alive"), F.coalesce("cover", "key")).alias("entry")
     return joined.select("id", "home", "key", entry)
 
@@ -282,7 +282,7 @@ def _followed(found: DataFrame, kept: ExitStack) -> Covers:
 
 
 def _counted(table: DataFrame, condition: str) -> tuple[int, int]:
-    """How many rows there are, and how many of them meet a condition."""
+    """The number of rows, and the number of those that meet a condition."""
     from pyspark.sql import functions as F  # noqa: N812
 
     sums = table.agg(F.count(F.lit(1)), F.count_if(F.expr(condition))).first()

@@ -16,6 +16,7 @@ from sapwood.pipeline.ingest.lines import (
     timed_publications,
 )
 from sapwood.pipeline.ingest.parquet_files import table_of
+from sapwood.pipeline.ingest.times import attribute_text, member_text, with_times
 from sapwood.pipeline.ingest.xml_files import elements, whole_documents
 from sapwood.pipeline.results.output import (
     check_rejected,
@@ -26,8 +27,8 @@ from sapwood.pipeline.results.output import (
 )
 from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood.pipeline.spark.places import shown
-from sapwood.pipeline.spark.plans import plan_of
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
 from sapwood.pipeline.tables.decoding import CSVDecoder, JSONDecoder, LineDecoder
 from sapwood.pipeline.tables.reading import (
@@ -39,7 +40,6 @@ from sapwood.pipeline.tables.reading import (
 )
 from sapwood.pipeline.tables.schemas import PUBLICATION_COLUMNS
 from sapwood.pipeline.tables.summaries import IngestSummary
-from sapwood.pipeline.tables.times import attribute_text, member_text, with_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,7 +68,7 @@ class IngestJob:
     row_tag: str | None = None
 
     def run(self, spark: SparkSession) -> IngestSummary:
-        """Do it, and check that no row was lost: rows read = rows written + rejected + blank.
+        """Ingest, and check that no row was lost: rows read = rows written + rejected + blank.
 
         Raises `InputError` for what cannot be used, and `InvariantError` where the sums do not
         agree, because the input changed meanwhile or something is broken.

@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sapwood.pipeline.spark.cache import persisted
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.decoding import PLACE_COLUMNS, DecodeLines, LineDecoder, decoded_sql
 from sapwood.pipeline.tables.reading import shown_path
 from sapwood.pipeline.tables.schemas import REJECTED_COLUMNS
@@ -34,7 +34,7 @@ UNDECLARED_NAMES_MAX: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """What became of the lines of an input: `lines == good + rejected + blank`.
+    """The counts of the lines of an input: `lines == good + rejected + blank`.
 
     `invisible` counts the arrays in good publications, `undeclared` names some of the attributes
     that were not declared and therefore not carried.
@@ -203,12 +203,12 @@ def ingested(
 
 
 def _place(rows: DataFrame) -> Column:
-    """Where a row is: of two places the first is the smaller."""
+    """The place of a row: of two places the first is the smaller."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.struct(*(name for name in PLACE_COLUMNS if name in rows.columns))
 
 
 def counts_of(counts: LineCounts) -> Counts:
-    """What a summary says of lines: blank ones are not counted."""
+    """The counts of lines for a summary: blank ones are not counted."""
     return Counts(counts.lines - counts.blank, counts.good, counts.rejected, counts.invisible)

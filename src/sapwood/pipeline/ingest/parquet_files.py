@@ -7,18 +7,18 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from sapwood.pipeline.ingest.lines import without_repeated
-from sapwood.pipeline.spark.cache import persisted
+from sapwood.pipeline.ingest.times import MEMBER
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.publications import (
     Shape,
     as_publications,
+    check_rows,
+    columns_to_check,
     fault,
     invisible_arrays,
-    judge,
-    looked_into,
     shape_of,
 )
 from sapwood.pipeline.tables.reading import column_named, place_columns, read_parquet
-from sapwood.pipeline.tables.times import MEMBER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,23 +63,23 @@ def table_of(
         table = frame.select("id", "attributes", *document, *places, home, clock)
     shape = shape_of(table)
     with ExitStack() as kept:
-        rows = persisted(_judged(table, shape), kept)
+        rows = persisted(_checked(table, shape), kept)
         yield without_repeated(rows, kept) if distinct else rows, shape
 
 
-def judge_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def check_kept_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The function for `mapInArrow` that looks into texts: fills `reason`, adds `invisible`."""
     import pyarrow as pa
 
     for batch in batches:
-        reasons, invisible = judge(batch)
+        reasons, invisible = check_rows(batch)
         batch = batch.drop_columns(["record", "arrays"])  # noqa: PLW2901
         place = batch.schema.get_field_index("reason")
-        judged = batch.set_column(place, "reason", pa.array(reasons, pa.string()))
-        yield judged.append_column("invisible", pa.array(invisible, pa.int32()))
+        checked = batch.set_column(place, "reason", pa.array(reasons, pa.string()))
+        yield checked.append_column("invisible", pa.array(invisible, pa.int32()))
 
 
-def _judged(table: DataFrame, shape: Shape) -> DataFrame:
+def _checked(table: DataFrame, shape: Shape) -> DataFrame:
     """Each row with its reason, if it is no publication, and what else `ingest` counts."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import IntegerType, StructField, StructType
@@ -87,16 +87,16 @@ def _judged(table: DataFrame, shape: Shape) -> DataFrame:
     reason = fault(shape).alias("reason")
     if shape.record is None or shape.documents:
         beside = [F.col(name) for name in table.columns if name != "document"]
-        told = table.select(*beside, reason, *looked_into(shape))
-        kept = [field for field in told.schema.fields if field.name not in ("record", "arrays")]
+        checked = table.select(*beside, reason, *columns_to_check(shape))
+        kept = [field for field in checked.schema.fields if field.name not in ("record", "arrays")]
         columns = [*kept, StructField("invisible", IntegerType())]
-        judged = told.mapInArrow(judge_texts, StructType(columns))
+        checked = checked.mapInArrow(check_kept_rows, StructType(columns))
     else:
         text = F.to_json(F.struct("id", "attributes")).alias("text")
         none = F.lit(None).cast("string").alias("document")
-        told = (reason, text, invisible_arrays(shape).alias("invisible"))
-        judged = table.select("*", none, *told)
-    return judged.withColumns(
+        found = (reason, text, invisible_arrays(shape).alias("invisible"))
+        checked = table.select("*", none, *found)
+    return checked.withColumns(
         {
             "id": F.when(F.col("reason").isNull(), F.col("id")),
             "undeclared": F.lit(None).cast("array<string>"),

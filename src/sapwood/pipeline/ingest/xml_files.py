@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from sapwood.errors import InputError
 from sapwood.limits import DOCUMENT_BYTES_MAX, SET_ASIDE_CHARS_MAX
 from sapwood.pipeline.ingest.lines import without_repeated
-from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.faults import spark_faults
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
 from sapwood.pipeline.tables.decoding import one_line
 from sapwood.pipeline.tables.publications import as_publications, fault, invisible_arrays, shape_of
@@ -31,7 +31,7 @@ DOCUMENTS: Final = (
     "invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
 )
 CORRUPT: Final = "sapwood corrupt element"
-"""Where Spark puts an element that does not fit; no attribute is called this."""
+"""The column in which Spark puts an element that does not fit; no attribute has this name."""
 
 _UNFIT: Final = "the element does not fit the schema, or is no XML"
 
@@ -115,11 +115,11 @@ def elements(
     file = shown_path(F.col("_metadata.file_path")).alias("file")
     # The order of elements is that in which one task reads a file from its beginning.
     order = Window.partitionBy("file").orderBy(F.monotonically_increasing_id())
-    told = as_publications(
+    records = as_publications(
         read, id_columns=schema.id_columns, attributes=names, keep=(file, F.col(f"`{CORRUPT}`"))
     )
-    numbered = told.withColumn("line", F.row_number().over(order).cast("bigint"))
-    shape = shape_of(told.select("id", "attributes"))
+    numbered = records.withColumn("line", F.row_number().over(order).cast("bigint"))
+    shape = shape_of(records.select("id", "attributes"))
     unfit = F.when(F.col(f"`{CORRUPT}`").isNotNull(), F.lit(_UNFIT))
     reason = F.coalesce(unfit, fault(shape))
     text = F.coalesce(f"`{CORRUPT}`", F.to_json(F.struct("id", "attributes")))
@@ -137,5 +137,5 @@ def elements(
         F.substring(text, 1, SET_ASIDE_CHARS_MAX).alias("text"),
     )
     with ExitStack() as kept:
-        judged = persisted(rows, kept)
-        yield without_repeated(judged, kept) if distinct else judged, read
+        checked = persisted(rows, kept)
+        yield without_repeated(checked, kept) if distinct else checked, read

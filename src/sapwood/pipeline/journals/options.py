@@ -18,8 +18,8 @@ EARLIEST: Final = "earliest"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What is read or written, and how.
+class SourceOptions:
+    """The options of the format `sapwood`.
 
     ==================  ========================================================================
     option              meaning
@@ -43,7 +43,7 @@ class Options:
     rows_per_batch: int = RECORDS_PER_MATCH_MAX
 
     @classmethod
-    def read(cls, options: Mapping[str, str]) -> Options:
+    def read(cls, options: Mapping[str, str]) -> SourceOptions:
         """The options of a reader or writer. Raises `InputError`."""
         names = f"{options.get('broker', '')},{options.get('path', '')}"
         found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))

@@ -27,7 +27,7 @@ _PAUSE_S: Final = 0.5
 
 
 class Part(NamedTuple):
-    """What a journal holds from one offset up to, and without, another."""
+    """A part of a journal: from one offset up to, and without, another."""
 
     journal: str
     start: int

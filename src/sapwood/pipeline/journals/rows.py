@@ -25,7 +25,7 @@ _MICROSECONDS: Final = 1_000_000
 
 
 class _Line(msgspec.Struct):
-    """What a broker has written; attributes stay JSON."""
+    """A line of a journal; attributes stay JSON."""
 
     offset: int
     published_at: float

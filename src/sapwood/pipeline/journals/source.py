@@ -29,7 +29,7 @@ from pyspark.sql.streaming.datasource import (
 
 from sapwood.limits import JOURNAL_RECONNECT_S
 from sapwood.pipeline.journals import places as journals
-from sapwood.pipeline.journals.options import Options
+from sapwood.pipeline.journals.options import SourceOptions
 from sapwood.pipeline.journals.places import Part
 from sapwood.pipeline.journals.publisher import publish_batches
 from sapwood.pipeline.journals.rows import LINES, ROWS, batch_of_lines, batch_of_rows
@@ -48,12 +48,12 @@ def register(spark: Any) -> None:
 class SapwoodSource(DataSource):
     """`spark.read`, `readStream`, `write` and `writeStream` with the format `sapwood`.
 
-    Options are those of `wanted.Options`. Spark calls the methods by the names of their arguments.
+    The options are `SourceOptions`. Spark calls the methods by the names of their arguments.
     """
 
     @classmethod
     def name(cls) -> str:
-        """What the format is called."""
+        """The name of the format."""
         return FORMAT
 
     def schema(self) -> str:
@@ -77,8 +77,8 @@ class SapwoodSource(DataSource):
         return StreamPublisher(self._chosen.broker)
 
     @property
-    def _chosen(self) -> Options:
-        return Options.read(self.options)
+    def _chosen(self) -> SourceOptions:
+        return SourceOptions.read(self.options)
 
 
 class _Piece(InputPartition):
@@ -93,11 +93,11 @@ class _Piece(InputPartition):
         return Part(*self.value)
 
 
-def _pieces(options: Options, parts: Sequence[Part]) -> list[_Piece]:
+def _pieces(options: SourceOptions, parts: Sequence[Part]) -> list[_Piece]:
     return [_Piece(piece) for part in parts for piece in journals.cut(part, options.rows_per_task)]
 
 
-def _read(options: Options, part: Part) -> Iterator[pa.RecordBatch]:
+def _read(options: SourceOptions, part: Part) -> Iterator[pa.RecordBatch]:
     """The batches of one task."""
     lines = journals.read(part, options.interest)
     made = batch_of_lines if options.as_lines else batch_of_rows
@@ -106,9 +106,9 @@ def _read(options: Options, part: Part) -> Iterator[pa.RecordBatch]:
 
 
 class JournalBatch(DataSourceReader):
-    """What journals hold when the query begins, or the part that options name."""
+    """A batch read of journals: all that they hold, or the part that options name."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
     def partitions(self) -> list[_Piece]:
@@ -126,27 +126,27 @@ class JournalBatch(DataSourceReader):
 
 
 class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """What journals hold, and what comes. An offset is {journal: offset of the next publication}.
+    """A stream of journals. An offset is {journal: offset of the next publication}.
 
     #: _target is where `availableNow` ends, once Spark has said that it does
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._target: dict[str, int] | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Where a query begins that has no checkpoint."""
+        """The offset at which a query without a checkpoint begins."""
         options = self._options
         return {j: options.start_of(j, journals.bounds(j)[0]) for j in options.journals}
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        """How much a batch may take."""
+        """The limit of a batch."""
         rows = self._options.rows_per_trigger
         return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Where the next batch ends: what there is, shared among journals where it is limited."""
+        """The end of the next batch: all there is, shared among journals where it is limited."""
         ends = self._ends() if self._target is None else self._target
         # A journal that came with a restart begins where a query without a checkpoint would.
         begins = {**self._fresh(start), **start}
@@ -161,7 +161,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return reached
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """What there is now is all there is."""
+        """End the stream with the publications that journals hold now."""
         self._target = self._ends()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Piece]:

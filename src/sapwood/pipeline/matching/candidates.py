@@ -1,4 +1,4 @@
-"""Files and tables of subscriptions, of unknown quality, to rows that say what each is.
+"""Candidates for subscriptions: files and tables of unknown quality, decoded row by row.
 
 The rows are those of `ingest` (file, line, id, attributes, home, reason, text), with the filter's
 normal form in the place of the attributes, so that its steps count and set aside here as well.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.ingest.lines import decode, without_repeated
-from sapwood.pipeline.spark.cache import persisted
+from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.decoding import SubscriptionDecoder
 from sapwood.pipeline.tables.reading import FileKind, file_kind, read_lines, read_table
 
@@ -77,12 +77,12 @@ def table_rows(table: DataFrame) -> Iterator[DataFrame]:
 
 
 def interest_columns(types: Mapping[str, str]) -> list[str]:
-    """Which columns of a table of subscriptions say what is wanted, by name and type.
+    """The columns of a table of subscriptions that hold ids, filters and homes, by name and type.
 
     Raises `InputError` for a table that has not the columns that are needed, as text.
     """
-    wanted = [name for name in ("filter", "xpath") if name in types] or ["filter"]
-    texts = ["id", *wanted, *(["home"] if "home" in types else [])]
+    filters = [name for name in ("filter", "xpath") if name in types] or ["filter"]
+    texts = ["id", *filters, *(["home"] if "home" in types else [])]
     for name in texts:
         if types.get(name) not in ("string", "char", "varchar"):
             has = ", ".join(f"{column} {kind.upper()}" for column, kind in types.items())

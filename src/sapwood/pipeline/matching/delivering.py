@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sapwood.pipeline.matching.match import compiled_for, match_compiled, match_groups
+from sapwood.pipeline.matching.match import compiled_for, match_compiled, row_group_worker
 from sapwood.pipeline.matching.output import Output, columns_of
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE, SubscriptionSet
-from sapwood.pipeline.matching.workers import MatchGroups
+from sapwood.pipeline.matching.workers import RowGroupMatchWorker
 from sapwood.pipeline.results.output import check_table, write_table
 from sapwood.pipeline.results.staging import staging_for
 from sapwood.pipeline.results.storing import STORED, Stored, codec_of, stored
@@ -67,7 +67,7 @@ def store_matches(
 def _stored_by_workers(
     lake: Lake, compiled: SubscriptionSet, path: str, output: Output
 ) -> int | None:
-    """How many rows workers have stored; `None` where that is not for them."""
+    """The number of rows that workers have stored; `None` where they cannot store the result."""
     spark = lake.table.sparkSession
     codec = codec_of(spark)
     if codec is None or not lake.parts:
@@ -76,9 +76,9 @@ def _stored_by_workers(
     if staging is None:
         return None
     try:
-        work = match_groups(lake, compiled, output, coded=True)
-        told = lake.tasks().mapInArrow(StoreGroups(work, staging.place, codec), STORED)
-        return staging.put_in_place([Stored(*row) for row in told.collect()], _schema(output))
+        work = row_group_worker(lake, compiled, output, coded=True)
+        files = lake.tasks().mapInArrow(StoringWorker(work, staging.place, codec), STORED)
+        return staging.put_in_place([Stored(*row) for row in files.collect()], _schema(output))
     finally:
         staging.remove()
 
@@ -94,13 +94,13 @@ def _schema(output: Output) -> pa.Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreGroups:
-    """The function for `mapInArrow` that stores what it finds: numbers of parts in, `STORED` out.
+class StoringWorker:
+    """A match worker that stores its deliveries: numbers of a lake's parts in, `STORED` out.
 
     It writes at most one file into the `folder`, packed with `codec`, and none without deliveries.
     """
 
-    match: MatchGroups
+    match: RowGroupMatchWorker
     folder: Place
     codec: str
 

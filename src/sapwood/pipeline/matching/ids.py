@@ -1,4 +1,14 @@
-"""What matches are called: texts, and numbers that stand for them."""
+"""The ids of matches: dictionaries of texts, and matches as codes that point into them.
+
+An index finds slots, small integers. A dictionary says which text belongs to a slot, and turns the
+slots that were found into places among its texts, which is how Arrow and Parquet have columns of
+texts. With the ids `["b", "a", "c"]` of the slots 0, 1, 2, two publications of which the first
+matches slots 0 and 1 and the second slot 2::
+
+    found       offsets [0, 2, 3]   slots [0, 1, 2]
+    SlotIds     texts ["b", "a", "c"]    counts [2, 1]   codes [0, 1, 2]     b a | c
+    SortedIds   texts ["a", "b", "c"]    counts [2, 1]   codes [0, 1, 2]     a b | c
+"""
 
 from __future__ import annotations
 
@@ -19,100 +29,103 @@ if TYPE_CHECKING:
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 _RANK_BITS: Final = 32
-"""The lower bits of a key are a subscription's rank, the others a publication's number."""
+"""The lower bits of a key are a subscription's rank, the others a publication's row.
+
+Row 2 and rank 5 have the key `2 << 32 | 5`, so that sorted keys are sorted by row, then by rank.
+"""
 
 
-class Numbers(NamedTuple):
-    """The matches of some publications: how many each has, and their places among some texts.
+class CodedMatches(NamedTuple):
+    """The matches of a batch: their number for each publication, and codes in a dictionary.
 
-    Those of the first publication come first, and so on.
+    The codes of the first publication come first, and so on: with the counts `[2, 0, 1]` and the
+    codes `[7, 9, 7]` the first publication has the texts 7 and 9, and the third has 7.
     """
 
     counts: Ints
-    places: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.int32]
 
 
-class Names(ABC):
-    """Texts, and how the slots that indexes find become places among them."""
+class IdDictionary(ABC):
+    """The texts of matches, and the codes of slots: a code is a place among the texts."""
 
     texts: pa.Array
 
     @abstractmethod
-    def numbers(self, found: Sequence[SlotBatch], count: int) -> Numbers:
-        """The matches of so many publications, of which each index has found something."""
+    def encode(self, found: Sequence[SlotBatch], count: int) -> CodedMatches:
+        """The matches of `count` publications, from the slots found in each index of the set."""
 
 
-class Ranked(NamedTuple):
-    """Ids in order, and the place that the id of each slot has among them."""
+class SortedTexts(NamedTuple):
+    """Texts in order, and for each place before sorting the rank: the place in this order."""
 
-    ids: pa.Array
+    texts: pa.Array
     ranks: Ints
 
 
-class Loaded:
-    """A set of filters and what they are called, as an Arrow column: slot to name."""
+class LoadedIndex:
+    """An index, and its ids as an Arrow column: slot to id."""
 
-    __slots__ = ("_ranked", "filters", "ids")
+    __slots__ = ("_sorted_ids", "ids", "index")
 
-    def __init__(self, filters: Index, ids: pa.Array) -> None:
-        self.filters = filters
-        self.ids = ids
-        self._ranked: Ranked | None = None
+    def __init__(self, index: Index) -> None:
+        import pyarrow as pa
 
-    def ranked(self) -> Ranked:
-        """The ids in order, found out once."""
-        if self._ranked is None:
-            self._ranked = ranked(self.ids)
-        return self._ranked
+        self.index = index
+        self.ids = pa.array(list(index.ids), pa.string())
+        self._sorted_ids: SortedTexts | None = None
 
-
-def loaded_of(index: Index) -> Loaded:
-    """An index with its ids as a column."""
-    import pyarrow as pa
-
-    return Loaded(index, pa.array(list(index.ids), pa.string()))
+    def sorted_ids(self) -> SortedTexts:
+        """The ids in order; they are sorted at the first call."""
+        if self._sorted_ids is None:
+            self._sorted_ids = sorted_texts(self.ids)
+        return self._sorted_ids
 
 
-def ranked(ids: pa.Array) -> Ranked:
-    """Texts in the order of their bytes, as Spark sorts them."""
+def sorted_texts(texts: pa.Array) -> SortedTexts:
+    """Texts in the order of their bytes, as Spark sorts them: of `b a c` the ranks are `1 0 2`."""
     import pyarrow.compute as pc
 
-    order = pc.sort_indices(ids).to_numpy()
+    order = pc.sort_indices(texts).to_numpy()
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
-    return Ranked(ids.take(order), ranks)
+    return SortedTexts(texts.take(order), ranks)
 
 
-class BySlot(Names):
-    """The ids of one index, in the order of its slots: its matches are their own numbers."""
+class SlotIds(IdDictionary):
+    """The ids of a single index in the order of its slots: slots are codes as they are."""
 
-    def __init__(self, part: Loaded) -> None:
+    def __init__(self, part: LoadedIndex) -> None:
         self.texts = part.ids
 
-    def numbers(self, found: Sequence[SlotBatch], count: int) -> Numbers:  # noqa: ARG002 - offsets tell
-        """The matches as they were found."""
+    def encode(self, found: Sequence[SlotBatch], count: int) -> CodedMatches:  # noqa: ARG002 - the offsets have the count
+        """The matches in the order in which the index has found them."""
         ((offsets, slots),) = found
-        return Numbers(np.diff(offsets), slots)
+        return CodedMatches(np.diff(offsets), slots)
 
 
-class ByRank(Names):
-    """The sorted ids of all indexes."""
+class SortedIds(IdDictionary):
+    """The ids of all indexes of a set, sorted."""
 
-    def __init__(self, parts: Sequence[Loaded]) -> None:
+    def __init__(self, parts: Sequence[LoadedIndex]) -> None:
         import pyarrow as pa
 
         ids = [part.ids for part in parts]
         none = pa.array([], pa.string())
-        order = parts[0].ranked() if len(parts) == 1 else ranked(pa.concat_arrays([none, *ids]))
-        self.texts = order.ids
-        #: slot to rank, for each part
+        order = (
+            parts[0].sorted_ids()
+            if len(parts) == 1
+            else sorted_texts(pa.concat_arrays([none, *ids]))
+        )
+        self.texts = order.texts
+        #: slot to rank, for each index
         ends = np.cumsum(list(map(len, ids)), dtype=np.int64)
         self._ranks = [
             order.ranks[end - len(own) : end] for own, end in zip(ids, ends, strict=True)
         ]
 
-    def numbers(self, found: Sequence[SlotBatch], count: int) -> Numbers:
-        """Those of each publication sorted."""
+    def encode(self, found: Sequence[SlotBatch], count: int) -> CodedMatches:
+        """The matches, those of each publication sorted."""
         keys = np.concatenate(
             [
                 np.empty(0, np.int64),
@@ -124,17 +137,17 @@ class ByRank(Names):
         )
         keys.sort()
         counts = sum((np.diff(batch.offsets) for batch in found), np.zeros(count, np.int64))
-        return Numbers(counts, keys.astype(np.int32))
+        return CodedMatches(counts, keys.astype(np.int32))
 
 
-class ByHome(Names):
-    """The home routers of all entries."""
+class HomeIds(IdDictionary):
+    """The home routers of all entries of a compiled set."""
 
-    def __init__(self, parts: Sequence[Loaded]) -> None:
+    def __init__(self, parts: Sequence[LoadedIndex]) -> None:
         import pyarrow as pa
 
         known: dict[str, int] = {}
-        #: slot to home, for each part
+        #: slot to the code of its home, for each index
         self._homes: list[Ints] = []
         for part in parts:
             homes = (segment_home(id_) for id_ in part.ids.to_pylist())
@@ -142,12 +155,13 @@ class ByHome(Names):
             self._homes.append(np.array(codes, np.int64))
         self.texts = pa.array(known, pa.string())
 
-    def numbers(self, found: Sequence[SlotBatch], count: int) -> Numbers:
-        """Each home of a publication once."""
+    def encode(self, found: Sequence[SlotBatch], count: int) -> CodedMatches:
+        """The homes of each publication, each once."""
         width = max(len(self.texts), 1)
-        pieces = [np.empty(0, np.int64)]
+        # With three homes, home 2 of row 4 has the key 4 * 3 + 2.
+        keys = [np.empty(0, np.int64)]
         for homes, (offsets, slots) in zip(self._homes, found, strict=True):
             rows = np.repeat(np.arange(count), np.diff(offsets))
-            pieces.append(np.unique(rows * width + homes[slots]))
-        rows, homes = np.divmod(np.unique(np.concatenate(pieces)), width)
-        return Numbers(np.bincount(rows, minlength=count), homes.astype(np.int32))
+            keys.append(np.unique(rows * width + homes[slots]))
+        rows, homes = np.divmod(np.unique(np.concatenate(keys)), width)
+        return CodedMatches(np.bincount(rows, minlength=count), homes.astype(np.int32))

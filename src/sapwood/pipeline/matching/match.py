@@ -1,4 +1,4 @@
-"""Publications and subscriptions to deliveries."""
+"""The deliveries of publications and subscriptions as a DataFrame: `match`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sapwood.pipeline.matching.subscriptions import (
     compile_subscriptions,
     ship,
 )
-from sapwood.pipeline.matching.workers import MatchBatches, MatchGroups
+from sapwood.pipeline.matching.workers import MatchWorker, RowGroupMatchWorker
 from sapwood.pipeline.tables.lake import Lake, table_of_lake
 from sapwood.pipeline.tables.publications import Needs, Shape, select_read, shape_of
 
@@ -46,7 +46,7 @@ def match(
 
     Null is the same as absent. A row that is no publication (no id, no attributes, NaN, a text that
     is no JSON object) is matched by nothing; `rejected_publications` lists those rows. Rejected
-    subscriptions and arrays, which filters cannot see, are said once in a `PipelineWarning`.
+    subscriptions, and arrays, which filters cannot see, give one `PipelineWarning`.
 
     Raises `InputError` for tables that lack a column, and for attributes of a type that no filter
     can read (dates, timestamps, decimals, ...), with the column's name and what to cast it to.
@@ -58,7 +58,7 @@ def match(
 def compiled_for(
     publications: Publications, subscriptions: DataFrame | SubscriptionSet, engine: str
 ) -> SubscriptionSet:
-    """The subscriptions, compiled; what cannot be used, or seen, is said in a `PipelineWarning`."""
+    """The subscriptions, compiled; a `PipelineWarning` names what cannot be used or seen."""
     if isinstance(subscriptions, SubscriptionSet):
         return subscriptions
     shape = shape_of(table_of_lake(publications))
@@ -73,42 +73,43 @@ def match_compiled(
     """As `match`, without a warning.
 
     One `mapInArrow` does the work. It receives the id and the attributes that some filter reads,
-    nothing else, as the way into Python costs more than the matching; or of a lake what to read.
+    nothing else, as the way into Python costs more than the matching. For a lake it receives the
+    numbers of parts, and reads them itself.
     """
     if isinstance(publications, Lake) and publications.parts is not None:
-        work = match_groups(publications, compiled, output)
-        told = publications.tasks().mapInArrow(work, OUTPUTS[output])
+        work = row_group_worker(publications, compiled, output)
+        rows = publications.tasks().mapInArrow(work, OUTPUTS[output])
     else:
         table = table_of_lake(publications)
         ship(table.sparkSession, compiled)
         needs = Needs(compiled.attributes, compiled.documents)
         narrow, carried = select_read(table, shape_of(table), needs)
-        told = narrow.mapInArrow(MatchBatches(compiled.name, carried, output), OUTPUTS[output])
+        rows = narrow.mapInArrow(MatchWorker(compiled.name, carried, output), OUTPUTS[output])
     # Each task knows all that matches its publications, so nothing has to be put together.
-    return told if output is Output.LISTS else gathered(told, output)
+    return rows if output is Output.LISTS else combined(rows, output)
 
 
-def match_groups(
+def row_group_worker(
     lake: Lake, compiled: SubscriptionSet, output: Output, *, coded: bool = False
-) -> MatchGroups:
-    """What a task does that reads a part of a lake, for which the subscriptions are shipped."""
+) -> RowGroupMatchWorker:
+    """The worker for the tasks of a lake; the subscriptions are shipped to the executors."""
     ship(lake.table.sparkSession, compiled)
     needs = Needs(compiled.attributes, compiled.documents)
     read = lake.reader(shape_of(lake.table), needs)
-    work = MatchBatches(compiled.name, read.reader.carried, output, coded=coded)
-    return MatchGroups(read, work)
+    work = MatchWorker(compiled.name, read.reader.carried, output, coded=coded)
+    return RowGroupMatchWorker(read, work)
 
 
-def gathered(told: DataFrame, output: Output) -> DataFrame:
-    """What tasks tell, each of a part of the subscriptions, put together."""
+def combined(rows: DataFrame, output: Output) -> DataFrame:
+    """The output of all tasks as one, where each task knows a part of the matches only."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if output is Output.COUNTS:
-        return told.groupBy("subscription").agg(F.sum("publications").alias("publications"))
+        return rows.groupBy("subscription").agg(F.sum("publications").alias("publications"))
     if output is Output.LISTS:
         parts = F.flatten(F.collect_list("subscriptions"))
-        return told.groupBy("publication").agg(F.array_sort(parts).alias("subscriptions"))
-    return told
+        return rows.groupBy("publication").agg(F.array_sort(parts).alias("subscriptions"))
+    return rows
 
 
 def _warn(shape: Shape, compiled: SubscriptionSet) -> None:

@@ -1,4 +1,4 @@
-"""Matches as rows: what a worker tells about publications, in one of four forms.
+"""Matches as rows, in one of four forms: the writers of a match worker.
 
 Rows go on as texts to the JVM, a bounded number at a time, or as codes into files: a row group at
 a time, each column as a dictionary of texts and a code for each row, which is how Parquet has them.
@@ -23,20 +23,28 @@ from sapwood.limits import (
 )
 from sapwood.matching.protocol import SlotBatch
 from sapwood.model.publication import Record
-from sapwood.pipeline.matching.ids import ByHome, ByRank, BySlot, Ints, Loaded, Names, Numbers
+from sapwood.pipeline.matching.ids import (
+    CodedMatches,
+    HomeIds,
+    IdDictionary,
+    Ints,
+    LoadedIndex,
+    SlotIds,
+    SortedIds,
+)
 from sapwood.pipeline.tables.schemas import COUNTS, DELIVERIES, HOMES, LISTS
 from sapwood.xml import Document
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_OFTEN: Final = 8
-"""With so many codes for each text of a dictionary, it is not worth while to look for texts that do
-not occur."""
+_CODES_PER_TEXT: Final = 8
+"""With more codes than this for each text of a dictionary, looking for texts that do not occur is
+not worth while."""
 
 
 class Output(StrEnum):
-    """What is told about the matches of publications and subscriptions (`schemas`)."""
+    """The form of the deliveries: which columns, and a row for what (`schemas`)."""
 
     #: A row for each pair.
     PAIRS = "pairs"
@@ -64,84 +72,87 @@ def columns_of(output: Output) -> list[str]:
     return [column.split()[0] for column in OUTPUTS[output].split(", ")]
 
 
-class Some(NamedTuple):
-    """Some publications: ids, flat records (`None`: none), and documents where they are needed."""
+class PublicationBatch(NamedTuple):
+    """Publications: ids, flat records (`None`: none), and documents if some filter reads them."""
 
     ids: pa.Array
     records: Sequence[Record | None]
     documents: Sequence[Document | None] | None = None
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of publications."""
         return len(self.records)
 
-    def part(self, start: int, count: int) -> Some:
-        """At most `count` of them, from number `start` on."""
+    def part(self, start: int, count: int) -> PublicationBatch:
+        """At most `count` of the publications, from row `start` on."""
         end = min(start + count, len(self.records))
         documents = None if self.documents is None else self.documents[start:end]
-        return Some(self.ids.slice(start, end - start), self.records[start:end], documents)
+        ids = self.ids.slice(start, end - start)
+        return PublicationBatch(ids, self.records[start:end], documents)
 
 
-def teller_of(output: Output, parts: Sequence[Loaded], *, coded: bool = False) -> Teller:
-    """What turns publications into rows of the output; the parts are indexes of one set.
+def writer_for(output: Output, parts: Sequence[LoadedIndex], *, coded: bool = False) -> MatchWriter:
+    """The writer that turns publications into rows of the output; `parts` are a set's indexes.
 
-    With `coded`, rows come as codes, for files; counts do not, which are told of a part of the
-    publications and have to be put together.
+    With `coded`, rows come as codes, for files; counts do not, since a writer sees a part of the
+    publications, and the counts of all writers have to be added up.
     """
     columns = columns_of(output)
     if output is Output.COUNTS:
-        return _Counts(parts, columns)
+        return _CountWriter(parts, columns)
     if output is Output.LISTS:
-        return (_CodedLists if coded else _Lists)(parts, columns, ByRank(parts))
-    names = _names_of_pairs(output, parts)
-    return (_CodedPairs if coded else _Pairs)(parts, columns, names)
+        return (_CodedListWriter if coded else _ListWriter)(parts, columns, SortedIds(parts))
+    ids = _ids_of_pairs(output, parts)
+    return (_CodedPairWriter if coded else _PairWriter)(parts, columns, ids)
 
 
-def _names_of_pairs(output: Output, parts: Sequence[Loaded]) -> Names:
-    """What stands beside a publication in a row of pairs or homes."""
+def _ids_of_pairs(output: Output, parts: Sequence[LoadedIndex]) -> IdDictionary:
+    """The texts of the second column of pairs or homes."""
     if output is Output.HOMES:
-        return ByHome(parts)
-    return BySlot(parts[0]) if len(parts) == 1 else ByRank(parts)
+        return HomeIds(parts)
+    return SlotIds(parts[0]) if len(parts) == 1 else SortedIds(parts)
 
 
-class Teller(ABC):
-    """Matches publications, some at a time, and tells of the matches in one form.
+class MatchWriter(ABC):
+    """Matches publications, batch by batch, and gives the matches as rows of one form.
 
-    At most `MATCHES_HELD_MAX` matches are in memory, beside those of one publication: one that all
-    of a million subscriptions want is nothing special.
+    At most `MATCHES_HELD_MAX` matches are in memory, beside those of one publication, so that a
+    publication that each of a million subscriptions accepts is nothing special.
     """
 
-    def __init__(self, parts: Sequence[Loaded], columns: list[str]) -> None:
+    def __init__(self, parts: Sequence[LoadedIndex], columns: list[str]) -> None:
         self._parts = parts
         self._columns = columns
 
-    def tell(self, some: Some) -> Iterator[pa.RecordBatch]:
-        """The rows that some publications give."""
+    def write(self, batch: PublicationBatch) -> Iterator[pa.RecordBatch]:
+        """The rows of a batch, as far as they are complete."""
         start = 0
-        while start < len(some):
-            piece, found = self._matched(some.part(start, RECORDS_PER_MATCH_MAX))
-            yield from self._told(piece, found)
-            start += len(piece)
+        while start < len(batch):
+            chunk, found = self._matched(batch.part(start, RECORDS_PER_MATCH_MAX))
+            yield from self._rows_of(chunk, found)
+            start += len(chunk)
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
-        """The rows that all publications together give, and no other has told."""
+    def flush(self) -> Iterator[pa.RecordBatch]:
+        """The rows that the writer has held back; called once, after the last batch."""
         return iter(())
 
     @abstractmethod
-    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows that a few publications give, of which each part has found something."""
+    def _rows_of(
+        self, batch: PublicationBatch, found: Sequence[SlotBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of publications, from the slots found in each index."""
 
-    def _matched(self, some: Some) -> tuple[Some, list[SlotBatch]]:
-        """What each part finds for the first of some publications, one at least."""
+    def _matched(self, batch: PublicationBatch) -> tuple[PublicationBatch, list[SlotBatch]]:
+        """The first publications of a batch, one at least, and their slots in each index."""
         most = max(MATCHES_HELD_MAX // max(len(self._parts), 1), 1)
         found: list[SlotBatch] = []
         for part in self._parts:
-            batch = part.filters.match_slots(
-                some.records, some.documents, in_order=False, most=most
+            slots = part.index.match_slots(
+                batch.records, batch.documents, in_order=False, most=most
             )
-            some = some.part(0, len(batch.offsets) - 1)
-            found.append(batch)
-        return some, [_first_of(batch, len(some)) for batch in found]
+            batch = batch.part(0, len(slots.offsets) - 1)
+            found.append(slots)
+        return batch, [_first_of(slots, len(batch)) for slots in found]
 
     def _batch(self, columns: tuple[pa.Array, pa.Array]) -> pa.RecordBatch:
         import pyarrow as pa
@@ -150,21 +161,25 @@ class Teller(ABC):
 
 
 def _first_of(batch: SlotBatch, count: int) -> SlotBatch:
-    """The matches of the first so many records."""
+    """The matches of the first `count` records."""
     return SlotBatch(batch.offsets[: count + 1], batch.slots[: batch.offsets[count]])
 
 
-class _Counts(Teller):
-    def __init__(self, parts: Sequence[Loaded], columns: list[str]) -> None:
+class _CountWriter(MatchWriter):
+    def __init__(self, parts: Sequence[LoadedIndex], columns: list[str]) -> None:
         super().__init__(parts, columns)
         self._totals = [np.zeros(len(part.ids), np.int64) for part in parts]
 
-    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - whose they are does not matter
+    def _rows_of(
+        self,
+        batch: PublicationBatch,  # noqa: ARG002 - counts do not say whose they are
+        found: Sequence[SlotBatch],
+    ) -> Iterator[pa.RecordBatch]:
         for totals, (_, slots) in zip(self._totals, found, strict=True):
             np.add.at(totals, slots, 1)
         return iter(())
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
+    def flush(self) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for part, totals in zip(self._parts, self._totals, strict=True):
@@ -174,97 +189,108 @@ class _Counts(Teller):
                 yield self._batch((part.ids.take(pa.array(slots)), pa.array(totals[slots])))
 
 
-class _Named(Teller):
-    """Tells what publications match by its names, beside the ids of the publications."""
+class _IdWriter(MatchWriter):
+    """Writes ids of publications beside texts of a dictionary."""
 
-    def __init__(self, parts: Sequence[Loaded], columns: list[str], names: Names) -> None:
+    def __init__(self, parts: Sequence[LoadedIndex], columns: list[str], ids: IdDictionary) -> None:
         super().__init__(parts, columns)
-        self._names = names
+        self._dictionary = ids
 
-    def _told(self, some: Some, found: Sequence[SlotBatch]) -> Iterator[pa.RecordBatch]:
-        for columns in self._rows(some.ids, self._names.numbers(found, len(some))):
+    def _rows_of(
+        self, batch: PublicationBatch, found: Sequence[SlotBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        matches = self._dictionary.encode(found, len(batch))
+        for columns in self._columns_of(batch.ids, matches):
             yield self._batch(columns)
 
     @abstractmethod
-    def _rows(self, ids: pa.Array, numbers: Numbers) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """The two columns of some rows that publications with these ids give."""
+    def _columns_of(
+        self, ids: pa.Array, matches: CodedMatches
+    ) -> Iterator[tuple[pa.Array, pa.Array]]:
+        """The two columns, some rows at a time, of the matches of publications with these ids."""
 
 
-class _Pairs(_Named):
-    def _rows(self, ids: pa.Array, numbers: Numbers) -> Iterator[tuple[pa.Array, pa.Array]]:
+class _PairWriter(_IdWriter):
+    def _columns_of(
+        self, ids: pa.Array, matches: CodedMatches
+    ) -> Iterator[tuple[pa.Array, pa.Array]]:
         import pyarrow as pa
 
-        counts, places = numbers
+        counts, codes = matches
         rows = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-        for start in range(0, len(places), PAIRS_PER_BATCH_MAX):
+        for start in range(0, len(codes), PAIRS_PER_BATCH_MAX):
             end = start + PAIRS_PER_BATCH_MAX
-            texts = self._names.texts.take(pa.array(places[start:end]))
+            texts = self._dictionary.texts.take(pa.array(codes[start:end]))
             yield ids.take(pa.array(rows[start:end])), texts
 
 
-class _Lists(_Named):
-    def _rows(self, ids: pa.Array, numbers: Numbers) -> Iterator[tuple[pa.Array, pa.Array]]:
+class _ListWriter(_IdWriter):
+    def _columns_of(
+        self, ids: pa.Array, matches: CodedMatches
+    ) -> Iterator[tuple[pa.Array, pa.Array]]:
         import pyarrow as pa
 
-        counts, places = numbers
+        counts, codes = matches
         offsets = _offsets(counts)
-        (wanted,) = counts.nonzero()
+        (matched,) = counts.nonzero()
         start = 0
-        while start < len(wanted):
+        while start < len(matched):
             # As many rows as the bound of pairs allows, and one in any case.
-            bound = offsets[wanted[start]] + PAIRS_PER_BATCH_MAX
-            ends = offsets[wanted[start:] + 1]
+            bound = offsets[matched[start]] + PAIRS_PER_BATCH_MAX
+            ends = offsets[matched[start:] + 1]
             end = start + max(int(np.searchsorted(ends, bound, side="right")), 1)
-            rows = wanted[start:end]
-            taken = places[offsets[rows[0]] : offsets[rows[-1] + 1]]
-            texts = self._names.texts.take(pa.array(taken))
+            rows = matched[start:end]
+            taken = codes[offsets[rows[0]] : offsets[rows[-1] + 1]]
+            texts = self._dictionary.texts.take(pa.array(taken))
             yield ids.take(pa.array(rows)), _lists(counts[rows], texts)
             start = end
 
 
-class _Coded(_Named):
-    """Holds matches as numbers until they fill a row group."""
+class _CodedWriter(_IdWriter):
+    """Holds matches as codes until they fill a row group."""
 
-    def __init__(self, parts: Sequence[Loaded], columns: list[str], names: Names) -> None:
-        super().__init__(parts, columns, names)
-        self._forget()
+    def __init__(self, parts: Sequence[LoadedIndex], columns: list[str], ids: IdDictionary) -> None:
+        super().__init__(parts, columns, ids)
+        self._clear()
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
+    def flush(self) -> Iterator[pa.RecordBatch]:
         if self._matches:
             yield self._batch(self._group())
 
-    def _rows(self, ids: pa.Array, numbers: Numbers) -> Iterator[tuple[pa.Array, pa.Array]]:
+    def _columns_of(
+        self, ids: pa.Array, matches: CodedMatches
+    ) -> Iterator[tuple[pa.Array, pa.Array]]:
         import pyarrow as pa
 
-        (wanted,) = numbers.counts.nonzero()
-        self._ids.append(ids.take(pa.array(wanted)))
-        self._counts.append(numbers.counts[wanted])
-        self._places.append(numbers.places)
-        self._matches += len(numbers.places)
+        (matched,) = matches.counts.nonzero()
+        self._ids.append(ids.take(pa.array(matched)))
+        self._counts.append(matches.counts[matched])
+        self._codes.append(matches.codes)
+        self._matches += len(matches.codes)
         if self._matches >= ROW_GROUP_ROWS_MAX:
             yield self._group()
 
     def _group(self) -> tuple[pa.Array, pa.Array]:
-        """The columns of a row group of what is held, which is forgotten."""
+        """The columns of a row group with all that is held; nothing is held afterwards."""
         import pyarrow as pa
 
         ids, counts = pa.concat_arrays(self._ids), np.concatenate(self._counts)
-        texts = _coded(np.concatenate(self._places), self._names.texts)
-        self._forget()
+        texts = _coded(np.concatenate(self._codes), self._dictionary.texts)
+        self._clear()
         return self._shaped(ids, counts, texts)
 
     @abstractmethod
     def _shaped(self, ids: pa.Array, counts: Ints, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """The columns for so many of the texts for each of the ids."""
+        """The columns of a row group; each id has as many of the texts as its count says."""
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self._ids: list[pa.Array] = []
         self._counts: list[Ints] = []
-        self._places: list[npt.NDArray[np.int32]] = []
+        self._codes: list[npt.NDArray[np.int32]] = []
         self._matches = 0
 
 
-class _CodedPairs(_Coded):
+class _CodedPairWriter(_CodedWriter):
     def _shaped(self, ids: pa.Array, counts: Ints, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
         import pyarrow as pa
 
@@ -272,28 +298,31 @@ class _CodedPairs(_Coded):
         return pa.DictionaryArray.from_arrays(rows, ids), texts
 
 
-class _CodedLists(_Coded):
+class _CodedListWriter(_CodedWriter):
     def _shaped(self, ids: pa.Array, counts: Ints, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
         return ids, _lists(counts, texts)
 
 
 def _lists(counts: Ints, values: pa.Array) -> pa.Array:
-    """Lists of so many of the values each."""
+    """Lists of values: of the counts `2 1` and the values `a b c` the lists `[a b] [c]`."""
     import pyarrow as pa
 
     return pa.ListArray.from_arrays(pa.array(_offsets(counts), pa.int32()), values)
 
 
 def _offsets(counts: Ints) -> Ints:
-    """Where what is counted begins, and where all of it ends."""
+    """Where each run begins, and where the last one ends: of the counts `2 0 3`, `0 2 2 5`."""
     return np.concatenate(([0], np.cumsum(counts)))
 
 
 def _coded(codes: npt.NDArray[np.int32], texts: pa.Array) -> pa.Array:
-    """The texts at some places, as a dictionary: of those that occur, if most may not."""
+    """A dictionary column; texts that no code names are left out where there may be many of them.
+
+    The codes `3 1 3` of the texts `a b c d` become the codes `1 0 1` of the texts `b d`.
+    """
     import pyarrow as pa
 
-    if len(codes) < len(texts) * _OFTEN:
+    if len(codes) < len(texts) * _CODES_PER_TEXT:
         occurs = np.zeros(len(texts), np.bool_)
         occurs[codes] = True
         texts = texts.take(pa.array(np.flatnonzero(occurs)))

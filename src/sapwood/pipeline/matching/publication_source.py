@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from sapwood.pipeline.tables.lake import Publications
 
 
-class Published(NamedTuple):
-    """The publications at a path: the good ones, the others, and how many there are of each.
+class PublicationSource(NamedTuple):
+    """Publications, ready for matching: the good rows, the rejected rows, and their counts.
 
-    With the good ones there may be rows that are no publications, which `match` passes over.
+    Among the good ones there may be rows that are no publications, which `match` passes over.
     """
 
     good: Publications
@@ -43,9 +43,9 @@ class Published(NamedTuple):
 
 
 @contextmanager
-def published(
+def open_publications(
     spark: SparkSession, path: str, id_columns: Sequence[str] = (), *, distinct: bool = True
-) -> Iterator[Published]:
+) -> Iterator[PublicationSource]:
     """The publications at a path, JSON Lines or Parquet, ready to be read more than once.
 
     With `distinct`, of several lines with one id all but the first are rejected. Raises
@@ -64,18 +64,18 @@ def published(
         if id_columns:
             raise InputError("JSON Lines name their ids themselves; leave the id columns out")
         with ingested(read_lines(spark, path), JSONDecoder(None), distinct=distinct) as rows:
-            yield Published(
+            yield PublicationSource(
                 publications(rows), rejected(rows), lambda: counts_of(count_lines(rows))
             )
         return
     lake = open_lake(spark, path, id_columns)
     checked = checked_publications(lake.table)
     bad = checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
-    yield Published(lake, bad, lambda: _of_lake(lake, checked))
+    yield PublicationSource(lake, bad, lambda: _of_lake(lake, checked))
 
 
 def _of_lake(lake: Lake, checked: DataFrame) -> Counts:
-    """What is in a lake; what is wrong with its rows is only looked for if something is."""
+    """The counts of a lake; faults of rows are only looked for if some row has one."""
     read = lake.table.count() if lake.rows is None else lake.rows
     if not shape_of(lake.table).arrays and good_rows(lake) == read:
         return Counts(read, read, 0)

@@ -23,7 +23,7 @@ from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE, attributes_read, pack
 from sapwood.pipeline.spark.arrow_rows import rows_of, uncollected
-from sapwood.pipeline.spark.shuffle import brought_together
+from sapwood.pipeline.spark.shuffle import gather_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +40,7 @@ _AT: Final = "@"
 
 
 def segment_id(key: str, home: str) -> str:
-    """What a filter of a home is called in a segment."""
+    """The id of a home's filter in a segment: key `k1` of the home `r1` is `k1@r1`."""
     return f"{key}{_AT}{home}"
 
 
@@ -83,14 +83,14 @@ class BuildSegments:
             index, read = Index(records=self.engine), set[str]()
             with uncollected():
                 for _, home, key, form in members:
-                    wanted = decode_interest(form)
-                    index.add(segment_id(key, home), wanted)
-                    read |= attributes_read(wanted)
+                    read_filter = decode_interest(form)
+                    index.add(segment_id(key, home), read_filter)
+                    read |= attributes_read(read_filter)
             yield from _packed(index, Head(segment, len(index), tuple(sorted(read))))
 
 
 class Head(NamedTuple):
-    """What is known of a segment beside its content: its number, its filters, what they read.
+    """The head of a segment: its number, the number of its filters, the attributes they read.
 
     `files` hold its rows, once it is written.
     """
@@ -102,7 +102,7 @@ class Head(NamedTuple):
 
 
 def segments(entries: DataFrame, size: int, *, engine: str = DEFAULT_ENGINE) -> DataFrame:
-    """The index segments of so many compiled filters (home, key, form): `SEGMENTS`.
+    """The index segments of `size` compiled filters (home, key, form): `SEGMENTS`.
 
     Equal sets give equal segments.
     """
@@ -111,25 +111,25 @@ def segments(entries: DataFrame, size: int, *, engine: str = DEFAULT_ENGINE) -> 
     count = 1 + size // SEGMENT_FILTERS_MAX
     number = F.pmod(F.xxhash64("home", "key"), F.lit(count)).cast("int").alias("segment")
     numbered = entries.select(number, "home", "key", "form")
-    placed = brought_together(numbered, count, "segment")
+    placed = gather_by(numbered, count, "segment")
     ordered = placed.sortWithinPartitions("segment", "home", "key")
     return ordered.mapInArrow(BuildSegments(engine), SEGMENTS)
 
 
 def segment_heads(stored: DataFrame) -> list[Head]:
-    """What is known of the segments in a table (`SEGMENTS`) that was written, in their order."""
+    """The heads of the segments in a table (`SEGMENTS`) that was written, in their order."""
     from pyspark.sql import functions as F  # noqa: N812
 
     # A row is megabytes, so there are few, and all but the first of a segment say nothing new.
     names = F.when(F.col("chunk") == 0, F.col("attributes")).alias("attributes")
     file = F.col("_metadata.file_path").alias("file")
     rows = stored.select("segment", "chunk", "filters", names, file).collect()
-    told: list[Head] = []
+    heads: list[Head] = []
     for _, group in groupby(sorted(rows, key=itemgetter(0, 1)), key=itemgetter(0)):
         (segment, _, filters, attributes, _), *_ = chunks = list(group)
         files = dict.fromkeys(row["file"] for row in chunks)
-        told.append(Head(segment, filters, tuple(attributes or ()), tuple(files)))
-    return told
+        heads.append(Head(segment, filters, tuple(attributes or ()), tuple(files)))
+    return heads
 
 
 def unpack_segments(stored: DataFrame, heads: Iterable[Head], folder: Path) -> tuple[Path, ...]:

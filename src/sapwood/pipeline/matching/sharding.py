@@ -29,9 +29,9 @@ from sapwood.limits import (
     SHARD_SUBSCRIPTIONS_MAX,
 )
 from sapwood.matching.index import Index
-from sapwood.pipeline.matching.ids import loaded_of
-from sapwood.pipeline.matching.match import gathered
-from sapwood.pipeline.matching.output import OUTPUTS, Output, teller_of
+from sapwood.pipeline.matching.ids import LoadedIndex
+from sapwood.pipeline.matching.match import combined
+from sapwood.pipeline.matching.output import OUTPUTS, Output, writer_for
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.matching.workers import publications_of
 from sapwood.pipeline.tables.publications import Carried, Needs, Shape, select_read
@@ -47,7 +47,7 @@ _FIXED: Final = ("shard", "kind", "form")
 
 
 class Layout(StrEnum):
-    """How publications and subscriptions come together."""
+    """The layout of a match: what travels to what."""
 
     #: By the sizes of the subscriptions.
     AUTO = "auto"
@@ -57,10 +57,10 @@ class Layout(StrEnum):
     SHARDED = "sharded"
 
 
-def layout_for(subscriptions: int, filter_chars: int, wanted: Layout = Layout.AUTO) -> Layout:
-    """The layout for a set of that size; the one that is wanted, if one is."""
-    if wanted is not Layout.AUTO:
-        return wanted
+def layout_for(subscriptions: int, filter_chars: int, asked: Layout = Layout.AUTO) -> Layout:
+    """The layout for a set of that size; the one that was asked for, unless it is `AUTO`."""
+    if asked is not Layout.AUTO:
+        return asked
     fits = (
         subscriptions <= BROADCAST_SUBSCRIPTIONS_MAX and filter_chars <= BROADCAST_FILTER_CHARS_MAX
     )
@@ -68,7 +68,7 @@ def layout_for(subscriptions: int, filter_chars: int, wanted: Layout = Layout.AU
 
 
 def shards_for(subscriptions: int, tasks: int) -> int:
-    """How many shards a set of that size is cut into, where so many tasks run at a time."""
+    """The number of shards for a set of that size, where `tasks` tasks run at a time."""
     return max(-(-subscriptions // SHARD_SUBSCRIPTIONS_MAX), tasks, 1)
 
 
@@ -81,7 +81,7 @@ def match_sharded(
     engine: str = DEFAULT_ENGINE,
     output: Output = Output.PAIRS,
 ) -> DataFrame:
-    """As `match`, against subscriptions (id, attributes = normal form) in so many shards.
+    """As `match`, against subscriptions (id, attributes = normal form) cut into `shards` shards.
 
     The subscriptions are read once to see which attributes their filters read.
     """
@@ -91,7 +91,7 @@ def match_sharded(
         raise InputError(f"a set is cut into at least one shard, not {shards}")
     needs = Needs(read_attributes(subscriptions), documents=shape.documents)
     narrow, carried = select_read(publications, shape, needs)
-    wanted = subscriptions.select(
+    shipped = subscriptions.select(
         F.pmod(F.xxhash64("id"), F.lit(shards)).cast("int").alias("shard"),
         F.lit(_SUBSCRIPTION).alias("kind"),
         F.col("attributes").alias("form"),
@@ -101,37 +101,39 @@ def match_sharded(
     published = narrow.select(
         everywhere, F.lit(_PUBLICATION).alias("kind"), F.lit(None).cast("binary").alias("form"), "*"
     )
-    both = wanted.unionByName(published, allowMissingColumns=True).select(*published.columns)
+    both = shipped.unionByName(published, allowMissingColumns=True).select(*published.columns)
     placed = both.repartition(shards, "shard").sortWithinPartitions("shard", "kind")
-    function = MatchShards(carried, engine, output)
-    return gathered(placed.mapInArrow(function, OUTPUTS[output]), output)
+    function = ShardMatchWorker(carried, engine, output)
+    return combined(placed.mapInArrow(function, OUTPUTS[output]), output)
 
 
 def read_attributes(subscriptions: DataFrame) -> tuple[str, ...]:
     """The attributes that some filter (normal forms in `attributes`) reads, sorted."""
-    names = subscriptions.select("attributes").mapInArrow(tell_attributes, "name STRING")
+    names = subscriptions.select("attributes").mapInArrow(name_attributes, "name STRING")
     return tuple(sorted(row["name"] for row in names.distinct().collect()))
 
 
-def tell_attributes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def name_attributes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The function for `mapInArrow` that names the attributes of normal forms, each once a task."""
     import pyarrow as pa
 
-    told: set[str] = set()
+    names: set[str] = set()
     for batch in batches:
         for form in batch.column(0).to_pylist():
             if form.startswith(PATTERN_MARK):
                 continue
             parts, _ = read_form(form)
-            told.update(written[0] for part in parts for written in part)
-    yield pa.RecordBatch.from_pydict({"name": pa.array(sorted(told), pa.string())})
+            names.update(written[0] for part in parts for written in part)
+    yield pa.RecordBatch.from_pydict({"name": pa.array(sorted(names), pa.string())})
 
 
 @dataclass(frozen=True, slots=True)
-class MatchShards:
-    """The function for `mapInArrow`: shards, subscriptions first, in, a part of the output out.
+class ShardMatchWorker:
+    """The function for `mapInArrow` that matches shards: subscriptions, then publications, in.
 
-    In come `_FIXED`, the id, and the attributes as for `MatchBatches`.
+    A part of the `output` comes out.
+
+    In come `_FIXED`, the id, and the attributes as for `MatchWorker`.
     """
 
     carried: Carried
@@ -140,24 +142,24 @@ class MatchShards:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match all shards of one task, one after the other."""
-        index, shard, teller = Index(records=self.engine), None, None
+        index, shard, writer = Index(records=self.engine), None, None
         for piece in _runs(batches):
             number, kind = piece.column(0)[0].as_py(), piece.column(1)[0].as_py()
             if number != shard:
-                if teller is not None:
-                    yield from teller.rest()
-                index, shard, teller = Index(records=self.engine), number, None
+                if writer is not None:
+                    yield from writer.flush()
+                index, shard, writer = Index(records=self.engine), number, None
             if kind == _SUBSCRIPTION:
                 forms, ids = piece.column(2).to_pylist(), piece.column(3).to_pylist()
                 for id_, form in zip(ids, forms, strict=True):
                     index.add(id_, decode_interest(form))
                 continue
-            if teller is None:
-                teller = teller_of(self.output, [loaded_of(index)])
+            if writer is None:
+                writer = writer_for(self.output, [LoadedIndex(index)])
             rest = piece.select(piece.schema.names[len(_FIXED) :])
-            yield from teller.tell(publications_of(rest, self.carried))
-        if teller is not None:
-            yield from teller.rest()
+            yield from writer.write(publications_of(rest, self.carried))
+        if writer is not None:
+            yield from writer.flush()
 
 
 def _runs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from sapwood.pipeline.tables.lake import Publications
 
 
-class Interests(NamedTuple):
-    """What is wanted, ready to be matched: the counts, the rejected rows and the ways to match.
+class SubscriptionSource(NamedTuple):
+    """Subscriptions, ready for matching: the counts, the rejected rows and two ways to match.
 
-    `match` gives the deliveries of some publications; `store` writes them as Parquet at a path, in
-    place of earlier ones, and tells how many rows they have.
+    `match` gives the deliveries of publications; `store` writes them as Parquet at a path, in place
+    of earlier ones, and returns the number of rows.
     """
 
     counts: Counts
@@ -52,7 +52,7 @@ class Interests(NamedTuple):
 
 
 @contextmanager
-def interests(
+def open_subscriptions(
     spark: SparkSession,
     path: str,
     *,
@@ -60,18 +60,18 @@ def interests(
     output: Output = Output.PAIRS,
     layout: Layout = Layout.AUTO,
     shards: int | None = None,
-) -> Iterator[Interests]:
+) -> Iterator[SubscriptionSource]:
     """The subscriptions at a path, for the length of a block.
 
-    Homes are told of compiled sets, and of these nothing else can be told, since they do not hold
-    every subscription: `InputError` for the wrong pair of the two.
+    A compiled set has the output homes and no other, since it does not hold every subscription, and
+    only a compiled set has homes: `InputError` for the wrong pair of the two.
     """
     report = latest_report(spark, path)
     if (report is not None) != (output is Output.HOMES):
         raise InputError(
-            f"{path} is a compiled set, which tells homes: use --output homes"
+            f"{path} is a compiled set, whose output is homes: use --output homes"
             if report is not None
-            else f"homes are told of a compiled set, and {path} is none; compile it first"
+            else f"only a compiled set has homes, and {path} is none; compile it first"
         )
     chosen = Layout.BROADCAST
     if report is not None:
@@ -84,11 +84,11 @@ def interests(
         if chosen is Layout.SHARDED:
             tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
             count = shards_for(size.subscriptions, tasks) if shards is None else shards
-            with _sharded(spark, path, engine, output, count) as found:
-                yield found
+            with _sharded(spark, path, engine, output, count) as source:
+                yield source
             return
         compiled = compile_path(spark, path, engine=engine, size=size)
-    yield Interests(
+    yield SubscriptionSource(
         subscription_counts(compiled),
         rejected_table(spark, compiled.rejected),
         chosen,
@@ -100,7 +100,7 @@ def interests(
 def compile_path(
     spark: SparkSession, path: str, *, engine: str, size: Size | None = None
 ) -> SubscriptionSet:
-    """The subscriptions at a path, JSON Lines or Parquet, compiled; `size` as `size_at` tells."""
+    """The subscriptions at a path, JSON Lines or Parquet, compiled; `size` as of `size_at`."""
     if _kind(spark, path) is FileKind.LINES:
         return compile_lines(read_lines(spark, path), engine=engine, size=size)
     return compile_subscriptions(read_table(spark, path), engine=engine, size=size)
@@ -121,7 +121,7 @@ def compiled_version(spark: SparkSession, out: str, report: CompileReport) -> Su
 
 
 def size_at(spark: SparkSession, path: str) -> Size:
-    """The size of the set at a path; of lines all is counted that they hold."""
+    """The size of the set at a path; of lines it is the length of the whole lines."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if _kind(spark, path) is FileKind.LINES:
@@ -133,7 +133,7 @@ def size_at(spark: SparkSession, path: str) -> Size:
 
 
 def subscription_counts(compiled: SubscriptionSet) -> Counts:
-    """How many subscriptions were read, and what became of them."""
+    """The counts of a compiled set: read, good and rejected subscriptions."""
     bad = len(compiled.rejected)
     return Counts(compiled.size + bad, compiled.size, bad)
 
@@ -141,7 +141,7 @@ def subscription_counts(compiled: SubscriptionSet) -> Counts:
 @contextmanager
 def _sharded(
     spark: SparkSession, path: str, engine: str, output: Output, shards: int
-) -> Iterator[Interests]:
+) -> Iterator[SubscriptionSource]:
     with candidate_rows(spark, path) as rows:
         counts = count_lines(rows)
         good = rows.where("id IS NOT NULL").select("id", "attributes")
@@ -151,12 +151,12 @@ def _sharded(
             shape = shape_of(table)
             return match_sharded(table, shape, good, shards=shards, engine=engine, output=output)
 
-        told = Counts(counts.lines - counts.blank, counts.good, counts.rejected)
+        read = Counts(counts.lines - counts.blank, counts.good, counts.rejected)
 
         def store(published: Publications, out: str) -> int:
             return write_table(match(published), out)
 
-        yield Interests(told, rejected(rows), Layout.SHARDED, match, store)
+        yield SubscriptionSource(read, rejected(rows), Layout.SHARDED, match, store)
 
 
 def _kind(spark: SparkSession, path: str) -> FileKind:

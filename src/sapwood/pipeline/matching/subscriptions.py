@@ -50,7 +50,7 @@ _ROWS_AT_ONCE: Final = 10_000
 
 
 class Candidate(NamedTuple):
-    """What may be a subscription: a line as `files.lines.decode_subscription` reads it."""
+    """A candidate for a subscription: a line as `files.lines.decode_subscription` reads it."""
 
     file: str | None
     line: int | None
@@ -62,10 +62,9 @@ class SubscriptionSet:
     """A set of subscriptions ready for matching: an index, and what is known about it.
 
     `archive` is the index (or a folder of several), packed, and `name` what it is called where it
-    is unpacked. `attributes`
-    are those that some filter reads, sorted; `documents` tells whether any reads documents. The
-    archive lives as long as this process, because
-    Spark fetches it again for every executor, and every session, that comes later.
+    is unpacked. `attributes` are those that some filter reads, sorted; `documents` tells whether
+    any reads documents. The archive lives as long as this process, because Spark fetches it again
+    for every executor, and every session, that comes later.
     """
 
     archive: Path
@@ -155,8 +154,8 @@ def packed_set(
     atexit.register(shutil.rmtree, kept, ignore_errors=True)
     name = f"sapwood-index-{digest(folder)}"
     archive = pack(folder, kept / f"{name}.zip")
-    told = (tuple(sorted(attributes)), tuple(rejected))
-    return SubscriptionSet(archive, name, size, *told, documents=documents)
+    known = (tuple(sorted(attributes)), tuple(rejected))
+    return SubscriptionSet(archive, name, size, *known, documents=documents)
 
 
 def attributes_read(filter: Interest) -> set[str]:
@@ -209,7 +208,7 @@ def pack(folder: Path, archive: Path) -> Path:
 
 
 def describe_place(file: str | None, line: int | None, *, beside: str | None) -> str:
-    """Where something was, in words; the file is only named where it is not the one `beside`."""
+    """A place in words; the file is only named where it is not the one `beside`."""
     if line is None:
         return "there"
     return f"on line {line}" if file == beside else f"on line {line} of {file}"
@@ -260,7 +259,7 @@ def _lines(lines: DataFrame, size: Size | None) -> Iterator[Candidate]:
 
 
 class Size(NamedTuple):
-    """How many subscriptions there are, and the length of all filters together."""
+    """The size of a set: the number of subscriptions, and the length of all filters together."""
 
     subscriptions: int
     chars: int

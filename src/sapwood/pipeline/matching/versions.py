@@ -1,4 +1,4 @@
-"""Where compiled subscription sets lie, and what reads them.
+"""The versions of compiled subscription sets: their folders, reports and readers.
 
 ::
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VERSION: Final = "version="
-"""How the folder of a version is called, before its number."""
+"""The name of a version's folder, before its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompileReport:
-    """What became of the subscriptions of one set, and how many fell to what.
+    """The report on one version of a set: the counts of its subscriptions, by what became of each.
 
     `read` = `rejected` + `unsatisfiable` (nothing matches them) + `repeated` (equal to another one
     of their home) + `covered` (by another filter of their home) + `merged` + `entries`. `reasons`

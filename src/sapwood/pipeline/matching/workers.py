@@ -1,4 +1,4 @@
-"""What a Python worker does: batches of publications in, deliveries out (`telling`)."""
+"""The Python workers of a match: batches of publications in, deliveries out (`output`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from sapwood.matching.index import Index
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
-from sapwood.pipeline.matching.ids import Loaded, loaded_of
-from sapwood.pipeline.matching.output import Output, Some, teller_of
+from sapwood.pipeline.matching.ids import LoadedIndex
+from sapwood.pipeline.matching.output import Output, PublicationBatch, writer_for
 from sapwood.pipeline.tables.publications import Carried
 from sapwood.pipeline.tables.records import (
     columns_of_record,
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchBatches:
-    """The function for `mapInArrow`: publications in, a part of the `output` out.
+class MatchWorker:
+    """The function for `mapInArrow` that matches: publications in, a part of the `output` out.
 
-    `name` is what the index is called among the files that Spark has brought to this executor. In
-    comes the id and then what is `carried`. A text that holds no record, or no document, gives no
-    delivery (`rejected_publications` lists it). With `coded`, rows come as Parquet stores
-    them: a row group at a time, texts as a dictionary and a code for each.
+    `name` is the folder of the index among the files that Spark has brought to this executor. The
+    columns that come in are the id and then what is `carried`. A text that holds no record, or no
+    document, gives no delivery (`rejected_publications` lists it). With `coded`, rows come as
+    Parquet stores them: a row group at a time, texts as a dictionary and a code for each.
     """
 
     name: str
@@ -50,25 +50,25 @@ class MatchBatches:
         from pyspark import SparkFiles
 
         folder = Path(SparkFiles.getRootDirectory()).absolute() / self.name
-        teller = teller_of(self.output, load_indexes(str(folder)), coded=self.coded)
+        writer = writer_for(self.output, load_indexes(str(folder)), coded=self.coded)
         for batch in batches:
-            yield from teller.tell(publications_of(batch, self.carried))
-        yield from teller.rest()
+            yield from writer.write(publications_of(batch, self.carried))
+        yield from writer.flush()
 
 
 @dataclass(frozen=True, slots=True)
-class MatchGroups:
-    """The function for `mapInArrow` that reads what it matches: numbers of parts in."""
+class RowGroupMatchWorker:
+    """A match worker that reads the row groups itself: numbers of a lake's parts in."""
 
     read: PartReader
-    match: MatchBatches
+    match: MatchWorker
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match all publications of one task."""
         return self.match(self.read.batches(batches))
 
 
-def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:
+def publications_of(batch: pa.RecordBatch, carried: Carried) -> PublicationBatch:
     """The good publications in a batch that has the id and what is `carried`.
 
     Where there are columns and no documents, the records stay in columns.
@@ -97,20 +97,20 @@ def publications_of(batch: pa.RecordBatch, carried: Carried) -> Some:
         read = [(d is None) == (t is None) for d, t in zip(documents, texts, strict=True)]
         good = read if good is None else [a and b for a, b in zip(good, read, strict=True)]
     if good is None or all(good):
-        return Some(ids, records, documents)
+        return PublicationBatch(ids, records, documents)
     rows = [row for row, is_good in enumerate(good) if is_good]
     kept = None if documents is None else [documents[row] for row in rows]
-    return Some(ids.take(rows), [records[row] for row in rows], kept)
+    return PublicationBatch(ids.take(rows), [records[row] for row in rows], kept)
 
 
-def _in_columns(batch: pa.RecordBatch, carried: Carried) -> Some:
+def _in_columns(batch: pa.RecordBatch, carried: Carried) -> PublicationBatch:
     """The publications of a batch that has the id, and a record or a column for each attribute."""
     table = _table_of(batch, carried)
     bad = holds_nan(table)
     if bad is None:
-        return Some(batch.column(0), table)
+        return PublicationBatch(batch.column(0), table)
     good = batch.take(np.flatnonzero(~bad))
-    return Some(good.column(0), _table_of(good, carried))
+    return PublicationBatch(good.column(0), _table_of(good, carried))
 
 
 def _table_of(batch: pa.RecordBatch, carried: Carried) -> RecordTable:
@@ -120,12 +120,12 @@ def _table_of(batch: pa.RecordBatch, carried: Carried) -> RecordTable:
 
 
 @lru_cache(maxsize=2)
-def load_indexes(folder: str) -> tuple[Loaded, ...]:
-    """The index in a folder, or those in the folders within, mapped once a worker process.
+def load_indexes(folder: str) -> tuple[LoadedIndex, ...]:
+    """The index in a folder, or the indexes in the folders within, mapped once a worker process.
 
     The cache depends on the folder's name alone, which holds a digest of its content, so nothing
     ever invalidates it. Two are kept: a job that works with two sets takes turns.
     """
     path = Path(folder)
     parts = [path] if (path / "index.json").is_file() else sorted(path.iterdir())
-    return tuple(loaded_of(Index.load(part)) for part in parts)
+    return tuple(LoadedIndex(Index.load(part)) for part in parts)

@@ -1,4 +1,4 @@
-"""Deliveries to figures: rates, what is wanted most and what not at all, how uneven it is.
+"""The figures of deliveries: rates, the most and the least accepted publications, the skew.
 
 Every step is a function from DataFrame to DataFrame; the figures stay tables of any size, and only
 what a page shows is cut down (`pages`).
@@ -21,18 +21,18 @@ SKEW_STEPS: Final = 100
 """Parts into which subscriptions are cut, from the most to the least served."""
 
 QUANTILES: Final = (0.5, 0.9, 0.99, 0.999, 1.0)
-"""Shares of all deliveries whose longest delay is told."""
+"""Shares of all deliveries whose longest delay is shown."""
 
 
 def served(deliveries: DataFrame) -> DataFrame:
-    """How many publications each subscription got: subscription, publications."""
+    """The number of publications for each subscription: subscription, publications."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return deliveries.groupBy("subscription").agg(F.count(F.lit(1)).alias("publications"))
 
 
 def fan_out(deliveries: DataFrame) -> DataFrame:
-    """How many subscriptions each publication reached: publication, subscriptions."""
+    """The number of subscriptions for each publication: publication, subscriptions."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return deliveries.groupBy("publication").agg(F.count(F.lit(1)).alias("subscriptions"))
@@ -67,7 +67,7 @@ def dead(served: DataFrame, subscribed: DataFrame) -> DataFrame:
 
 
 def skew(served: DataFrame) -> DataFrame:
-    """How uneven deliveries are: part (of the subscriptions, most served first), share of all."""
+    """The skew of deliveries: part (of the subscriptions, most served first), share of all."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -111,7 +111,7 @@ def rates(fan_out: DataFrame, published: DataFrame) -> DataFrame:
 
 
 def delays(deliveries: DataFrame, published: DataFrame) -> DataFrame:
-    """How long deliveries took: quantile, delay_s, for each of `QUANTILES`; empty where unknown.
+    """The delays of deliveries: quantile, delay_s, for each of `QUANTILES`; empty where unknown.
 
     `deliveries` has the columns publication and delivered_at, `published` id and published_at.
     The times come from two clocks, so a delay is as right as these agree. Quantiles are exact to a
@@ -123,8 +123,8 @@ def delays(deliveries: DataFrame, published: DataFrame) -> DataFrame:
     both = delivered.join(published, F.col("publication") == F.col("id"))
     took = F.unix_micros("delivered_at") - F.unix_micros("published_at")
     found = F.percentile_approx(took, list(QUANTILES), 10_000)
-    told = both.where("published_at IS NOT NULL").agg(found.alias("all"))
-    each = told.select(F.posexplode("all").alias("place", "delay"))
+    quantiles = both.where("published_at IS NOT NULL").agg(found.alias("all"))
+    each = quantiles.select(F.posexplode("all").alias("place", "delay"))
     quantile = F.element_at(F.array(*map(F.lit, QUANTILES)), F.col("place") + 1)
     return each.select(quantile.alias("quantile"), (F.col("delay") / 1e6).alias("delay_s"))
 

@@ -1,4 +1,4 @@
-"""What `report` reads: columns of files, tables or journals, and the table sizes of brokers."""
+"""The inputs of `report`: columns of files, tables or journals, and the table sizes of brokers."""
 
 from __future__ import annotations
 

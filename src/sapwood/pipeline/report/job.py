@@ -24,9 +24,8 @@ from sapwood.pipeline.report.inputs import read_rows, read_sizes
 from sapwood.pipeline.report.pages import PageFigures, Totals, page
 from sapwood.pipeline.report.sizes import figures_of, peaks, states
 from sapwood.pipeline.results.output import check_table, local_path, stored_table
-from sapwood.pipeline.spark.cache import persisted
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import persisted, plan_of
 from sapwood.pipeline.tables.schemas import DELIVERIES
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ _COUNTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReportSummary:
-    """What a report job did; `page` is the file with the page."""
+    """The summary of a report job; `page` is the file with the page."""
 
     totals: Totals
     out: str
@@ -75,11 +74,11 @@ class ReportJob:
     """Turn deliveries into figures.
 
     All paths are JSON Lines or Parquet, as the other jobs and commands write them. `publications`
-    (id, published_at) tell of rates, of what nobody wanted and, where deliveries have the time
-    `delivered_at`, of delays, `subscriptions` (id) of dead ones, `crossings` (link, needed) of what
-    crossed links for nobody. `table_sizes` (broker, table, at, entries) tell how large routing
-    tables were: folders of journals, too, and where none is named, the journal of `publications`.
-    `page` must be on this machine.
+    (id, published_at) give rates, the publications that no subscription accepts and, where
+    deliveries have the time `delivered_at`, delays; `subscriptions` (id) give the dead ones,
+    `crossings` (link, needed) what crossed links for nobody. `table_sizes` (broker, table, at,
+    entries) give the sizes of routing tables: folders of journals, too, and where none is named,
+    the journal of `publications`. `page` must be on this machine.
     """
 
     deliveries: str
@@ -91,7 +90,7 @@ class ReportJob:
     table_sizes: tuple[str, ...] = ()
 
     def run(self, spark: SparkSession) -> ReportSummary:
-        """Do it. Raises `InputError` for what cannot be used."""
+        """Write the figures and the page. Raises `InputError` for inputs that cannot be used."""
         place = local_path(self.page or f"{self.out.rstrip('/')}/{PAGE}")
         if place is None:
             raise InputError(f"{self.out} is not on this machine; name a file with --page")
@@ -166,7 +165,7 @@ class ReportJob:
 
 
 class _Sums(NamedTuple):
-    """What is known of a table: its rows, the sum and the maximum of sizes, the sum of parts."""
+    """The sums of a table: its rows, the sum and the maximum of sizes, the sum of parts."""
 
     rows: int | None = 0
     size: int | None = 0
@@ -183,7 +182,7 @@ class _Sized:
     without: tuple[str, ...] = ()
 
     def figures(self, stored: dict[str, DataFrame]) -> SizeFigures | None:
-        """What the page shows of them; `None` where nobody has asked."""
+        """The figures of table sizes for the page; `None` where none were asked for."""
         if self.states is None:
             return None
         return figures_of(self.states, stored["table_peaks"], self.without)
@@ -198,22 +197,22 @@ def _totals(tables: Mapping[str, DataFrame], figures: PageFigures) -> Totals:
         for name, size, part in _COUNTED
         if name in tables
     ]
-    sums = (F.count(F.lit(1)), F.sum("size"), F.max("size"), F.sum("part"))
-    rows = reduce(lambda one, other: one.unionByName(other), counted).groupBy("name").agg(*sums)
+    totals = (F.count(F.lit(1)), F.sum("size"), F.max("size"), F.sum("part"))
+    rows = reduce(lambda one, other: one.unionByName(other), counted).groupBy("name").agg(*totals)
     # A table without rows is in no group.
-    told = dict.fromkeys(tables, _Sums()) | {name: _Sums(*row) for name, *row in rows.collect()}
+    sums = dict.fromkeys(tables, _Sums()) | {name: _Sums(*row) for name, *row in rows.collect()}
     nothing = _Sums(None, None, None, None)
-    served, fan_out = told["served"], told["fan_out"]
-    links = told.get("links", nothing)
+    served, fan_out = sums["served"], sums["fan_out"]
+    links = sums.get("links", nothing)
     return Totals(
         deliveries=served.size or 0,
         publications_wanted=fan_out.rows or 0,
         subscriptions_served=served.rows or 0,
         fan_out_max=fan_out.most or 0,
         top_share=figures.skew[0][1] if figures.skew else 0.0,
-        published=told.get("published", nothing).rows,
-        subscribed=told.get("subscribed", nothing).rows,
-        dead=told.get("dead", nothing).rows,
+        published=sums.get("published", nothing).rows,
+        subscribed=sums.get("subscribed", nothing).rows,
+        dead=sums.get("dead", nothing).rows,
         crossings=links.size,
         needless=links.part,
     )

@@ -61,7 +61,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class PageFigures:
-    """What the page shows beside the totals; empty where there is nothing to show.
+    """The figures of the page beside the totals; empty where there is nothing to show.
 
     `top` are (subscription, publications), `fan_out` (low, high, publications), `skew` (part,
     share), `rates` (start as text, publications, deliveries), `links` (link, crossings, needless),

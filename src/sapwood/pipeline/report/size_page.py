@@ -35,7 +35,7 @@ _NONE: Final = (
 
 
 class State(NamedTuple):
-    """What a table held from a moment on, in seconds since 1970."""
+    """The size of a table from a moment on, in seconds since 1970."""
 
     broker: str
     table: str
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """What a table held at last and at most."""
+    """The last and the largest size of a table."""
 
     broker: str
     table: str
@@ -54,7 +54,7 @@ class Peak(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SizeFigures:
-    """What the page says of routing tables.
+    """The figures of routing tables for the page.
 
     `states` are ordered by time, and at each moment all tables of a broker are told; `ALL` is a
     table, too. `period` are the first and the last moment as text, in UTC. States and peaks are of

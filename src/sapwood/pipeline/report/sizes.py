@@ -22,7 +22,7 @@ BROKERS_MAX: Final = 40
 
 
 def states(sizes: DataFrame) -> DataFrame:
-    """What all tables of a broker held whenever one of them changed: broker, table, at, entries.
+    """The sizes of all tables of a broker whenever one changed: broker, table, at, entries.
 
     `sizes` has the same columns, and a row where a table changed. The table `ALL` is the sum of the
     others, but for what is counted there already (`UNCONFIRMED`).
@@ -93,7 +93,7 @@ def outline(states: DataFrame) -> DataFrame:
 
 
 def figures_of(states: DataFrame, peaks: DataFrame, without: Sequence[str]) -> SizeFigures:
-    """What the page shows of table sizes and their `peaks`: the brokers with the largest tables.
+    """The figures of table sizes and their `peaks`, of the brokers with the largest tables.
 
     `without` are the journals that have no table sizes. `states` is read several times.
     """

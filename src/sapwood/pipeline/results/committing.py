@@ -79,7 +79,7 @@ class StoreStaging:
 
     @property
     def place(self) -> Place:
-        """Where tasks write."""
+        """The folder in which tasks write."""
         return Place(self.target.uri, self._staged)
 
     def put_in_place(self, files: Sequence[Stored], schema: pa.Schema | None) -> int:
@@ -87,7 +87,7 @@ class StoreStaging:
 
         A result without rows has a file with the columns of the `schema`, if it has one. Raises
         `FileFormatError` where a file is missing, another job has begun to write here, or the store
-        does not do what it is asked, and `InvariantError` if the rows are not those that were told.
+        does not do what it is asked, and `InvariantError` if the rows are not as tasks counted.
         """
         with store_faults(self.target.uri, "cannot be written"), self._losses():
             self._check_owner()
@@ -135,7 +135,7 @@ class StoreStaging:
 
     @contextmanager
     def _losses(self) -> Iterator[None]:
-        """Say it if files of this job vanish, as they do where another one begins."""
+        """Raise `FileFormatError` if files of this job vanish, as another job makes them."""
         try:
             yield
         except FileNotFoundError:
@@ -222,7 +222,7 @@ class StoreStaging:
         return self._path(f"{_WRITING}/{self.job}")
 
 
-def begun(target: Store) -> StoreStaging:
+def begin_staging(target: Store) -> StoreStaging:
     """A hidden folder of a new job in the target. Raises `FileFormatError` where none can be."""
     staging = StoreStaging(target, uuid4().hex)
     staging.begin()

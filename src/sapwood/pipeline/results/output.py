@@ -1,4 +1,4 @@
-"""Results as files: nothing of anybody else's is overwritten, and what was written is counted.
+"""Results as files: no other files are overwritten, and the rows written are counted.
 
 A result replaces an earlier result of the same kind, so that a job can simply run again. Rejected
 rows lie beside it, as JSON Lines, in a folder that is there if, and only if, there are any. Where
@@ -50,7 +50,7 @@ REJECTED_ROWS_PER_FILE: Final = 1_000_000
 
 
 def rejected_path(out: str) -> str:
-    """Where rejected rows go, unless told otherwise: beside the result."""
+    """The folder of rejected rows where none is named: beside the result."""
     return suffixed(out, REJECTED_SUFFIX)
 
 

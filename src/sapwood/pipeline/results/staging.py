@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 from sapwood.errors import FileFormatError
 from sapwood.matching.storage import put_in_place, remove
-from sapwood.pipeline.results.committing import StoreStaging, begun
+from sapwood.pipeline.results.committing import StoreStaging, begin_staging
 from sapwood.pipeline.results.output import exists, local_path
 from sapwood.pipeline.results.storing import Stored
 from sapwood.pipeline.spark.checks import agree
 from sapwood.pipeline.spark.places import HERE, Place, Store
-from sapwood.pipeline.spark.reaching import spark_reaches, store_for_workers, told_why
+from sapwood.pipeline.spark.reaching import log_reason, spark_reaches, store_for_workers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ class Staging:
 
     @property
     def place(self) -> Place:
-        """Where tasks write."""
+        """The folder in which tasks write."""
         return Place(HERE, str(self.folder))
 
     def put_in_place(self, files: Sequence[Stored], schema: pa.Schema) -> int:
@@ -49,8 +49,8 @@ class Staging:
 
         A result without rows has a file with the columns of the `schema`. Other files in the
         folder, of tasks that do not count, are removed. Raises `FileFormatError` where a file is
-        missing or nothing can be put there, and `InvariantError` if the rows are not those that
-        were told.
+        missing or nothing can be put there, and `InvariantError` if the files do not have the
+        rows that tasks counted.
         """
         import pyarrow.parquet as pq
 
@@ -85,7 +85,7 @@ def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None
     """
     store = store_for_workers(spark, path)
     if store is not None:
-        return _begun(spark, store)
+        return _begin_in_store(spark, store)
     local = local_path(path)
     if local is None:
         return None
@@ -106,13 +106,13 @@ def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None
     return None
 
 
-def _begun(spark: SparkSession, store: Store) -> StoreStaging | None:
+def _begin_in_store(spark: SparkSession, store: Store) -> StoreStaging | None:
     try:
-        return begun(store)
+        return begin_staging(store)
     except FileFormatError as error:
         if not spark_reaches(spark, store.uri):
             raise
-        told_why(store.uri, error.reason)
+        log_reason(store.uri, error.reason)
         return None
 
 

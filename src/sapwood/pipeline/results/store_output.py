@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from sapwood.pipeline.results.committing import begun
+from sapwood.pipeline.results.committing import begin_staging
 from sapwood.pipeline.results.storing import STORED, Stored, StoreLines, StoreRows, needed_codec
 from sapwood.pipeline.spark.listing import at_once, listed
 from sapwood.pipeline.spark.places import Store, is_remote, store_faults
@@ -70,11 +70,11 @@ def store_rows(table: DataFrame, store: Store) -> int:
     """Write a table as Parquet in place of an earlier one; the number of rows in the files."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    staging = begun(store)
+    staging = begin_staging(store)
     try:
         work = StoreRows(staging.place, needed_codec(table.sparkSession))
-        told = table.mapInArrow(work, STORED).collect()
-        return staging.put_in_place([Stored(*row) for row in told], to_arrow_schema(table.schema))
+        files = table.mapInArrow(work, STORED).collect()
+        return staging.put_in_place([Stored(*row) for row in files], to_arrow_schema(table.schema))
     finally:
         staging.remove()
 
@@ -83,11 +83,11 @@ def store_lines(table: DataFrame, store: Store) -> int:
     """Write rows as JSON Lines in place of earlier ones; the number of lines in the files."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    staging = begun(store)
+    staging = begin_staging(store)
     try:
         lines = table.select(F.to_json(F.struct(*table.columns)).alias("value"))
-        told = lines.mapInArrow(StoreLines(staging.place, _LINES_SUFFIX), STORED).collect()
-        return staging.put_in_place([Stored(*row) for row in told], None)
+        files = lines.mapInArrow(StoreLines(staging.place, _LINES_SUFFIX), STORED).collect()
+        return staging.put_in_place([Stored(*row) for row in files], None)
     finally:
         staging.remove()
 

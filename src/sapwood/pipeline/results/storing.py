@@ -50,7 +50,7 @@ _CODECS: Final = MappingProxyType(
         "lz4_raw": "lz4",
     }
 )
-"""What pyarrow calls Spark's codecs, as far as it has the same."""
+"""The names that pyarrow has for Spark's codecs, as far as it has the same."""
 
 
 class Stored(NamedTuple):
@@ -94,11 +94,11 @@ class StoreLines:
             for text in chain([first], texts):
                 stream.write(f"{text}\n".encode())
                 rows += 1
-        yield _told(place, rows)
+        yield _row_of(place, rows)
 
 
 def codec_of(spark: SparkSession) -> str | None:
-    """What pyarrow calls the codec in which the session packs files; `None` if it has it not."""
+    """The name that pyarrow has for the session's codec; `None` if it lacks the codec."""
     return _CODECS.get((spark.conf.get(_CODEC) or "").lower())
 
 
@@ -161,7 +161,7 @@ def stored(groups: Iterator[pa.RecordBatch], folder: Place, codec: str) -> Itera
     finally:
         file.close()
     if rows:
-        yield _told(place, rows)
+        yield _row_of(place, rows)
 
 
 def _grouped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -185,15 +185,19 @@ def _new_file(folder: Place, suffix: str) -> Place:
     return Place(folder.store, f"{folder.path}/_{uuid4().hex}{suffix}")
 
 
-def _told(file: Place, rows: int) -> pa.RecordBatch:
-    """What is told of a file that the task of this worker has written."""
+def _row_of(file: Place, rows: int) -> pa.RecordBatch:
+    """The row of `STORED` for a file that the task of this worker has written."""
     import pyarrow as pa
     from pyspark import TaskContext
 
     context = TaskContext.get()
     assert context is not None, "a worker has a task"
-    told = Stored(context.partitionId(), file.path.rpartition("/")[2], rows)
-    columns = [pa.array([told.task], pa.int32()), pa.array([told.file]), pa.array([told.rows])]
+    written = Stored(context.partitionId(), file.path.rpartition("/")[2], rows)
+    columns = [
+        pa.array([written.task], pa.int32()),
+        pa.array([written.file]),
+        pa.array([written.rows]),
+    ]
     return pa.RecordBatch.from_arrays(columns, names=list(Stored._fields))
 
 

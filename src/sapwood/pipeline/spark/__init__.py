@@ -1,1 +1,1 @@
-"""What the jobs need of Spark itself: sessions, Java, shuffles, caches, its errors in words."""
+"""The use of Spark itself: sessions, Java, stores, shuffles, DataFrames, its errors in words."""

@@ -1,4 +1,4 @@
-"""What jobs insist on: sums that agree, and nothing rejected where that was asked for."""
+"""The checks of jobs: sums that agree, and nothing rejected where that was asked for."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def spark_faults(path: str | None = None) -> Iterator[None]:
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
-    """What PySpark raises: its own errors, and Java's where it has no class for them."""
+    """The errors that PySpark raises: its own, and Java's where it has no class for them."""
     from pyspark.errors import PySparkException
 
     return PySparkException, import_module("py4j.protocol").Py4JJavaError
@@ -77,7 +77,7 @@ def is_unknown_scheme(error: Exception) -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of Spark says, without the stack; the innermost cause of one of Java's."""
+    """The message of an error of Spark, without the stack; of one of Java's the innermost cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     return causes[-1] if causes else lines[0] if lines else type(error).__name__

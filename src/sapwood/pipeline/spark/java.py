@@ -80,7 +80,7 @@ class _UnusableJavaError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a `java` says about itself."""
+    """A Java, as it describes itself."""
 
     home: Path
     version: str
@@ -137,7 +137,7 @@ def user_cache(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:
-    """Where a Java may be, in the order of preference: (source, program)."""
+    """The places where a Java may be, in the order of preference: (source, program)."""
     if environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(environ["JAVA_HOME"]) / "bin" / "java"
     else:
@@ -157,7 +157,7 @@ def _packaged_java() -> Path | None:
 
 
 def _usable(program: Path) -> _Answer:
-    """What `program` says about itself, if Spark can run on it."""
+    """The Java of `program`, if Spark can run on it."""
     answer = _ask_both_ways(program)
     real = answer.home / "bin" / "java"
     if real.resolve() != program.resolve():
@@ -173,7 +173,7 @@ def _usable(program: Path) -> _Answer:
 
 
 def _ask_both_ways(program: Path) -> _Answer:
-    """What `program` says with the option that Spark passes, or else without."""
+    """The description by `program`, with the option that Spark passes, or else without."""
     try:
         return _ask(program, VECTOR_MODULE)
     except _UnusableJavaError:

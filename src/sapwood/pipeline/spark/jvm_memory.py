@@ -1,4 +1,4 @@
-"""How large the JVM's memory may be on this machine.
+"""The size of the JVM's memory on this machine.
 
 Spark's own default is one gibibyte, whatever the machine: too little for large sets, although all
 that Spark holds for long goes to disk when it must.

@@ -1,4 +1,4 @@
-"""What is in a folder of a store: the files that belong to what lies there.
+"""The listing of a folder in a store: the files that belong to the result there.
 
 Names that begin with `_` or `.` are hidden, as for Spark, and so is what is in folders within but
 those of partitions, `day=1`. While a result is put in place of another (`committing`), files of
@@ -42,7 +42,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Listed(NamedTuple):
-    """What is found in a folder, by paths: the files that can be seen, and those that belong.
+    """The paths found in a folder: the files that can be seen, and those that belong.
 
     `is_settled` tells whether these are the same and stay so: no job is putting others there.
     """
@@ -70,7 +70,7 @@ def listed(files: pa.fs.FileSystem, path: str) -> tuple[str, ...]:
 
 
 def look_into(files: pa.fs.FileSystem, folder: str) -> Listed:
-    """What is in a folder."""
+    """The listing of a folder."""
     names = _names(files, folder)
     seen = tuple(f"{folder}/{name}" for name in names if _is_seen(name))
     settled, manifest = SUCCESS in names, MANIFEST in names
@@ -103,7 +103,7 @@ def at_once(work: Callable[[In], Out], tasks: Sequence[In]) -> list[Out]:
 
 
 def rows_in(files: pa.fs.FileSystem, path: str) -> int:
-    """How many rows a Parquet file has, by its footer, or lines a file of lines."""
+    """The number of rows of a Parquet file, by its footer, or of lines of a file of lines."""
     import pyarrow.parquet as pq
 
     if path.endswith(".parquet"):
@@ -130,14 +130,14 @@ def _matching(files: pa.fs.FileSystem, pattern: str) -> tuple[str, ...]:
     parts = pattern.split("/")
     plain = next(number for number, part in enumerate(parts) if _PATTERN.search(part))
     folder = "/".join(parts[:plain])
-    wanted = [re.compile(translate(part)) for part in parts[plain:]]
+    patterns = [re.compile(translate(part)) for part in parts[plain:]]
     found = []
     for name in _names(files, folder):
         names = name.split("/")
-        named, rest = names[: len(wanted)], names[len(wanted) :]
-        is_match = len(named) == len(wanted) and all(
+        named, rest = names[: len(patterns)], names[len(patterns) :]
+        is_match = len(named) == len(patterns) and all(
             one.match(given) and not given.startswith(_HIDDEN)
-            for one, given in zip(wanted, named, strict=True)
+            for one, given in zip(patterns, named, strict=True)
         )
         # Folders that a pattern names may have any names; those in them are as in others.
         if is_match and (not rest or _is_seen("/".join(rest))):

@@ -32,7 +32,7 @@ HERE: Final = ""
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SAME: Final = MappingProxyType({"s3a": "s3", "s3n": "s3"})
-"""What Hadoop calls a scheme, and pyarrow otherwise."""
+"""The schemes for which Hadoop and pyarrow have different names."""
 
 _URI_SAFE: Final = "/%:@=+,;~*!$&'()"
 
@@ -67,7 +67,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What a URI opens in this process: a file system, and the path in it."""
+    """A store, as its URI opens in this process: a file system, and the path in it."""
 
     uri: str
     files: pa.fs.FileSystem
@@ -137,7 +137,7 @@ def file_system(store: str) -> pa.fs.FileSystem | None:
 
 
 def nothing_at(store: Store) -> FileFormatError:
-    """What is to be said of a store in which there is nothing at the path."""
+    """The error for a store in which there is nothing at the path."""
     import pyarrow.fs as pa_fs
 
     bucket, _, name = store.path.partition("/")

@@ -1,4 +1,4 @@
-"""How far Spark is, shown on a terminal while a job runs; nothing where no one is looking."""
+"""The progress of Spark, shown on a terminal while a job runs, and not shown elsewhere."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ def task_progress(spark: SparkSession, description: str) -> Iterator[None]:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(description, total=None)
-        shown = _told(spark, bar, task) if is_connect(spark) else _following(spark, bar, task)
+        shown = (
+            _by_handler(spark, bar, task) if is_connect(spark) else _by_polling(spark, bar, task)
+        )
         with shown:
             yield
 
 
 @contextmanager
-def _following(spark: SparkSession, bar: Progress, task: TaskID) -> Iterator[None]:
+def _by_polling(spark: SparkSession, bar: Progress, task: TaskID) -> Iterator[None]:
     """Ask classic Spark's status tracker again and again."""
     tracker = spark.sparkContext.statusTracker()
     over = Event()
@@ -69,17 +71,17 @@ def _following(spark: SparkSession, bar: Progress, task: TaskID) -> Iterator[Non
 
 
 @contextmanager
-def _told(spark: SparkSession, bar: Progress, task: TaskID) -> Iterator[None]:
-    """Let Spark Connect tell."""
+def _by_handler(spark: SparkSession, bar: Progress, task: TaskID) -> Iterator[None]:
+    """Show the stages that Spark Connect reports to a handler."""
 
-    def tell(stages: Any, **_: Any) -> None:
+    def show(stages: Any, **_: Any) -> None:
         known = list(stages or ())
         if known:
             done = sum(stage.num_completed_tasks for stage in known)
             bar.update(task, completed=done, total=sum(stage.num_tasks for stage in known))
 
-    spark.registerProgressHandler(tell)
+    spark.registerProgressHandler(show)
     try:
         yield
     finally:
-        spark.removeProgressHandler(tell)
+        spark.removeProgressHandler(show)

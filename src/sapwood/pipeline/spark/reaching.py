@@ -1,4 +1,4 @@
-"""Who reaches a place: Spark by file systems of Java's, this process and workers by pyarrow.
+"""The reach of a place: Spark's by Java's file systems, this process's and workers' by pyarrow.
 
 What a store lacks is not always known from outside: jars on a cluster, credentials of executors, a
 library of Hadoop's beside pyarrow. So each of them is asked to look.
@@ -76,8 +76,8 @@ def store_for_workers(spark: SparkSession, path: str) -> Store | None:
     return _store_or_spark(spark, path, reached) if is_remote(path) else None
 
 
-def told_why(path: str, reason: str) -> None:
-    """Say in the log why Spark brings, or writes, what is at a path."""
+def log_reason(path: str, reason: str) -> None:
+    """Log the reason why Spark reads, or writes, what is at a path."""
     _LOG.info("%s goes through Spark: %s", shown(path), reason)
 
 
@@ -106,13 +106,13 @@ def _store_or_spark(
     except FileFormatError as error:
         if not spark_reaches(spark, path):
             raise
-        told_why(path, error.reason)
+        log_reason(path, error.reason)
         return None
 
 
 def _check_workers(spark: SparkSession, store: Store) -> None:
     """Raise `FileFormatError` where the worker that is asked does not reach a store."""
     look = Look(store.place)
-    told = spark.range(0, 1, 1, 1).mapInArrow(look, "reason STRING").collect()
-    if told:
-        raise FileFormatError(shown(store.uri), f"executors: {told[0]['reason']}")
+    reasons = spark.range(0, 1, 1, 1).mapInArrow(look, "reason STRING").collect()
+    if reasons:
+        raise FileFormatError(shown(store.uri), f"executors: {reasons[0]['reason']}")

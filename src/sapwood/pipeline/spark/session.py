@@ -38,12 +38,12 @@ _ANYWHERE: Final = MappingProxyType(
         "spark.ui.showConsoleProgress": "false",
     }
 )
-"""What the results and the transport into Python rely on, whatever the master."""
+"""The settings on which results and the transport into Python rely, whatever the master."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """What a session runs on."""
+    """The facts of a session: what it runs on."""
 
     spark: str
     master: str
@@ -161,7 +161,7 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 def describe(spark: SparkSession) -> SessionFacts:
-    """What `spark` runs on, asked of Spark itself, so that it holds for a remote session too."""
+    """The facts of `spark`, asked of Spark itself, so that they hold for a remote session too."""
     row = spark.sql(
         "SELECT java_method('java.lang.System', 'getProperty', 'java.version') AS java,"
         " java_method('java.lang.System', 'getProperty', 'java.home') AS home"
@@ -222,7 +222,7 @@ def _cores(master: str) -> int:
 
 
 def _package_folder(package: str) -> Path:
-    """Where a package of ours lies; wheels are always installed as plain files."""
+    """The folder of a package of ours; wheels are always installed as plain files."""
     spec = find_spec(package)
     assert spec is not None, f"{package} is part of this distribution"
     assert spec.origin is not None, f"{package} is a package with a front door"

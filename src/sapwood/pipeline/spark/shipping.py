@@ -17,7 +17,7 @@ from sapwood.errors import FileFormatError, InvariantError
 
 PACKAGE: Final = "sapwood"
 UNPACKED_NAME: Final = "sapwood-package"
-"""What the archive is called where it is unpacked."""
+"""The name of the archive where it is unpacked."""
 
 
 def pack_packages(target: Path, packages: Sequence[str] = (PACKAGE,)) -> Path:
@@ -35,7 +35,7 @@ def pack_packages(target: Path, packages: Sequence[str] = (PACKAGE,)) -> Path:
 
 
 def submit_options(archive: str) -> tuple[str, ...]:
-    """What to give to spark-submit so that executors use the archive."""
+    """The options of spark-submit with which executors use the archive."""
     return (
         *("--archives", f"{archive}#{UNPACKED_NAME}"),
         *("--conf", f"spark.executorEnv.PYTHONPATH={UNPACKED_NAME}"),

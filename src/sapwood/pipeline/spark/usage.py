@@ -1,4 +1,4 @@
-"""What a job takes of the machine: memory and processor time of the driver and all it has started.
+"""The usage of the machine by a job: memory and processor time of the driver and its children.
 
 On a local master that is everything: the JVM and the Python workers descend from the driver's
 process. Executors on other machines are not seen from here.
@@ -35,7 +35,7 @@ class Process(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a job took: the most memory at any moment, and processor time.
+    """The usage of a job: the most memory at any moment, and processor time.
 
     The peaks of the JVM and of Python need not come at the same moment; `peak_bytes` is that of
     both together. Memory is resident memory, added up over processes, so pages that Python workers
@@ -64,7 +64,7 @@ class Meter:
 
     @property
     def usage(self) -> Usage | None:
-        """What was seen so far; `None` where this system does not show its processes."""
+        """The usage so far; `None` where this system does not show its processes."""
         if not self._cpu_s:
             return None
         spent = sum(self._cpu_s.values()) - sum(self._before_s.values())

@@ -26,12 +26,12 @@ from sapwood.files.lines import decode_publication
 from sapwood.pipeline.ingest.lines import count_lines, ingested, publications
 from sapwood.pipeline.journals import places as journals
 from sapwood.pipeline.matching.match import match_compiled
-from sapwood.pipeline.matching.publication_source import published
+from sapwood.pipeline.matching.publication_source import open_publications
 from sapwood.pipeline.matching.subscription_source import compile_path
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE
 from sapwood.pipeline.results.output import exists, write_table
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood.pipeline.stream.stream import StreamJob
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.lake import table_of_lake
@@ -52,7 +52,7 @@ _SUMMARY: Final = "journal STRING, seam BIGINT, deliveries BIGINT, rejected BIGI
 
 
 class BackfillSummary(NamedTuple):
-    """What is known of history: where it ends, and how many pairs it has.
+    """The summary of history: the offset at which it ends, and the number of its pairs.
 
     `is_new` tells whether this run has written it. `rejected` counts subscriptions and rows of the
     lake that could not be used.
@@ -96,13 +96,13 @@ class BackfillJob:
                 if self.lake is None:
                     deliveries = write_table(pairs, self._history)
                 else:
-                    with published(spark, self.lake) as table:
+                    with open_publications(spark, self.lake) as table:
                         bad += table.counted().rejected
                         pairs = pairs.unionByName(match_compiled(table.good, compiled)).distinct()
                         deliveries = write_table(pairs, self._history)
             # The last to be written: what it speaks of is whole.
-            told = [(self.journal, seam, deliveries, bad)]
-            write_table(spark.createDataFrame(told, _SUMMARY), f"{self.out}/{SUMMARY}")
+            row = (self.journal, seam, deliveries, bad)
+            write_table(spark.createDataFrame([row], _SUMMARY), f"{self.out}/{SUMMARY}")
         return BackfillSummary(seam, deliveries, is_new=True, rejected=bad)
 
     def follow(
@@ -134,7 +134,7 @@ class BackfillJob:
                 return plan_of(match_compiled(publications(rows), compiled))
 
     def _summary(self, spark: SparkSession) -> BackfillSummary | None:
-        """What an earlier run has done, if it has."""
+        """The summary of an earlier run, if there is one."""
         path = f"{self.out}/{SUMMARY}"
         if not exists(spark, path):
             return None
@@ -148,7 +148,7 @@ class BackfillJob:
         )
 
     def _seam(self, spark: SparkSession) -> int:
-        """Where history ends, written down by the first run."""
+        """The offset at which history ends, written down by the first run."""
         path = f"{self.out}/{SEAM}"
         first, end = journals.bounds(self.journal)
         self._check_gap(spark, first, end)
@@ -171,7 +171,7 @@ class BackfillJob:
             raise InputError(f"{lost} and holds nothing that could be found in the lake")
         part = journals.Part(self.journal, first, first + 1)
         oldest = decode_publication(next(journals.read(part))).publication.id
-        with published(spark, self.lake, distinct=False) as table:
+        with open_publications(spark, self.lake, distinct=False) as table:
             lake = table_of_lake(table.good)
             if lake.where(lake["id"] == oldest).isEmpty():
                 raise InputError(
@@ -181,7 +181,7 @@ class BackfillJob:
 
     @contextmanager
     def _journaled(self, spark: SparkSession, seam: int) -> Iterator[DataFrame]:
-        """What the journal still has from before the seam, decoded once."""
+        """The publications that the journal still has from before the seam, decoded once."""
         first, _ = journals.bounds(self.journal)
         lines = journal_lines(spark, self.journal, first, seam)
         with ingested(lines, JSONDecoder(None), distinct=False) as rows:

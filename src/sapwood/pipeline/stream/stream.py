@@ -49,7 +49,7 @@ from sapwood.pipeline.results.output import (
 )
 from sapwood.pipeline.spark.checks import agree, refuse_first
 from sapwood.pipeline.spark.faults import spark_faults
-from sapwood.pipeline.spark.plans import plan_of
+from sapwood.pipeline.spark.frames import plan_of
 from sapwood.pipeline.stream.following import FollowedSet
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.reading import placed_lines, read_lines
@@ -70,9 +70,9 @@ class StreamJob:
     from the next batch on. A `FollowedSet` is looked at before every batch. `checkpoint` and
     `aside` (for rejected lines) lie beside `out` unless named. A batch takes at most
     `files_per_batch` files, or `rows_per_batch` publications of a journal, which are read from
-    `start_at` on (`wanted.Options`). With `strict` the first rejected line ends the query, and its
-    batch is not written. `on_batch` is told of every batch that is done; through Spark Connect it
-    runs on the server.
+    `start_at` on (the option `start` of `SourceOptions`). With `strict` the first rejected line
+    ends the query, and its batch is not written. `on_batch` is called with every batch that is
+    done; through Spark Connect it runs on the server.
     """
 
     source: str
@@ -96,9 +96,9 @@ class StreamJob:
         checkpoint = self.checkpoint or self.out.rstrip("/") + CHECKPOINT_SUFFIX
         check_pair(spark, checkpoint, self.out)
         first, _ = self._current(spark)
-        wanted = rejected_table(spark, first.rejected)
+        bad = rejected_table(spark, first.rejected)
         aside = f"{self._aside}/subscriptions"
-        write_rejected(wanted, aside, expected=len(first.rejected))
+        write_rejected(bad, aside, expected=len(first.rejected))
         ship(spark, first)
         with spark_faults(self.source):
             lines = self._lines(spark)
@@ -167,7 +167,7 @@ def stream_lines(spark: SparkSession, folder: str, *, files_per_batch: int) -> D
 def stream_journal(
     spark: SparkSession, journal: str, start_at: str, rows_per_batch: int
 ) -> DataFrame:
-    """As `reading.read_lines`, for what a journal holds from an offset on, and what will come."""
+    """As `reading.read_lines`, for the lines of a journal from an offset on, and those to come."""
     from sapwood.pipeline.journals.source import FORMAT, register
 
     register(spark)

@@ -69,7 +69,7 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 
 
 def _merged(first: pa.DataType, second: pa.DataType, name: str, known: Spelling) -> pa.DataType:
-    """What holds values of both plain types."""
+    """The type that holds the values of both plain types."""
     import pyarrow as pa
 
     types = pa.types
@@ -129,5 +129,5 @@ def _fitted(array: pa.Array, type_: pa.DataType, known: Spelling) -> pa.Array:
 
 
 def _spelling(*, case_sensitive: bool) -> Spelling:
-    """What tells names apart."""
+    """The form of a name by which names are compared."""
     return str if case_sensitive else str.lower

@@ -188,11 +188,11 @@ class _Fitting:
         column = self._column(type_.element, f"{name}[]", elements, element_owners)
         return pa.ListArray.from_arrays(offsets, column, type=arrow_type(type_))
 
-    def _refuse(self, owner: int, name: str, value: object, wanted: str) -> None:
+    def _refuse(self, owner: int, name: str, value: object, expected: str) -> None:
         shown = repr(value)
         if len(shown) > SHOWN_CHARS_MAX:
             shown = shown[:SHOWN_CHARS_MAX] + "..."
-        self._faults.setdefault(owner, f"attribute {name!r}: {shown} does not fit {wanted}")
+        self._faults.setdefault(owner, f"attribute {name!r}: {shown} does not fit {expected}")
 
 
 def _exact(type_: Scalar, value: object) -> bool | int | float | str | None:

@@ -37,7 +37,7 @@ _MEMBERS: Final = ("attributes", "id", "null_value")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSchema:
-    """What is declared about the input of `ingest`.
+    """The declared schema of the input of `ingest`.
 
     `record` is the type of the attributes, `id_columns` names the CSV columns whose texts, joined
     by `/`, are the id of a row, and `null_value` how CSV writes that there is no value (an empty

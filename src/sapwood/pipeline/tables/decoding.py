@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, LimitError
 from sapwood.files.lines import decode_publication, read_member, split_subscription
@@ -24,7 +25,6 @@ from sapwood.limits import FORMS_REMEMBERED_MAX, LINE_BYTES_MAX
 from sapwood.pipeline.tables.attributes import Object, leaves
 from sapwood.pipeline.tables.coercion import fit_cells, fit_record
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
-from sapwood.pipeline.tables.line_numbers import LineNumbers
 from sapwood.xml.encodings import decode_text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Decoded(NamedTuple):
-    """What became of some lines: one element a line in each of the columns.
+    """Decoded lines: one element a line in each of the columns.
 
     `columns` are id, attributes, document, home, invisible and undeclared. `reasons` has a text for
     a rejected line; the columns are null there.
@@ -108,8 +108,8 @@ class JSONDecoder:
             column = pa.array(texts, pa.string())
         else:
             column = fit_record(self.record, records, faults, undeclared)
-        told = (ids, column, homes, invisible, documents)
-        return _decoded(*told, faults=faults, undeclared=undeclared)
+        columns = (ids, column, homes, invisible, documents)
+        return _decoded(*columns, faults=faults, undeclared=undeclared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,16 +195,16 @@ class SubscriptionDecoder:
         forms: list[bytes | None] = []
         for row, line in enumerate(lines):
             try:
-                told = split_subscription(line)
-                form = form_of(told.interest)
+                split = split_subscription(line)
+                form = form_of(split.interest)
             except InputError as error:
                 faults[row] = one_line(error)
                 ids.append(None)
                 homes.append(None)
                 forms.append(None)
             else:
-                ids.append(told.id)
-                homes.append(told.home)
+                ids.append(split.id)
+                homes.append(split.home)
                 forms.append(form)
         column = pa.array(forms, pa.binary())
         none, nothing = [0] * len(lines), [None] * len(lines)
@@ -235,6 +235,43 @@ def _parsed_form(written: Written) -> bytes:
     Depends on the text alone.
     """
     return encode_form(read_member(written))
+
+
+class LineNumbers:
+    """Numbers the lines of each piece of a file from 1, across batches."""
+
+    def __init__(self) -> None:
+        self._file: object = None
+        self._block: object = None
+        #: The number of the last line seen, in the piece named by the two fields above.
+        self._last = 0
+
+    def number(self, files: pa.Array, blocks: pa.Array) -> npt.NDArray[np.int64]:
+        """The numbers of the next lines, which come from these files and pieces, in order."""
+        rows = len(files)
+        if not rows:
+            return np.empty(0, np.int64)
+        begins = np.ones(rows, np.bool_)
+        begins[0] = (files[0].as_py(), blocks[0].as_py()) != (self._file, self._block)
+        begins[1:] = _changes(files) | _changes(blocks)
+        places = np.arange(rows)
+        numbers = places + 1 - np.maximum.accumulate(np.where(begins, places, 0))
+        if not begins[0]:  # The first lines go on where the batch before has ended.
+            goes_on = rows if not begins.any() else int(begins.argmax())
+            numbers[:goes_on] += self._last
+        self._file, self._block = files[-1].as_py(), blocks[-1].as_py()
+        self._last = int(numbers[-1])
+        return numbers
+
+
+def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where an element differs from the one before it, for all but the first."""
+    import pyarrow.compute as pc
+
+    changes: npt.NDArray[np.bool_] = pc.not_equal(column[1:], column[:-1]).to_numpy(
+        zero_copy_only=False
+    )
+    return changes
 
 
 @dataclass(frozen=True, slots=True)

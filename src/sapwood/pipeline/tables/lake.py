@@ -7,7 +7,7 @@
 
 What a worker gets from a DataFrame has been taken apart into rows and put together again in the
 JVM, which costs more than to match it. Where executors see the files of a table as files, each task
-is told which row groups are its own, and nothing but that goes to the worker. The deliveries are
+gets the numbers of its row groups, and nothing but that goes to the worker. The deliveries are
 the same.
 
 On this machine Spark finds the files and tells the types of columns. In a store such as S3 the
@@ -28,7 +28,7 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.limits import LAKE_FILES_MAX
 from sapwood.pipeline.spark.listing import at_once, listed
 from sapwood.pipeline.spark.places import HERE, Store, nothing_at, shown, store_faults
-from sapwood.pipeline.spark.reaching import spark_reaches, store_for_workers, told_why
+from sapwood.pipeline.spark.reaching import log_reason, spark_reaches, store_for_workers
 from sapwood.pipeline.tables.arrow_schemas import merged_schema
 from sapwood.pipeline.tables.attributes import Leaf
 from sapwood.pipeline.tables.publications import (
@@ -84,7 +84,7 @@ class Lake:
 
     table: DataFrame
     parts: tuple[tuple[Groups, ...], ...] | None
-    places: Places = Places()  # noqa: RUF009 - a tuple, which nobody can change
+    places: Places = Places()  # noqa: RUF009 - a tuple, which cannot change
     case_sensitive: bool = False
     store: str = HERE
     rows: int | None = None
@@ -95,19 +95,19 @@ class Lake:
         return self.table.sparkSession.range(0, count, 1, max(count, 1))
 
     def reader(self, shape: Shape, needs: Needs) -> PartReader:
-        """What reads, for a worker, what `publications.select_read` would select."""
+        """The reader, for a worker, of the columns that `publications.select_read` would select."""
         assert self.parts is not None, "workers read this lake"
         documents = needs.documents and shape.documents
         chosen = read_leaves(shape, needs)
         names = None if shape.record is None else tuple(leaf.name for leaf in chosen)
-        # NaN in a column that travels without documents is seen by those who match it.
+        # NaN in a column that travels without documents is found by the worker that matches it.
         seen = () if documents else chosen
-        judged = (leaf for leaf in float_leaves(shape) if leaf not in seen)
+        nan_checked = (leaf for leaf in float_leaves(shape) if leaf not in seen)
         reader = GroupReader(
             Places(tuple(map(self._known, self.places.ids)), self._known(self.places.record)),
             Carried(names, documents),
             tuple((self._path(leaf), kind_of(leaf)) for leaf in chosen),
-            tuple(map(self._path, judged)),
+            tuple(map(self._path, nan_checked)),
             self.case_sensitive,
             self.store,
         )
@@ -123,7 +123,7 @@ class Lake:
 def open_lake(spark: SparkSession, path: str, id_columns: Sequence[str] = ()) -> Lake:
     """The publications in the Parquet files at `path`: a file, a folder or a pattern.
 
-    The path may be the URI of a store that pyarrow opens (`stores`), whether Spark has a file
+    The path may be the URI of a store that pyarrow opens (`spark.places`), whether Spark has a file
     system for it or not. Publications have the columns `id` and `attributes`. With `id_columns`
     they may be of any shape: these identify a row, and all columns are attributes, except a single
     id (`as_publications`).
@@ -169,7 +169,7 @@ def _in_store(spark: SparkSession, store: Store, id_columns: Sequence[str]) -> L
                 shown(store.uri),
                 f"cannot be read without a file system of Spark's for this scheme: {error}",
             ) from None
-        told_why(store.uri, str(error))
+        log_reason(store.uri, str(error))
         return None
 
 
@@ -208,9 +208,9 @@ def _of_files(
         merged = merged_schema(schemas, case_sensitive=case_sensitive)
     except InputError as error:
         raise FileFormatError(shown(store.uri), str(error)) from None
-    wanted = [field for field in merged if field.name.lower() in _COLUMNS]
-    # Where something is missing, what there is shows it to who is told.
-    schema = merged if id_columns or len(wanted) < 2 else pa.schema(wanted)
+    known = [field for field in merged if field.name.lower() in _COLUMNS]
+    # Where a column is missing, the error names all that are there.
+    schema = merged if id_columns or len(known) < 2 else pa.schema(known)
     read = ReadRows(store.uri, parts, schema, case_sensitive)
     try:
         table = rows_table(spark, read)
@@ -226,9 +226,11 @@ def _of_files(
         kept = (column_named(table, name) for name in read.schema.names)
         table = table.select(*kept, *read_places())
     ids = {name.lower() for name in id_columns or ("id",)}
-    is_told = all(is_readable(schema, ids) for schema in schemas)
+    is_readable_by_workers = all(is_readable(schema, ids) for schema in schemas)
     rows = sum(footer.num_rows for footer in footers)
-    return Lake(table, parts if is_told else None, places, case_sensitive, store.uri, rows)
+    return Lake(
+        table, parts if is_readable_by_workers else None, places, case_sensitive, store.uri, rows
+    )
 
 
 class _NotByWorkersError(Exception):
@@ -255,9 +257,9 @@ class CountRows:
 
 
 def good_rows(lake: Lake) -> int | None:
-    """How many rows of a lake are publications, as those see it who match them.
+    """The number of rows that the matching workers accept as publications.
 
-    `None` where that cannot be told without reading texts or documents.
+    `None` where only reading texts or documents would show it.
     """
     shape = shape_of(lake.table)
     if not lake.parts or shape.record is None or shape.documents:
@@ -268,14 +270,14 @@ def good_rows(lake: Lake) -> int | None:
 
 
 class Size(NamedTuple):
-    """How large the row groups of a file are, in bytes."""
+    """The sizes of the row groups of a file, in bytes."""
 
     file: str
     groups: tuple[int, ...]
 
 
 def parts_of(sizes: Sequence[Size], tasks: int) -> tuple[tuple[Groups, ...], ...]:
-    """Row groups for each of some parts, which are read by so many tasks at a time.
+    """The row groups of each part of a lake, where `tasks` tasks run at a time.
 
     Row groups stay whole, and in order; a part has less than a task may read, or one of them.
     """

@@ -1,4 +1,4 @@
-"""Publications as a DataFrame: what it must look like, which rows are none, what filters read."""
+"""Tables of publications: their columns, the faults of rows, and the columns that filters read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_ATTRIBUTES: Final = 'a publication needs "attributes"'
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the column `attributes` is: a struct of this type, or with `None` JSON text.
+    """The type of the column `attributes`: a struct of this type, or with `None` JSON text.
 
     `documents` tells whether there is a column `document` beside it, XML as text.
     """
@@ -88,7 +88,7 @@ def as_publications(
 
 
 def shape_of(publications: DataFrame) -> Shape:
-    """What the attributes of a publications table are.
+    """The shape of a publications table.
 
     Raises `InputError` for a table that is none, and for columns whose type no attribute has.
     """
@@ -121,14 +121,14 @@ def shape_of(publications: DataFrame) -> Shape:
 
 
 class Needs(NamedTuple):
-    """What filters read of publications: which attributes, and whether documents."""
+    """The attributes that filters read, and whether they read documents."""
 
     attributes: Sequence[str]
     documents: bool = False
 
 
 class Carried(NamedTuple):
-    """What travels to a worker, after the id.
+    """The columns that travel to a worker, after the id.
 
     With `documents` the document as text, and whether there is a record; then a column for each of
     `attributes`, or the record as JSON text where these are `None`. If `whole`, the record travels
@@ -141,20 +141,20 @@ class Carried(NamedTuple):
 
 
 def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[DataFrame, Carried]:
-    """The id and what filters need, and what that is.
+    """The id and the columns that filters need, and a description of these columns.
 
     Each attribute is a column of one of the four types that filters know. A record all of whose
     attributes are read stays as it is, which saves the JVM a copy of every row. For JSON text it is
     the text. Rows that are no publications are left out, and those without a record as well, unless
     documents are needed; but NaN in an attribute that travels without documents is found by the
-    worker, who has it before its eyes in any case.
+    worker, which reads the values in any case.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     documents = needs.documents and shape.documents
     chosen = read_leaves(shape, needs)
-    judged = () if documents else {leaf.name for leaf in chosen}
-    valid = publications.where(is_publication(replace(shape, documents=documents), judged))
+    checked = () if documents else {leaf.name for leaf in chosen}
+    valid = publications.where(is_publication(replace(shape, documents=documents), checked))
     beside = (
         [F.col("document"), F.col("attributes").isNotNull().alias("has_record")]
         if documents
@@ -176,16 +176,16 @@ def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[Da
 
 def read_leaves(shape: Shape, needs: Needs) -> tuple[Leaf, ...]:
     """The attributes that filters read and that are there, where they are columns."""
-    wanted = set(needs.attributes)
+    read = set(needs.attributes)
     return tuple(
-        leaf for leaf in shape.leaves if leaf.name in wanted and kind_of(leaf) is not Kind.NOTHING
+        leaf for leaf in shape.leaves if leaf.name in read and kind_of(leaf) is not Kind.NOTHING
     )
 
 
-def is_publication(shape: Shape, judged: Collection[str] = ()) -> Column:
+def is_publication(shape: Shape, checked_elsewhere: Collection[str] = ()) -> Column:
     """Whether a row is a publication: exactly where `fault` is null.
 
-    But NaN in an attribute that is `judged` elsewhere is none of its business.
+    But NaN in attributes that are `checked_elsewhere` is ignored here.
 
     Written as a conjunction of plain conditions, which Spark can push into the reading of Parquet;
     the text of `fault` would make it read every field of the struct.
@@ -198,7 +198,7 @@ def is_publication(shape: Shape, judged: Collection[str] = ()) -> Column:
         something = something | F.col("document").isNotNull()
     conditions = [id_.isNotNull(), id_ != "", something]
     # Spark's isnan is false for null.
-    floats = [leaf for leaf in float_leaves(shape) if leaf.name not in judged]
+    floats = [leaf for leaf in float_leaves(shape) if leaf.name not in checked_elsewhere]
     conditions += [~F.isnan(_leaf_column(leaf)) for leaf in floats]
     return reduce(lambda both, one: both & one, conditions)
 
@@ -228,7 +228,7 @@ def fault(shape: Shape) -> Column:
 
 
 def checked_publications(publications: DataFrame) -> DataFrame:
-    """What is to be said about rows of a publications table: `CHECKED`.
+    """The faults of a publications table, and its rows with invisible arrays: `CHECKED`.
 
     One row for each row that is no publication, with the reason, and one, without a reason, for
     each good one with arrays, which filters cannot see. Columns `file` and `line` are passed on
@@ -243,15 +243,15 @@ def checked_publications(publications: DataFrame) -> DataFrame:
     ]
     reason = fault(shape).alias("reason")
     if shape.record is None or shape.documents:
-        checked = publications.select(*places, reason, *looked_into(shape))
+        checked = publications.select(*places, reason, *columns_to_check(shape))
         return checked.mapInArrow(check_texts, CHECKED)
     text = F.to_json(F.struct("id", "attributes")).alias("text")
-    told = publications.select(*places, reason, text, invisible_arrays(shape).alias("invisible"))
-    return told.where("reason IS NOT NULL OR invisible > 0")
+    checked = publications.select(*places, reason, text, invisible_arrays(shape).alias("invisible"))
+    return checked.where("reason IS NOT NULL OR invisible > 0")
 
 
 def invisible_arrays(shape: Shape) -> Column:
-    """How many arrays a row has that filters cannot see, where attributes are columns."""
+    """The number of arrays in a row, which filters cannot see, where attributes are columns."""
     from pyspark.sql import functions as F  # noqa: N812
 
     arrays = [_leaf_column(leaf).isNotNull().cast("int") for leaf in shape.arrays]
@@ -267,8 +267,8 @@ def rejected_publications(publications: DataFrame) -> DataFrame:
     return checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
 
 
-def looked_into(shape: Shape) -> list[Column]:
-    """What only a worker can judge, and what stands for the row: `record`, `document`, `text`.
+def columns_to_check(shape: Shape) -> list[Column]:
+    """The columns that only a worker can check, and the row as text: `record`, `document`, `text`.
 
     With them go the `arrays` of a record whose attributes are columns. `record` is JSON text, null
     where attributes are columns.
@@ -289,15 +289,15 @@ def looked_into(shape: Shape) -> list[Column]:
     ]
 
 
-class Judged(NamedTuple):
-    """What is to be said about the rows of a batch: reasons, and arrays that are not visible."""
+class RowChecks(NamedTuple):
+    """The faults of rows, `None` for good ones, and their counts of invisible arrays."""
 
     reasons: list[str | None]
     invisible: list[int]
 
 
-def judge(batch: pa.RecordBatch) -> Judged:
-    """Look into the columns of `looked_into`; a row that has a `reason` already keeps it."""
+def check_rows(batch: pa.RecordBatch) -> RowChecks:
+    """Check the columns of `columns_to_check`; a row that has a `reason` already keeps it."""
     reasons: list[str | None] = batch.column("reason").to_pylist()
     invisible: list[int] = batch.column("arrays").to_pylist()
     both = zip(
@@ -312,19 +312,19 @@ def judge(batch: pa.RecordBatch) -> Judged:
                     parse_document(document)
             except InputError as error:
                 reasons[row] = str(error)
-    return Judged(reasons, invisible)
+    return RowChecks(reasons, invisible)
 
 
 def check_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function for `mapInArrow` that judges rows: `CHECKED` out, for those that are not plain.
+    """The function for `mapInArrow` that checks rows: `CHECKED` out, for those not simply good.
 
-    In come `file`, `line`, `reason` and the columns of `looked_into`.
+    In come `file`, `line`, `reason` and the columns of `columns_to_check`.
     """
     import pyarrow as pa
 
     for batch in batches:
-        reasons, invisible = judge(batch)
-        told = [row for row, why in enumerate(reasons) if why is not None or invisible[row]]
+        reasons, invisible = check_rows(batch)
+        chosen = [row for row, why in enumerate(reasons) if why is not None or invisible[row]]
         columns = [
             batch.column("file"),
             batch.column("line"),
@@ -333,7 +333,7 @@ def check_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             pa.array(invisible, pa.int32()),
         ]
         names = ["file", "line", "reason", "text", "invisible"]
-        yield pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(told, pa.int64()))
+        yield pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(chosen, pa.int64()))
 
 
 def _leaf_column(leaf: Leaf) -> Column:
@@ -348,6 +348,6 @@ def float_leaves(shape: Shape) -> list[Leaf]:
 
 
 def kind_of(leaf: Leaf) -> Kind:
-    """What an attribute that filters see is."""
+    """The kind of an attribute that filters see."""
     assert isinstance(leaf.type, Scalar), "only what filters see has a kind"
     return leaf.type.kind

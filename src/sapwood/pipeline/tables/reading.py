@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FileKind(StrEnum):
-    """What a file holds."""
+    """The kind of a file, by what it holds."""
 
     LINES = "jsonl"
     CSV = "csv"
@@ -105,7 +105,7 @@ def column_named(frame: DataFrame, name: str) -> Column:
 
 
 def file_kind(spark: SparkSession, path: str) -> FileKind:
-    """What the files at `path` are, by the endings of their names; JSON Lines if those say nothing.
+    """The kind of the files at `path`, by the endings of names; JSON Lines if these show none.
 
     Raises `FileFormatError` for a mixture, and for a packing that cannot be read.
     """
@@ -153,15 +153,15 @@ def csv_decoder(
         header = tuple(split_csv(raw, delimiter)) if first else ()
     except InputError as error:
         raise FileFormatError(path, f"the header cannot be read: {error}", 1) from None
-    wanted = [*schema.id_columns, *(leaf.name for leaf in leaves(schema.record))]
-    missing = [name for name in wanted if name not in header]
+    needed = [*schema.id_columns, *(leaf.name for leaf in leaves(schema.record))]
+    missing = [name for name in needed if name not in header]
     if missing and header:
         raise FileFormatError(
             path, f"the header has no column {missing[0]!r}; it has {', '.join(header)}", 1
         )
     if len(set(header)) != len(header):
         raise FileFormatError(path, "the header names a column twice; rename one of them", 1)
-    return CSVDecoder(header or tuple(dict.fromkeys(wanted)), schema, delimiter), raw
+    return CSVDecoder(header or tuple(dict.fromkeys(needed)), schema, delimiter), raw
 
 
 def shown_path(uri: Column) -> Column:
@@ -188,7 +188,7 @@ def journal_lines(spark: SparkSession, path: str, start: int, end: int) -> DataF
 
 
 def read_journal(spark: SparkSession, path: str) -> DataFrame:
-    """What a journal holds now, as rows (`journaled.ROWS`)."""
+    """The publications that a journal holds now, as rows (`journals.rows.ROWS`)."""
     first, end = bounds(path)
     return _journal_reader(spark, path).option("start", first).option("end", end).load()
 

@@ -28,7 +28,7 @@ DOCUMENT: Final = ("document",)
 
 
 class Places(NamedTuple):
-    """Where publications are in files, as their columns may have any names.
+    """The columns of files that hold publications, as these may have any names.
 
     The texts of several `ids` are joined by `/`. The `record` is a struct, or JSON text; if the
     path is empty, the columns of the file are its attributes, and each row has one.
@@ -39,7 +39,7 @@ class Places(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Some row groups of a file."""
+    """Row groups of one file, by their numbers."""
 
     file: str
     numbers: tuple[int, ...]
@@ -49,16 +49,16 @@ class Groups(NamedTuple):
 class GroupReader:
     """Reads publications out of row groups of files in a `store`.
 
-    `wanted` are the columns that are carried, in the order of `carried.attributes`, and what kind
-    they are; of the `judged` ones it is only looked whether they hold NaN. Names in files may be
-    spelled otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`; all paths
-    here are `known_as` such.
+    `columns` are the attributes that are carried, in the order of `carried.attributes`, each with
+    its kind; `nan_checked` are columns that are only checked for NaN. Names in files may be spelled
+    otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`; all paths here are
+    `known_as` such.
     """
 
     places: Places
     carried: Carried
-    wanted: Sequence[tuple[Path, Kind]]
-    judged: Sequence[Path]
+    columns: Sequence[tuple[Path, Kind]]
+    nan_checked: Sequence[Path]
     case_sensitive: bool
     store: str = HERE
 
@@ -99,8 +99,8 @@ class GroupReader:
             yield DOCUMENT
         if self.carried.attributes is None:
             yield self.places.record
-        yield from (path for path, _ in self.wanted)
-        yield from self.judged
+        yield from (path for path, _ in self.columns)
+        yield from self.nan_checked
 
     def _is_in_record(self, path: Path) -> bool:
         record = self.places.record
@@ -126,14 +126,14 @@ class GroupReader:
             is_good = pc.or_(is_record, pc.is_valid(documents))
         if self.carried.attributes is None:
             beside.append(read.column(self.places.record, Kind.TEXT))
-        told = [ids, *beside, *(read.column(path, kind) for path, kind in self.wanted)]
+        made = [ids, *beside, *(read.column(path, kind) for path, kind in self.columns)]
         is_good = pc.and_(is_good, _is_id(ids))
-        for path in self.judged:
+        for path in self.nan_checked:
             is_nan = pc.is_nan(read.column(path, Kind.FLOAT))
             is_good = pc.and_not(is_good, pc.fill_null(is_nan, False))  # noqa: FBT003 - as Arrow has it
-        names = ["id", *(f"column{place}" for place in range(1, len(told)))]
-        made = pa.RecordBatch.from_arrays(told, names=names)
-        return made if pc.all(is_good).as_py() is not False else made.filter(is_good)
+        names = ["id", *(f"column{place}" for place in range(1, len(made)))]
+        rows = pa.RecordBatch.from_arrays(made, names=names)
+        return rows if pc.all(is_good).as_py() is not False else rows.filter(is_good)
 
     def _ids(self, read: _Read) -> pa.Array:
         """The ids; null as soon as a part of one is."""
@@ -170,7 +170,7 @@ def open_parquet(place: Place) -> pa.parquet.ParquetFile:
 
 
 def footer_in(store: Store, path: str) -> pa.parquet.FileMetaData:
-    """What the footer of a Parquet file in a store says. Raises `FileFormatError`."""
+    """The footer of a Parquet file in a store. Raises `FileFormatError`."""
     import pyarrow.parquet as pq
 
     with file_faults(Place(store.uri, path)):

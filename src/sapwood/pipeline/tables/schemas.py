@@ -1,4 +1,4 @@
-"""The columns of every table that the pipeline reads or writes, as Spark DDL.
+"""The columns of all tables that the pipeline reads or writes, as Spark DDL.
 
 DDL is text, so this page needs no PySpark, and every PySpark call that wants a schema takes it.
 
@@ -9,7 +9,7 @@ publications            `id`; `attributes`; `document` (XML as text) and `home` 
 subscriptions           `id`; `filter` or `xpath`, or both columns with one of them null; `home` and
                         `namespaces` (prefix to namespace, beside an XPath), which may be missing
 deliveries              `publication`, `subscription`: one row per pair
-lists                   `publication`, `subscriptions`: one row per publication that is wanted
+lists                   `publication`, `subscriptions`: one row per publication with a match
 counts                  `subscription`, `publications`: one row per subscription that is served
 homes                   `publication`, `home`: one row per home router that has to get it
 rejected                `file`, `line` (from 1), `reason`, `text`: a row or line that could not be
@@ -40,7 +40,7 @@ HOMES: Final = "publication STRING, home STRING"
 REJECTED: Final = "file STRING, line BIGINT, reason STRING, text STRING"
 
 CHECKED: Final = f"{REJECTED}, invisible INT"
-"""What is to be said about a publication: why it is rejected, or how many arrays are invisible."""
+"""The finding on a publication: the reason of its rejection, or its count of invisible arrays."""
 
 REJECTED_COLUMNS: Final = ("file", "line", "reason", "text")
 PUBLICATION_COLUMNS: Final = ("id", "attributes", "home")

@@ -1,4 +1,4 @@
-"""What a job did, as values."""
+"""The summaries of jobs, as values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of the rows or lines of one input: `read == good + rejected`.
+    """The counts of the rows or lines of one input: `read == good + rejected`.
 
     `invisible` counts the arrays in good publications: carried, but not visible to filters.
     """
@@ -20,7 +20,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class MatchSummary:
-    """What a match job did. `aside` is where rejected rows are, if there are any.
+    """The summary of a match job. `aside` is the folder of rejected rows, if there are any.
 
     `deliveries` counts pairs (of publication and home where the output is homes), whatever the form
     they are told in. `layout` is how publications and subscriptions came together.
@@ -42,7 +42,7 @@ class MatchSummary:
 
 @dataclass(frozen=True, slots=True)
 class IngestSummary:
-    """What an ingest job did. `undeclared` names some attributes that were not carried."""
+    """The summary of an ingest job. `undeclared` names some attributes that were not carried."""
 
     publications: Counts
     undeclared: tuple[str, ...]
@@ -57,7 +57,7 @@ class IngestSummary:
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What one batch of a stream did; `version` is that of the compiled set, if it is one."""
+    """The summary of one batch of a stream; `version` is that of the compiled set, if it is one."""
 
     batch: int
     publications: Counts

@@ -1,4 +1,4 @@
-"""When a publication was published, as far as its row says so."""
+"""The times at which publications were published, as far as rows have them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MEMBER: Final = "published_at"
-"""What a line calls the time, unless an attribute holds it."""
+"""The member of a line with the time, unless an attribute holds it."""
 
 _SECONDS: Final = r"^\s*[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?\s*$"
 _SECONDS_MAX: Final = 1e11
@@ -23,7 +23,7 @@ _REMEDY: Final = (
 
 
 def member_text() -> Column:
-    """What a line of JSON, in the column `text`, says in its member `published_at`."""
+    """The member `published_at` of a line of JSON in the column `text`, as text."""
     from pyspark.sql import functions as F  # noqa: N812
 
     # Most lines have no such member, and looking for the word costs less than reading JSON.
@@ -32,7 +32,7 @@ def member_text() -> Column:
 
 
 def attribute_text(name: str, record: Object | None) -> Column:
-    """What the attribute of that (dotted) name holds, as text; the record may be JSON text.
+    """The value of the attribute of that (dotted) name, as text; the record may be JSON text.
 
     Raises `InputError` for an attribute that is not declared, or is no single value.
     """

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sapwood.errors import InputError
+from sapwood.pipeline.ingest.times import attribute_text, with_times
 from sapwood.pipeline.tables.attributes import Array, Kind, Object, Scalar
-from sapwood.pipeline.tables.times import attribute_text, with_times
 
 pytestmark = pytest.mark.spark
 

@@ -1,8 +1,9 @@
-"""Tables that Spark computes once and keeps while a block needs them."""
+"""DataFrames of any job: kept while a block needs them, computed at once, explained."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
+from io import StringIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,3 +26,11 @@ def computed(table: DataFrame) -> DataFrame:
     made of themselves again and again, and whose plans would grow twofold each time.
     """
     return table.localCheckpoint(eager=True)
+
+
+def plan_of(table: DataFrame) -> str:
+    """The physical plan of a table, as Spark prints it."""
+    text = StringIO()
+    with redirect_stdout(text):
+        table.explain("formatted")
+    return text.getvalue()

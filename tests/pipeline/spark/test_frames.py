@@ -3,7 +3,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any, cast
 
-from sapwood.pipeline.spark.cache import computed, persisted
+import pytest
+
+from sapwood.pipeline.spark.frames import computed, persisted, plan_of
 
 
 class Table:
@@ -37,3 +39,11 @@ def test_a_table_is_computed_at_once_and_is_another_then() -> None:
     table = Table()
     assert computed(cast("Any", table)) is not cast("Any", table)
     assert table.calls == ["checkpoint True"]
+
+
+@pytest.mark.spark
+def test_plan_of_is_what_spark_prints(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = plan_of(spark.range(3).where("id > 1"))
+    assert "Physical Plan" in plan
+    assert "Filter" in plan
+    assert capsys.readouterr().out == ""

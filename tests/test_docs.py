@@ -111,3 +111,11 @@ def test_documented_limits_and_links_exist(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_files_that_contributors_are_sent_to_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:[\w.]+/)+[\w.]+(?:\.py|\.md|/))`", text))
+    assert len(named) > 60
+    homes = (ROOT, ROOT / "src", ROOT / "src/sapwood", ROOT / "src/sapwood_lab")
+    assert not [path for path in named if not any((home / path).exists() for home in homes)]

@@ -1,4 +1,4 @@
-"""The figures of deliveries: rates, the most and the least accepted publications, the skew.
+"""The figures of deliveries: rates, fan-out, dead subscriptions, skew, delays, crossings.
 
 Every step is a function from DataFrame to DataFrame; the figures stay tables of any size, and only
 what a page shows is cut down (`pages`).

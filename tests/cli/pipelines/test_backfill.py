@@ -25,7 +25,7 @@ def test_backfill_tells_of_history_and_then_of_what_is_live(tmp_path: Path) -> N
     given = ("backfill", *paths, "--out", tmp_path / "out", "--engine", "counting")
     plan = run(*given, "--explain")
     assert plan.exit_code == 0, plan.output
-    assert "MatchBatches" in plan.stdout
+    assert "MatchWorker" in plan.stdout
     assert not (tmp_path / "out").exists()
     first = run(*given)
     assert first.exit_code == 0, first.output

@@ -85,5 +85,5 @@ def test_match_ends_with_2_when_options_are_missing() -> None:
 def test_match_explains_and_does_nothing_else(tmp_path: Path) -> None:
     done = match(tmp_path, "--explain")
     assert done.exit_code == 0
-    assert "MatchBatches" in done.stdout
+    assert "MatchWorker" in done.stdout
     assert not (tmp_path / "out").exists()

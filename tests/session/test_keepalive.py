@@ -23,7 +23,7 @@ def test_a_silent_peer_is_pinged_and_then_dead() -> None:
 def test_a_sign_of_life_begins_anew() -> None:
     keepalive = KeepAlive(0.0, idle_s=10.0, missed_max=1)
     assert keepalive.due(10.0) is Due.PING
-    keepalive.heard(19.9)
+    keepalive.received(19.9)
     assert keepalive.next_deadline() == 29.9
     assert keepalive.due(29.9) is Due.PING
     assert keepalive.due(39.9) is Due.DEAD
@@ -46,4 +46,4 @@ def test_a_peer_that_speaks_often_enough_is_never_pinged(gaps: list[float]) -> N
     for gap in gaps:
         now += gap
         assert keepalive.due(now) is Due.NOTHING
-        keepalive.heard(now)
+        keepalive.received(now)

@@ -231,11 +231,11 @@ class Broker:
                 if isinstance(request, ClientPublish):
                     self._backpressure.published(tcp)
         elif tcp.link is not None:
-            said = tcp.link.interpret(message)
-            if isinstance(said, Receive):
-                self._handle(said, now)
-            elif isinstance(said, LinkCongestion):
-                self._backpressure.reported(tcp.link.name, congested=said.congested)
+            taken = tcp.link.interpret(message)
+            if isinstance(taken, Receive):
+                self._handle(taken, now)
+            elif isinstance(taken, LinkCongestion):
+                self._backpressure.reported(tcp.link.name, congested=taken.congested)
             else:
                 self._attach(self.handshake.established(tcp), now)
         else:

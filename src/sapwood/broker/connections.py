@@ -1,4 +1,4 @@
-"""The connections of a broker: who is connected, what waits to be sent, who is not read."""
+"""The connections of a broker: clients, links, pending output, publishers not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has happened at a broker, counted."""
+"""Counts of events at a broker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Counters:
-    """What has happened since the broker began; plain counts.
+    """The events since the broker began, each a plain count.
 
     `publications` were accepted from clients here, `deliveries` sent to clients here.
     """

@@ -1,4 +1,4 @@
-"""The links that a broker keeps up: a dialer for each address of a peer or a wanted neighbor."""
+"""The links that a broker keeps up: a dialer for each address of a peer or a neighbor."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sapwood.wire.messages import ReplayRefused, ReplayReply, ReplayRequest
 
 
 class JournalWriter:
-    """Writes a broker's journal and answers who reads it; without one, does nothing.
+    """Writes a broker's journal and answers requests to read it; without one, does nothing.
 
     `clock` gives the seconds since 1970. A publication is written before the router sees it, and
     durable before any message about it is sent (`sync`).

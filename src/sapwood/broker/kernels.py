@@ -33,7 +33,7 @@ _REASON_CHARS: Final = 500
 
 
 class KernelLoader:
-    """Loads each set of kernels that is wanted once; a `readiness.Loader` for the loop's thread.
+    """Loads each requested set of kernels once; a `readiness.Loader` for the loop's thread.
 
     `command` begins the command that compiles; the name of a set is its last argument.
     """
@@ -49,7 +49,7 @@ class KernelLoader:
         self._command = command
         #: name of a set -> what plain Python has done in its place
         self._worked: dict[str, int] = {}
-        #: name of a set that is wanted -> the thread that loads it, or has
+        #: name of a requested set -> the thread that loads it, or has
         self._threads: dict[str, Thread] = {}
         #: one thread at a time loads; the process that compiles for it, and whether to end
         self._turn = Lock()
@@ -66,9 +66,9 @@ class KernelLoader:
             self._threads[kernels.name] = thread
             thread.start()
 
-    async def prepare(self, wanted: Iterable[KernelSet]) -> None:
+    async def prepare(self, needed: Iterable[KernelSet]) -> None:
         """Have kernels at hand that are needed from the first publication on; may take long."""
-        for kernels in wanted:
+        for kernels in needed:
             if kernels.compiled is None:
                 self._log.info("loading kernels before listening", kernels=kernels.name)
                 await asyncio.to_thread(kernels.load)
@@ -83,7 +83,7 @@ class KernelLoader:
             thread.join()
 
     def _load(self, kernels: KernelSet) -> None:
-        """What a thread does."""
+        """Load kernels, in a thread."""
         with self._turn:
             begun = time.monotonic()
             try:
@@ -116,9 +116,9 @@ class KernelLoader:
         if self._closing:  # since it was asked
             self._compiling.kill()
         os.setpriority(os.PRIO_PROCESS, self._compiling.pid, NICE)
-        _, said = self._compiling.communicate()
+        _, errors = self._compiling.communicate()
         status = self._compiling.returncode
-        return None if status == 0 else f"status {status}: {said.strip()[-_REASON_CHARS:]}"
+        return None if status == 0 else f"status {status}: {errors.strip()[-_REASON_CHARS:]}"
 
     def _say_plain(self, kernels: KernelSet, reason: str) -> None:
         if not self._closing:

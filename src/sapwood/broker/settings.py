@@ -1,4 +1,4 @@
-"""What can be set about a broker, checked; an error names the command's option."""
+"""The settings of a broker, checked; an error names the command's option."""
 
 from __future__ import annotations
 

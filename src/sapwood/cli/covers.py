@@ -97,7 +97,7 @@ def _read(name: str, text: str, as_xpath: bool, namespaces: tuple[str, ...]) -> 
 
 
 def compared(a: Interest, b: Interest) -> dict[str, Answer]:
-    """All that is said of two filters of one language."""
+    """The relations of two filters of one language."""
     if isinstance(a, Filter) and isinstance(b, Filter):
         return {
             "a_covers_b": covers(a, b),

@@ -149,7 +149,7 @@ class CommandTable(click.Group):
 
 
 def _invoked(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
-    """What a command gives back when all of its output is written."""
+    """The result of a command, once all of its output is written."""
     try:
         result = invoke(ctx)
     except click.exceptions.Exit:

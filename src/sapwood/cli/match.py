@@ -90,13 +90,13 @@ def command(
         rejected_file = stack.enter_context(RejectedFile(aside))
         rejections: Rejections = StrictRejections() if strict else rejected_file
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
-        wanted = read_subscriptions(subscriptions, rejections)
+        filters = read_subscriptions(subscriptions, rejections)
         published = read_publications(publications, rejections)
         deliveries = DeliveryWriter(stream)
-        index = _build(wanted, chosen)
+        index = _build(filters, chosen)
         _match(index, published, deliveries)
         stream.flush()
-    summary = Summary(wanted.counts, published.counts, deliveries.count, aside)
+    summary = Summary(filters.counts, published.counts, deliveries.count, aside)
     if as_json:
         print_json(summary.members(), err=out is None)
     else:
@@ -104,12 +104,12 @@ def command(
     ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
 
 
-def _build(wanted: Reading[Subscription], engines: Engines) -> Index:
+def _build(filters: Reading[Subscription], engines: Engines) -> Index:
     from sapwood.matching.index import Index
 
     index = Index(*engines)
     with progress("reading", "subscriptions") as advance:
-        for batch in _batches(wanted):
+        for batch in _batches(filters):
             for subscription in batch:
                 index.add(subscription.id, subscription.filter)
             advance(len(batch))

@@ -1,4 +1,4 @@
-"""The protocol that a command was told, with what is known of the documents."""
+"""The protocol of a command's options, with the paths of documents that a DTD gives."""
 
 from __future__ import annotations
 

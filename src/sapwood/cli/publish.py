@@ -138,7 +138,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run did, for a person and for a program."""
+    """The summary of a run, for a person and for a program."""
 
     lines: Counts
     published: Published
@@ -250,10 +250,10 @@ class _Refusals:
         self._reading = reading
         self._batch = batch
         self._lines: dict[str, Line[PublicationLine]] = {}
-        self._told = 0
+        self._set_aside = 0
 
     def sending(self, line: Line[PublicationLine]) -> None:
-        """Hold the line that is sent next; set aside those that were refused meanwhile."""
+        """Keep the line that is sent next; reject the lines that were refused meanwhile."""
         self.set_aside()
         if len(self._lines) > UNACKNOWLEDGED_MAX:
             del self._lines[next(iter(self._lines))]
@@ -261,8 +261,8 @@ class _Refusals:
 
     def set_aside(self) -> None:
         """Set aside what was refused since the last time."""
-        while self._told < len(self._batch.refused):
-            refused = self._batch.refused[self._told]
-            self._told += 1
+        while self._set_aside < len(self._batch.refused):
+            refused = self._batch.refused[self._set_aside]
+            self._set_aside += 1
             line = self._lines.pop(refused.id)
             self._reading.reject(line.number, f"refused by the broker: {refused.reason}", line.text)

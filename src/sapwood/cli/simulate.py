@@ -173,7 +173,7 @@ def _check_standard_input(*files: str | None) -> None:
 
 
 def _missing(ctx: click.Context, **given: str | None) -> click.MissingParameter:
-    """What to raise where an option is missing that only a swarm does without."""
+    """The error where an option is missing that only a swarm can do without."""
     name = next((name for name, value in given.items() if value is None), "publications")
     [option] = [parameter for parameter in ctx.command.params if parameter.name == name]
     return click.MissingParameter(ctx=ctx, param=option)
@@ -182,7 +182,7 @@ def _missing(ctx: click.Context, **given: str | None) -> click.MissingParameter:
 def advertisement_lines(
     counts: Counts | None, rejected_file: str, *, by_default: bool
 ) -> list[str]:
-    """What a person is to know about the advertisements, from a file or `by_default`."""
+    """The lines about advertisements, from a file or `by_default`, for a person."""
     if by_default:
         return ["every publisher advertised everything (see --advertisements)"]
     if counts is None:

@@ -82,7 +82,7 @@ def command(
 def wanted_interest(
     filter_text: str | None, xpath: str | None, namespaces: tuple[str, ...]
 ) -> Interest:
-    """What is asked for on the command line, in either language."""
+    """The interest on the command line, in either language."""
     from sapwood.language.written import Written, read_interest
 
     if (filter_text is None) == (xpath is None):
@@ -107,7 +107,7 @@ def read_bindings(namespaces: tuple[str, ...]) -> tuple[tuple[str, str], ...] | 
 
 
 async def _follow(
-    wanted: Interest,
+    interest: Interest,
     *,
     broker: str,
     count: int | None,
@@ -134,7 +134,7 @@ async def _follow(
         loop.add_signal_handler(number, interrupt)
     try:
         async with connect(broker, name, reconnect=reconnect) as client:
-            subscription = await client.subscribe(wanted, subscription_id)
+            subscription = await client.subscribe(interest, subscription_id)
             say(f"subscribed to {subscription.filter} as {subscription.id} at {broker}")
             await _print(subscription, count, as_json=as_json)
     except asyncio.CancelledError:
@@ -145,8 +145,8 @@ async def _follow(
 async def _print(subscription: ClientSubscription, count: int | None, *, as_json: bool) -> None:
     printed = 0
     while count is None or printed < count:
-        wanted = TAKE if count is None else min(TAKE, count - printed)
-        deliveries = await subscription.take(wanted)
+        count_max = TAKE if count is None else min(TAKE, count - printed)
+        deliveries = await subscription.take(count_max)
         if not deliveries:
             return
         render = _json_line if as_json else _text_line
@@ -169,7 +169,7 @@ def _json_line(delivery: Delivery) -> bytes:
 
 
 def _text_line(delivery: Delivery) -> bytes:
-    """The id and what it carries; all come from others, so control characters are escaped."""
+    """A publication's id and content, with control characters escaped: publishers are strangers."""
     import msgspec
 
     from sapwood.xml.encodings import decode_text

@@ -1,4 +1,4 @@
-"""What a run over files of subscriptions and publications did, for a person and for a program."""
+"""The summary of a run over files of subscriptions and publications."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sapwood.files import Counts
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run did, for a person and for a program."""
+    """The summary of a run, for a person and for a program."""
 
     subscriptions: Counts
     publications: Counts
@@ -25,12 +25,12 @@ class Summary:
 
     def members(self) -> dict[str, Any]:
         """The summary as a JSON object."""
-        wanted, published = self.subscriptions, self.publications
+        subscribed, published = self.subscriptions, self.publications
         return {
             "subscriptions": {
-                "read": wanted.read,
-                "good": wanted.good,
-                "rejected": wanted.rejected,
+                "read": subscribed.read,
+                "good": subscribed.good,
+                "rejected": subscribed.rejected,
             },
             "publications": {
                 "read": published.read,
@@ -44,9 +44,9 @@ class Summary:
 
     def text(self) -> str:
         """The summary in a few lines."""
-        wanted, published = self.subscriptions, self.publications
+        subscribed, published = self.subscriptions, self.publications
         publications = amount(published.good, "publication")
-        subscriptions = amount(wanted.good, "subscription")
+        subscriptions = amount(subscribed.good, "subscription")
         deliveries = amount(self.deliveries, "delivery", "deliveries")
         lines = [f"{publications} matched against {subscriptions}: {deliveries}"]
         if published.invisible:
@@ -54,7 +54,7 @@ class Summary:
             lines.append(f"{arrays} in publications carried, but not visible to filters")
         if self.rejected:
             lines.append(
-                f"{amount(self.rejected, 'line')} rejected ({wanted.rejected:,} of the "
+                f"{amount(self.rejected, 'line')} rejected ({subscribed.rejected:,} of the "
                 f"subscriptions, {published.rejected:,} of the publications): see "
                 f"{self.rejected_file}"
             )

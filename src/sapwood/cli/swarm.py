@@ -8,7 +8,7 @@ from sapwood.cli.output import amount, print_json, progress
 
 
 def run_swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> bool:
-    """Examine the scenarios of so many seeds; whether all was right.
+    """Examine the scenarios of a number of seeds; whether all was right.
 
     The first that goes wrong ends the run, and its story is printed.
     """

@@ -43,7 +43,7 @@ class Warmed:
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> None:
-    """Compile the kernels ahead of time, so that nobody waits for them.
+    """Compile the kernels ahead of time, so that no command waits for them.
 
     KERNELS are records, documents (matching), covering (brokers) and pipeline (Spark); all of them
     if none is named. They are kept in the folder that NUMBA_CACHE_DIR names, else beside the

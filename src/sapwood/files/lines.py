@@ -82,7 +82,7 @@ class AdvertisementLine:
 
 
 class SubscriptionText(NamedTuple):
-    """What a line says about a subscription; nobody has read the text of the interest yet."""
+    """A subscription line; the text of its interest is not parsed yet."""
 
     id: str
     interest: Written
@@ -111,7 +111,7 @@ def read_member(written: Written) -> Interest:
 
 
 def _named(read: Callable[[Written], T], written: Written) -> T:
-    """What is read; a syntax error names the member."""
+    """The parsed interest; a syntax error names the member."""
     try:
         return read(written)
     except FilterSyntaxError as error:
@@ -203,7 +203,7 @@ def _members(line: bytes, what: str, known: tuple[str, ...]) -> dict[str, Any]:
 def _written(
     members: dict[str, Any], languages: tuple[Language, ...] = ("filter", "xpath")
 ) -> Written:
-    """What the members of a subscription or an advertisement say, unread."""
+    """The filter text in the members of a subscription or an advertisement, not parsed."""
     given = [language for language in languages if members.get(language) is not None]
     if not given:
         raise InputError(
@@ -266,7 +266,7 @@ def _refuse_unknown(members: dict[str, Any], what: str, known: tuple[str, ...]) 
 
 
 def _refuse_json(line: bytes) -> NoReturn:
-    """Say why the decoder refused `line`, as precisely as the standard library can tell."""
+    """Raise the reason why the decoder refused `line`, as precise as the standard library is."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:

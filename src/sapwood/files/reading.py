@@ -61,7 +61,7 @@ class Line(NamedTuple, Generic[T]):
 
 @dataclass(slots=True)
 class Counts:
-    """What was found in a file so far. Always `read == good + rejected`."""
+    """The counts of lines in a file so far. Always `read == good + rejected`."""
 
     #: Lines that were not blank.
     read: int = 0

@@ -26,7 +26,7 @@ REJECTED_SUFFIX: Final = ".rejected"
 
 
 def rejected_path(subscriptions: str, publications: str, out: str | None) -> str:
-    """Where lines go that cannot be used, unless told otherwise.
+    """The default path of the file of rejected lines.
 
     Beside the deliveries if those go to a file, else beside the publications, else (those come
     from standard input) beside the subscriptions.

@@ -61,15 +61,15 @@ class ScenarioFiles:
         """Everything that is to happen; see `subscribe_then_publish`.
 
         Homes that a line does not name are drawn with the seed. With `advertise_everything` each
-        publisher does so, whatever a file says. `advance` is told of each good line.
+        publisher does so, whatever a file says. `advance` is called for each good line.
         """
-        wanted = list(_counted(self.subscriptions, advance))
+        subscriptions = list(_counted(self.subscriptions, advance))
         published = list(_counted(self.publications, advance))
         advertised = list(_counted(self.advertisements or (), advance))
         return subscribe_then_publish(
             name,
             self.topology,
-            wanted,
+            subscriptions,
             ((line.publication, line.home) for line in published),
             advertisements=None
             if advertise_everything
@@ -114,7 +114,7 @@ def read_topology(text: str, seed: int) -> Overlay:
 
 
 def read_faults(path: str, topology: Overlay, seed: int) -> tuple[tuple[float, Action], ...]:
-    """What a TOML file says will fail and return, come and go, in the order of time."""
+    """The faults in a TOML file, routers that come and go among them, in the order of time."""
     return tuple(read_toml(path, lambda document: decode_faults(document, topology, seed)))
 
 

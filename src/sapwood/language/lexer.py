@@ -14,7 +14,7 @@ from sapwood.model.printing import KEYWORDS
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kinds of tokens."""
 
     NAME = auto()
     KEYWORD = auto()

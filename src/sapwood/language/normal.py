@@ -33,7 +33,7 @@ def normal_form(tree: Node, source: str | None = None) -> Filter:
 
 
 def _chars_max(of: Filter) -> int:
-    """What the text of a filter surely does not exceed: printing costs more than all the rest."""
+    """An upper bound of the length of a filter's text: printing costs more than all the rest."""
     return sum(
         len(" or true")
         + sum(len(" and ") + constraint_chars_max(*side) for side in conjunction.constraints)

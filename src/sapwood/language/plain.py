@@ -43,7 +43,7 @@ Span: TypeAlias = tuple[Number, Number, bool, bool]
 
 
 class Plain(NamedTuple):
-    """What a plain filter accepts: numbers of some attributes, and one text each of others."""
+    """A plain filter: number ranges of some attributes, one text each of others."""
 
     spans: dict[str, Span]
     texts: dict[str, str]
@@ -63,7 +63,7 @@ def plain_filter(text: str) -> Filter | None:
 
 
 def read_plain(text: str) -> Plain | None:
-    """What the filter with this text accepts, or `None` for one that is not plain.
+    """The plain filter of a text, or `None` for a text that is not plain.
 
     Never raises: a text that is no filter is not plain. Spans are not empty, and numbers are in
     their one form.
@@ -101,7 +101,7 @@ def read_plain(text: str) -> Plain | None:
 def _span(
     operator: str | None, value: str | None, low: str | None, high: str | None
 ) -> Span | None:
-    """What one predicate accepts; `None` for nothing, and for numbers that are none."""
+    """The numbers that one predicate accepts; `None` for none, and for texts that are no number."""
     if operator is None:
         assert low is not None, "it is between"
         assert high is not None, "it is between"

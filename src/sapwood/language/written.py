@@ -60,7 +60,7 @@ def read_advertised(written: Written) -> AdvertisedContent:
 
 
 def given_interest(given: Interest | str) -> Interest:
-    """What somebody subscribes with: an interest, or the text of a record filter.
+    """The interest of a subscription, given as such or as the text of a record filter.
 
     Raises `InputError` with what is accepted for anything else, and as `read_interest`.
     """
@@ -71,7 +71,7 @@ def given_interest(given: Interest | str) -> Interest:
 
 
 def given_advertised(given: AdvertisedContent | str) -> AdvertisedContent:
-    """What somebody advertises with; errors as `given_interest`."""
+    """The advertised content, given as such or as text; errors as `given_interest`."""
     if isinstance(given, Filter | TreePattern | Advertisement):
         return given
     if isinstance(given, str):

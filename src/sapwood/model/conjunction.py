@@ -36,7 +36,7 @@ class Conjunction:
         return tuple(attribute for attribute, _ in self.constraints)
 
     def constraint(self, attribute: str) -> Constraint:
-        """What the attribute may hold; everything, where nothing is said about it."""
+        """The constraint on an attribute; every value, where there is none."""
         for name, constraint in self.constraints:
             if name == attribute:
                 return constraint
@@ -72,7 +72,7 @@ class Conjunction:
         )
 
     def intersect(self, other: Conjunction) -> Conjunction | None:
-        """What both accept, or `None` if that is surely nothing."""
+        """The intersection of both, or `None` if that is surely empty."""
         merged = dict(self.constraints)
         for name, constraint in other.constraints:
             own = merged.get(name)
@@ -100,7 +100,7 @@ class Conjunction:
 
     @property
     def weight(self) -> int:
-        """What an operation on this costs, roughly, in comparisons of two values."""
+        """The rough cost of an operation on this conjunction, in comparisons of two values."""
         return sum(constraint.weight for _, constraint in self.constraints)
 
     @property

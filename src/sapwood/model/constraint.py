@@ -1,4 +1,4 @@
-"""What one attribute may hold: a set of values, "absent" among them.
+"""Constraints: the set of values that one attribute may have, "absent" among them.
 
 The values are partitioned by type (absent, booleans, numbers, texts), so a constraint is one set
 for each part. This makes constraints a Boolean algebra: union, intersection and complement stay
@@ -124,7 +124,7 @@ class Constraint:
 
     @property
     def weight(self) -> int:
-        """What an operation on this costs, roughly, in comparisons of two values."""
+        """The rough cost of an operation on this constraint, in comparisons of two values."""
         return 1 + len(self.numbers) + len(self.strings.ranges) + 16 * self.patterns
 
     @property
@@ -182,7 +182,7 @@ def one_of(values: Iterable[Value]) -> Constraint:
 
 
 def none_of(values: Iterable[Value]) -> Constraint:
-    """What differs from every given value and is of its type: nothing, if there are two types."""
+    """The values of their type that differ from all given ones: none, if there are two types."""
     given = one_of(values)
     types = bool(given.booleans) + bool(given.numbers) + bool(given.strings.ranges)
     if types != 1:

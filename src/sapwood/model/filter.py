@@ -24,7 +24,7 @@ class Merge(NamedTuple):
 
 
 class Filter(Interest):
-    """What a subscription accepts: every record that one of the conjunctions accepts.
+    """A record filter: it accepts every record that one of its conjunctions accepts.
 
     `conjunctions` is the normal form (`sapwood.model.canonical`): sorted, none superfluous; `()`
     accepts nothing, one empty conjunction accepts everything. Two filters are equal iff their

@@ -8,7 +8,7 @@ from sapwood.model.advertised_content import AdvertisedContent
 
 
 class Interest(AdvertisedContent):
-    """What a subscription asks for: a `Filter` of records, or a `TreePattern` of documents.
+    """The filter of a subscription: a `Filter` of records, or a `TreePattern` of documents.
 
     Nothing is covered or intersected across kinds: a filter of records looks at the record of a
     publication, a tree pattern at its document.

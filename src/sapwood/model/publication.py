@@ -36,7 +36,7 @@ _set: Final = object.__setattr__
 
 @dataclass(frozen=True, slots=True)
 class FlatView:
-    """What filters see of a record.
+    """A record as filters see it: typed attributes by name.
 
     `invisible` counts the arrays that were left out.
     """
@@ -46,7 +46,7 @@ class FlatView:
 
 
 class Publication:
-    """What a publisher sends: a record, a document, or both.
+    """A publication: a record, a document, or both.
 
     `attributes` is the record as it was given: nested objects and arrays included, so that a
     subscriber receives what was published. `record` is its flat view, `invisible` counts the

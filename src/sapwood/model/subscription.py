@@ -12,7 +12,7 @@ from sapwood.model.patterns.pattern import TreePattern
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A standing interest: every publication that `filter` accepts is wanted.
+    """A standing interest: every publication that `filter` accepts is to be delivered.
 
     `home` names the router whose client owns the subscription; `None` where nobody has said so
     yet (a simulation then draws one with its seed).

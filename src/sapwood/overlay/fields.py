@@ -81,10 +81,10 @@ class Fields:
             raise self.error(key, f"a list of tables, each under its own [[{key}]]", value)
         return value
 
-    def error(self, key: str, wanted: str, value: object) -> InputError:
-        """What to raise about a field."""
+    def error(self, key: str, expected: str, value: object) -> InputError:
+        """The error of a field."""
         found = "it is missing" if value is None else f"not {value!r}"
-        return InputError(f"{self.place}: `{key}` must be {wanted}; {found}")
+        return InputError(f"{self.place}: `{key}` must be {expected}; {found}")
 
     def _get(self, key: str, default: object = None) -> object:
         """The field's value; a null counts as left out."""

@@ -36,7 +36,7 @@ class Shape:
 
 
 def parse_topology(text: str, draw: Draw) -> Overlay:
-    """The overlay that `text` names, such as `tree:31:2`; `draw` is asked where chance decides.
+    """The overlay that `text` names, such as `tree:31:2`; `draw` gives random numbers.
 
     Raises `UnknownNameError` for a shape that is not in `SHAPES`, `InputError` where its numbers
     are missing or wrong, `LimitError` for more than `OVERLAY_ROUTERS_MAX` routers.

@@ -12,7 +12,7 @@ from sapwood.wire.names import check_name
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a broker is; `session` tells this run from others under the same name."""
+    """The identity of a broker; `session` differs from run to run under the same name."""
 
     name: str
     session: str
@@ -95,7 +95,7 @@ def refuse_link(
 def takes_link(
     welcome: Welcome, me: Identity, linked: Collection[str], offered: Collection[str]
 ) -> bool:
-    """Whether a broker takes a link into use that it asked for.
+    """Whether a broker takes a link into use after the `Welcome` to its `Hello`.
 
     `linked` names the neighbors, `offered` those that this broker has welcomed and that have not
     answered yet. Two brokers that connect to each other at the same moment both decide here: the

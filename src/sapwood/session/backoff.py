@@ -11,7 +11,7 @@ def backoff_s(
     first_s: float = RECONNECT_FIRST_S,
     max_s: float = RECONNECT_MAX_S,
 ) -> float:
-    """Seconds to wait after so many failures in a row (1 or more).
+    """The delay in seconds after a number of failures in a row (1 or more).
 
     Doubles from `first_s` to `max_s`; `draw`, random in [0, 1), takes away up to half, so that
     many peers of one broker do not come back in the same instant.

@@ -1,4 +1,4 @@
-"""What a client has asked for and not withdrawn: its subscriptions, and its advertisements.
+"""The entries of a client: its subscriptions and advertisements that are not withdrawn.
 
 ::
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EntryKind(Generic[F]):
-    """What entries of one kind are called, and how they are requested and withdrawn."""
+    """A kind of entries: its noun in errors, and the messages that request and withdraw one."""
 
     noun: str
     request: Callable[[str, F], Message]
@@ -108,7 +108,7 @@ class EntryConfirmed:
 
 @dataclass(frozen=True, slots=True)
 class EntryRefused:
-    """The broker refused what was asked about the entry, which is gone."""
+    """The broker refused a request about the entry, which is gone."""
 
     entry: Entry[Any, Any]
     reason: str

@@ -142,7 +142,7 @@ class ClientSession:
         )
 
     def receive(self, data: bytes, now: float) -> Iterator[ClientEvent]:
-        """What the broker says, in order. To be iterated to its end; look at `ending` then."""
+        """The events in the data, in order. To be iterated to its end; see `ending` then."""
         connection = self._connection()
         try:
             for message in connection.receive(data, now):
@@ -166,7 +166,7 @@ class ClientSession:
                 yield EntryWithdrawn(entry)
 
     def say_goodbye(self, reason: str) -> None:
-        """End the session for good, if a connection is there to say so."""
+        """End the session for good, with a goodbye if there is a connection."""
         if self.connection is not None:
             self.connection.say_goodbye(GoodbyeCode.DONE, reason)
 
@@ -285,7 +285,7 @@ class ClientSession:
             self._send_waiting(connection)
 
     def _answered(self, advertisement: str, connection: Connection) -> None:
-        """What waited for the last answer to an advertisement can be sent."""
+        """Send the publications that waited for the last answer to an advertisement."""
         if advertisement in self._unanswered:
             self._unanswered.remove(advertisement)
             if not self._unanswered:
@@ -318,7 +318,7 @@ class ClientSession:
 
 
 def _answer(entries: ClientEntries[F, Any], reply: _EntryReply) -> EntryEvent | None:
-    """What a reply makes of its entry; `None` for an entry that is not there (any more)."""
+    """The event of a reply; `None` for an entry that is not there (any more)."""
     entry = entries.get(reply.id)
     if entry is None:
         return None

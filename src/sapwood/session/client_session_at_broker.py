@@ -1,4 +1,4 @@
-"""A client, as its broker sees it: messages to router inputs, router effects to messages."""
+"""The broker's end of a client session: requests to router inputs, effects to replies."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ T = TypeVar("T")
 class ClientSessionAtBroker:
     """The session of one connected client.
 
-    `interpret` turns what the client says into at most one input for the router; the other
-    methods tell the client what came of it. Acknowledgements are cumulative: they are put among
+    `interpret` turns a request into at most one input for the router; the other methods send the
+    replies. Acknowledgements are cumulative: they are put among
     the bytes to be sent when these are taken.
 
     #: _acknowledged <= ledger.through
@@ -64,12 +64,12 @@ class ClientSessionAtBroker:
         self.name = name
         self.connection = connection
         self.ledger = ledger
-        #: the client has been told that everything up to this publication is answered
+        #: the last publication up to which an acknowledgement was sent
         self._acknowledged = acknowledged
         for sequence, reason in ledger.resume(acknowledged):
             connection.send(PublicationRefused(sequence, reason))
 
-    # What the client says ----------------------------------------------------------------------
+    # Requests ----------------------------------------------------------------------------------
 
     def interpret(self, message: Greeting | Message) -> Input | None:
         """The router's input in a message; `None` where the client is answered from here.
@@ -79,8 +79,10 @@ class ClientSessionAtBroker:
         if isinstance(message, PublishRequest):
             return self._publish(message)
         if isinstance(message, SubscribeRequest):
-            wanted = self._read(message.id, lambda: from_text(message.filter), SubscriptionRefused)
-            return None if wanted is None else ClientSubscribe(self.name, message.id, wanted)
+            interest = self._read(
+                message.id, lambda: from_text(message.filter), SubscriptionRefused
+            )
+            return None if interest is None else ClientSubscribe(self.name, message.id, interest)
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
@@ -115,38 +117,38 @@ class ClientSessionAtBroker:
         read: Callable[[], T],
         refusal: type[SubscriptionRefused | AdvertisementRefused],
     ) -> T | None:
-        """What is read of a request; where that fails it is refused from here."""
+        """The filter of a request, parsed; a request that cannot be parsed is refused here."""
         try:
             return read()
         except InputError as error:
             self.connection.send(refusal(id_, shortened(str(error))))
             return None
 
-    # What came of it ---------------------------------------------------------------------------
+    # Replies -----------------------------------------------------------------------------------
 
     def deliver(self, subscriptions: tuple[str, ...], publication: Publication) -> None:
-        """A publication matches these subscriptions of the client."""
+        """Send a publication that matches these subscriptions of the client."""
         body = publication.encoded or encode_publication(publication)
         self.connection.send_delivery(subscriptions, body)
 
     def subscribed(self, subscription: str) -> None:
-        """The subscription is in force."""
+        """Confirm that a subscription is in force."""
         self.connection.send(SubscribedReply(subscription))
 
     def unsubscribed(self, subscription: str) -> None:
-        """The subscription is withdrawn."""
+        """Confirm that a subscription is withdrawn."""
         self.connection.send(UnsubscribedReply(subscription))
 
     def advertised(self, advertisement: str) -> None:
-        """The advertisement is in force."""
+        """Confirm that an advertisement is in force."""
         self.connection.send(AdvertisedReply(advertisement))
 
     def unadvertised(self, advertisement: str) -> None:
-        """The advertisement is withdrawn."""
+        """Confirm that an advertisement is withdrawn."""
         self.connection.send(UnadvertisedReply(advertisement))
 
     def refused(self, request: Input, reason: str) -> None:
-        """What the router says to `request` is no."""
+        """Refuse a request, as the router did."""
         match request:
             case ClientPublish(_, publication):
                 self._refuse_publication(self.ledger.settle(publication.id), reason)
@@ -163,7 +165,7 @@ class ClientSessionAtBroker:
         self.connection.send(PublicationRefused(sequence, reason))
 
     def acknowledge(self) -> None:
-        """Tell the client how far its publications are answered, if that is news."""
+        """Acknowledge the publications that are answered since the last acknowledgement."""
         through = self.ledger.through
         if through > self._acknowledged and self.connection.open:
             self._acknowledged = through

@@ -1,4 +1,4 @@
-"""What all connections have in common: greeting in time, keep-alive, an orderly end."""
+"""A connection of any kind: its handshake in time, its keep-alive, its orderly end."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ class Connection:
     # Bytes in and out --------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message]:
-        """What `data` brings, in order; keep-alive, refusals and goodbyes are dealt with here.
+        """The messages in `data`, in order, but for pings, pongs, refusals and goodbyes.
 
         To be iterated to its end. After a fault of the peer `ending` is set, and `take_outgoing`
-        holds what it is told.
+        has the refusal or goodbye for it.
         """
         if self.ended:
             return
-        self.keepalive.heard(now)
+        self.keepalive.received(now)
         for message in self._decoder.feed(data):
             if not isinstance(message, _CONTROL):
                 yield message
@@ -158,7 +158,7 @@ class Connection:
     # Greeting ----------------------------------------------------------------------------------
 
     def greet(self, hello: Hello) -> None:
-        """Say who connects."""
+        """Send the greeting of the end that connects."""
         self._outgoing += greeting_frame(hello)
 
     def welcome(self, welcome: Welcome, role: Role) -> None:

@@ -8,7 +8,7 @@ from sapwood.limits import KEEPALIVE_IDLE_S, KEEPALIVE_MISSED_MAX
 
 
 class Due(Enum):
-    """What has to be done now."""
+    """The action that is due."""
 
     NOTHING = "nothing"
     PING = "ping"
@@ -42,30 +42,30 @@ class KeepAlive:
         self._pings = 0
         self._suspended = False
 
-    def heard(self, now: float) -> None:
+    def received(self, now: float) -> None:
         """The peer gave a sign of life."""
         self._heard = now
         self._pings = 0
 
     def suspend(self) -> None:
-        """Silence says nothing from here on: this end stops reading."""
+        """Stop counting silence, as this end stops reading."""
         self._suspended = True
 
     def resume(self, now: float) -> None:
         """Silence counts again: this end reads."""
         self._suspended = False
-        self.heard(now)
+        self.received(now)
 
     def next_deadline(self) -> float:
-        """When `due` has something to say, if nothing is heard before."""
+        """When an action will be due, if nothing is received before."""
         return self._heard + self.idle_s * (self._pings + 1)
 
     def due(self, now: float) -> Due:
-        """What has to be done at `now`; a ping that is asked for counts as sent."""
+        """The action that is due at `now`; a ping that is returned counts as sent."""
         if now < self.next_deadline():
             return Due.NOTHING
         if self._suspended:
-            self.heard(now)
+            self.received(now)
             return Due.PING
         if self._pings >= self.missed_max:
             return Due.DEAD

@@ -20,7 +20,7 @@ from sapwood.limits import (
 
 
 class PublisherLedger:
-    """What a broker knows of one publisher's session.
+    """The publications of one publisher's session, and their answers, at its broker.
 
     #: numbers in `_outstanding` ascend, and none is above `received`
     #: every number up to `received` is outstanding, accepted or refused
@@ -121,7 +121,7 @@ class SessionMemory:
         return ledger
 
     def detach(self, name: str, *, forget: bool) -> None:
-        """The client has left; `forget` where it said that it will not come back."""
+        """Detach a client; `forget` where it said goodbye for good."""
         ledger = self._connected.pop(name)
         if forget:
             return

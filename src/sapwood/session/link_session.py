@@ -1,4 +1,4 @@
-"""A neighbor, as a broker sees it: messages to router inputs, router messages to frames."""
+"""One end of a link between brokers: messages to router inputs, and back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LinkSession:
         self.connection.send(LinkEstablished())
 
     def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
-        """The router's input in a message, or what the neighbor says about the link itself.
+        """The router's input in a message, or a message about the link itself.
 
         Raises `FrameError` for what a neighbor must not say (now).
         """
@@ -54,10 +54,10 @@ class LinkSession:
 
         It came in parts, or in a frame with less beside it than hops may add.
         """
-        said = routing.carried(message)
-        if isinstance(said, routing.Publish):
+        inner = routing.carried(message)
+        if isinstance(inner, routing.Publish):
             try:
-                encode_publication(said.publication, self.connection.frame_bytes_max)
+                encode_publication(inner.publication, self.connection.frame_bytes_max)
             except LimitError as error:
                 raise FrameError(
                     f"the neighbor passed on what it should have refused: {error}"
@@ -68,5 +68,5 @@ class LinkSession:
         self.connection.send_routing(message)
 
     def congested(self, *, congested: bool) -> None:
-        """Tell the neighbor whether publications pile up on this side."""
+        """Report to the neighbor whether publications pile up on this side."""
         self.connection.send(LinkCongestion(congested))

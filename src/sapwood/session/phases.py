@@ -28,7 +28,7 @@ class Phase(Enum):
 
 
 class Trigger(Enum):
-    """What moves a connection on.
+    """An event that changes the phase of a connection.
 
     WELCOMED: a client was welcomed, or this end was, and took it.
     OFFERED: a broker was welcomed for a link, which it may still decline.

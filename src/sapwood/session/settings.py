@@ -1,4 +1,4 @@
-"""What can be set about a connection."""
+"""The settings of a connection."""
 
 from __future__ import annotations
 

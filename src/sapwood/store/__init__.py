@@ -1,1 +1,1 @@
-"""What must survive: the journal of the publications that a broker has accepted."""
+"""Durable state: the journal of the publications that a broker has accepted."""

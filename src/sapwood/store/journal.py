@@ -182,7 +182,7 @@ class Journal:
     # Reading -----------------------------------------------------------------------------------
 
     def read(self, start: int, end: int) -> Iterator[Line]:
-        """What is durable from offset `start` up to, and without, `end`.
+        """The durable lines from offset `start` up to, and without, `end`.
 
         Whoever goes on where an earlier reading has stopped is served without a search. Raises
         `InputError` for a start that is not kept any more.

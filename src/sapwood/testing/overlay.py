@@ -31,7 +31,7 @@ LOG_TAIL_CHARS: Final = 2000
 
 
 class BrokerProcess:
-    """One broker process, and what it has said on standard output."""
+    """One broker process, and the lines of its standard output."""
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self.name = name
@@ -96,7 +96,7 @@ class BrokerProcess:
             self._log.close()
 
     def _read(self) -> None:
-        """What the reading thread does."""
+        """Read lines, in the thread."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self._lines.put(line.decode().rstrip("\n"))

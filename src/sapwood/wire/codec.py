@@ -204,7 +204,7 @@ class Decoder:
 
 
 def _fault_of(error: msgspec.ValidationError) -> FrameError:
-    """What the peer did wrong where a frame has the form of no message, or a value that is none."""
+    """The fault of a frame that has the form of no message, or a value that no field takes."""
     if isinstance(error.__cause__, InputError):
         return FrameError(f"the neighbor passed on what it should have refused: {error.__cause__}")
     return FrameError(f"a frame holds no message of this connection: {error}")

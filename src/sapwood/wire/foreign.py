@@ -1,4 +1,4 @@
-"""What a peer speaks that does not speak ours, told from its first four bytes.
+"""Foreign protocols, recognized by the first four bytes of a stream.
 
 Four bytes are what a frame header has, so the answer does not depend on how the bytes arrive.
 """
@@ -57,7 +57,7 @@ _BY_PREFIX: Final = (
 
 
 def identify(header: bytes) -> Foreign:
-    """What the sender of these first four bytes seems to speak.
+    """The protocol that a stream with these first four bytes seems to be.
 
     Meant for bytes that are no frame header of ours: for those that are, the answer is "no
     protocol known here" or chance.

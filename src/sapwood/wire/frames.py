@@ -1,4 +1,4 @@
-"""Frames: a 4-byte big-endian length, then so many bytes of body."""
+"""Frames: a 4-byte big-endian length, then a body of that many bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first frame each way: who speaks, and whether the two can talk.
+"""Greetings, the first frame each way: role, identity and version of either end.
 
 Every greeting begins with the magic, the version of the protocol and its own kind, in every
 version there will ever be, so that two versions can at least tell each other apart. Fields are

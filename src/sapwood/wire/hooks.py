@@ -33,7 +33,7 @@ from sapwood.wire.publications import decode_publication, encode_publication
 
 
 def encoded(value: object) -> object:
-    """What stands for a value in a message.
+    """The wire form of a value in a message.
 
     Raises `LimitError` for a filter that is longer than the other end reads.
     """

@@ -54,7 +54,7 @@ def to_text(interest: Interest) -> InterestText:
 
 
 def advertised_to_text(advertised: AdvertisedContent) -> AdvertisedText:
-    """The canonical text of what an advertisement says; errors as `to_text`."""
+    """The wire form of advertised content: its canonical text; errors as `to_text`."""
     language, text, bindings = canonical(advertised)
     name, bound = _BOUNDS[language]
     if len(text) > bound:
@@ -77,7 +77,7 @@ def from_text(text: InterestText) -> Interest:
 
 
 def advertised_from_text(text: AdvertisedText) -> AdvertisedContent:
-    """What travelled as this; errors as `from_text`."""
+    """The advertised content of a wire form; errors as `from_text`."""
     return read_advertised(_written(text))
 
 

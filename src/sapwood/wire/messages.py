@@ -83,7 +83,7 @@ class PublishRequest(Struct, array_like=True, frozen=True, tag=12, gc=False):
 
 
 class AdvertiseRequest(Struct, array_like=True, frozen=True, tag=13, gc=False):
-    """The client says what it will publish, under an id of its own."""
+    """A client advertises what it will publish, under an id of its own."""
 
     id: Id
     filter: AdvertisedText
@@ -123,7 +123,7 @@ class UnsubscribedReply(Struct, array_like=True, frozen=True, tag=21, gc=False):
 
 
 class SubscriptionRefused(Struct, array_like=True, frozen=True, tag=22, gc=False):
-    """What was asked about a subscription was not done."""
+    """A request about a subscription is refused."""
 
     id: Id
     reason: Reason
@@ -142,14 +142,14 @@ class UnadvertisedReply(Struct, array_like=True, frozen=True, tag=27, gc=False):
 
 
 class AdvertisementRefused(Struct, array_like=True, frozen=True, tag=28, gc=False):
-    """What was asked about an advertisement was not done."""
+    """A request about an advertisement is refused."""
 
     id: Id
     reason: Reason
 
 
 class AcceptedReply(Struct, array_like=True, frozen=True, tag=23, gc=False):
-    """All publications up to this one are accepted, but for those refused before."""
+    """All publications up to this one are accepted, except the refused ones."""
 
     through: Sequence
 
@@ -174,7 +174,7 @@ class Delivery(Struct, array_like=True, frozen=True, tag=25):
 
 
 class ReplayReply(Struct, array_like=True, frozen=True, tag=29, gc=False):
-    """What a journal holds: a part of what was asked for, from its start.
+    """Lines of a journal: a part of the requested range, from its start.
 
     `lines` are lines of the journal (`store.segments`), `through` the offset from which to ask for
     the rest. `first` is the offset of the oldest publication that is kept, `end` the next one's.

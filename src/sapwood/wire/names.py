@@ -1,4 +1,4 @@
-"""What a name and an id must look like to travel."""
+"""Names and ids, and the form that the wire allows."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BY
 
 
 def decode_body(encoded: bytes) -> PublicationBody:
-    """What is in the bytes of a publication, unchecked but for its form.
+    """The fields of an encoded publication, of which only the form is checked.
 
     Raises `InputError` for bytes that are no publication.
     """
@@ -79,7 +79,7 @@ def decode_publication(encoded: bytes) -> Publication:
 
 
 def _plain(value: object) -> object:
-    """What the encoder does not know but a record may hold, as what it knows."""
+    """A value of a record that the encoder does not know, as one that it knows."""
     if isinstance(value, Mapping):
         return dict(value)
     plain = plain_value(value)

@@ -1,4 +1,4 @@
-"""What a document may be at most. Every bound can be raised, and every error names its bound."""
+"""The bounds of a document. Each can be raised, and every error names its bound."""
 
 from __future__ import annotations
 

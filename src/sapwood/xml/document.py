@@ -10,7 +10,7 @@ from sapwood.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the elements of a document hold besides elements.
+    """Text and attributes of the elements of a document.
 
     Element `e` has the attributes `attribute_starts[e]` up to `attribute_starts[e + 1]` of
     `attribute_names` and `attribute_values`. Text nodes (`texts`) are in document order, each

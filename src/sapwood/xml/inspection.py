@@ -1,4 +1,4 @@
-"""What can be refused before a parser runs: a DOCTYPE, too many elements or attributes.
+"""Refusals before a parser runs: a DOCTYPE, too many elements or attributes.
 
 A parser builds what it reads, and only then can one count it. These checks bound what it can build.
 Each has a quick form that says "certainly not" of nearly every document, at the speed of

@@ -145,7 +145,7 @@ class _Flattening:
         self._close()
 
     def document(self) -> Document:
-        """What was taken."""
+        """The document that was built."""
         assert not self.open, "every child that was announced has come"
         content = Content(
             tuple(self.attribute_starts),

@@ -81,7 +81,7 @@ def declared_by(
     id_columns: tuple[str, ...] = (),
     null_value: str | None = None,
 ) -> DeclaredSchema | None:
-    """What was declared; options go before what a schema file says."""
+    """The declared schema; options go before the schema file."""
     from dataclasses import replace
 
     from sapwood.pipeline.tables.declared_schema import declared_schema
@@ -99,7 +99,7 @@ def declared_by(
 
 
 def count_members(counts: Counts) -> dict[str, int]:
-    """What became of the rows of one input, as JSON."""
+    """The counts of the rows of one input, as JSON."""
     return {"read": counts.read, "good": counts.good, "rejected": counts.rejected}
 
 

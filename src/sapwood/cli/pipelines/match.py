@@ -132,15 +132,15 @@ def _match_members(summary: MatchSummary) -> dict[str, Any]:
 
 
 def _match_text(summary: MatchSummary) -> str:
-    wanted, published = summary.subscriptions, summary.publications
+    subscribed, published = summary.subscriptions, summary.publications
     publications = amount(published.good, "publication")
-    subscriptions = amount(wanted.good, "subscription")
+    subscriptions = amount(subscribed.good, "subscription")
     deliveries = amount(summary.deliveries, "delivery", "deliveries")
     lines = [f"{publications} matched against {subscriptions}: {deliveries} in {summary.out}"]
     lines += about_arrays(published)
     if summary.rejected:
         lines.append(
-            f"{amount(summary.rejected, 'row')} rejected ({wanted.rejected:,} of the "
+            f"{amount(summary.rejected, 'row')} rejected ({subscribed.rejected:,} of the "
             f"subscriptions, {published.rejected:,} of the publications): see {summary.aside}"
         )
     return "\n".join(lines)

@@ -33,7 +33,7 @@ _CHUNK: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class OverlayResult:
-    """What the overlay did; times in seconds."""
+    """The figures of the overlay; times in seconds."""
 
     deliveries_file: Path
     pairs: int
@@ -89,7 +89,7 @@ async def _open_desk(inputs: TourInputs, airport: str, desk: Client) -> Deliveri
 
 
 async def _collect(deliveries: Deliveries, writer: DeliveryWriter) -> None:
-    """Write down all that arrives until every publisher has said that it is done."""
+    """Write down all deliveries until the last publication of every publisher."""
     ended = 0
     async for delivery in deliveries:
         if END in delivery.subscriptions:

@@ -55,7 +55,7 @@ def _conjoined(operands: list[list[Conjunction]], allowance: Allowance) -> list[
 
 
 def _intersection(boxes: list[Conjunction]) -> Conjunction | None:
-    """What all boxes accept, one attribute after the other."""
+    """The intersection of boxes, one attribute after the other."""
     sides: dict[str, list[Constraint]] = {}
     for box in boxes:
         for name, own in box.constraints:

@@ -1,4 +1,4 @@
-"""What an expression may be at most. Every bound can be raised, and every error names its bound."""
+"""The bounds of an XPath expression. Each can be raised, and every error names its bound."""
 
 from __future__ import annotations
 

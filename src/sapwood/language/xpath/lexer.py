@@ -19,7 +19,7 @@ from sapwood.xml.names import NCNAME, may_go_on
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kinds of tokens."""
 
     NAME = auto()
     NUMBER = auto()

@@ -61,7 +61,7 @@ def normal_form(
 
 
 def written_form(path: Path) -> Below:
-    """What an expression asks, every conjunction with its operands as and where they were written.
+    """The normal form of an expression, but for operands of conjunctions, which stay as written.
 
     For whoever gives the order of branches a meaning, which XPath does not: the normal form sorts
     them, and leaves out those that come again. The continuation of a path comes after predicates.
@@ -93,7 +93,7 @@ def _root(path: Path, join: _Join) -> Below:
 
 
 def _condition(path: Path, comparison: Comparison | None, join: _Join) -> Condition:
-    """What a relative path asks, from its end to its beginning."""
+    """The condition of a relative path, built from its end to its beginning."""
     asked: Condition = ALWAYS if comparison is None else StringValue(comparison)
     for step in reversed(path.steps):
         match step:
@@ -122,7 +122,7 @@ def _predicate(expression: Expression, join: _Join) -> Condition:
 
 
 def _steps(root: Below) -> int:
-    """Elements, attributes and text nodes that are asked for."""
+    """Conditions that elements, attributes and text nodes exist."""
     return sum(isinstance(one, Below | Attribute | Text) for one in descend(root))
 
 

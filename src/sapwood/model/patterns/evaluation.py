@@ -30,20 +30,23 @@ def satisfying(condition: Condition, document: Document) -> set[int]:
     match condition:
         case Below():
             return _above(condition, document)
-        case Attribute(test=test, comparison=wanted):
+        case Attribute(test=test, comparison=comparison):
             return {
                 element
                 for element in elements
                 if any(
-                    test.accepts(name) and (wanted is None or wanted.accepts(value))
+                    test.accepts(name) and (comparison is None or comparison.accepts(value))
                     for name, value in document.attributes(element)
                 )
             }
-        case Text(comparison=wanted):
+        case Text(comparison=comparison):
             return {
                 element
                 for element in elements
-                if any(wanted is None or wanted.accepts(text) for text in document.texts(element))
+                if any(
+                    comparison is None or comparison.accepts(text)
+                    for text in document.texts(element)
+                )
             }
         case StringValue(comparison=comparison):
             return {
@@ -60,15 +63,15 @@ def satisfying(condition: Condition, document: Document) -> set[int]:
             assert_never(condition)
 
 
-def _above(wanted: Below, document: Document) -> set[int]:
-    """The parents, or all ancestors, of the elements that are wanted."""
-    test, names, parents = wanted.test, document.names, document.parents
+def _above(below: Below, document: Document) -> set[int]:
+    """The parents, or all ancestors, of the elements that satisfy a condition below."""
+    test, names, parents = below.test, document.names, document.parents
     above: set[int] = set()
-    for element in satisfying(wanted.condition, document):
+    for element in satisfying(below.condition, document):
         if element == DOCUMENT_NODE or not (test is None or test.accepts(names[element])):
             continue
         ancestor = parents[element]
-        if wanted.axis is Axis.CHILD:
+        if below.axis is Axis.CHILD:
             above.add(ancestor)
             continue
         while ancestor not in above:

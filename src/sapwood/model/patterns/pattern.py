@@ -39,7 +39,7 @@ class PatternMerge(NamedTuple):
 
 
 class TreePattern(Interest):
-    """What a subscription to documents accepts: those of which its XPath expression is true.
+    """A filter of documents: it accepts those of which its XPath expression is true.
 
     `root` is what is asked of the document, in normal form (`sapwood.model.patterns.conditions`);
     patterns are equal iff their normal forms are. `source` is the text the pattern was read from,

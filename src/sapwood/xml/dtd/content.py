@@ -1,4 +1,4 @@
-"""What an element may hold: content models and attributes, as values (XML 1.0, section 3).
+"""Content models and attributes of elements, as values (XML 1.0, section 3).
 
 Three questions about content models are answered here, each by one recursion over the model:
 whether nothing may be there (`may_be_empty`), how high the lowest content is (`least_height`), and
@@ -63,7 +63,7 @@ Particle: TypeAlias = NameParticle | SequenceParticle | ChoiceParticle
 
 
 class ContentKind(Enum):
-    """What kind of content an element has."""
+    """The kind of content of an element."""
 
     EMPTY = "EMPTY"
     ANY = "ANY"

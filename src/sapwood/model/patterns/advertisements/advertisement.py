@@ -23,7 +23,7 @@ from sapwood.xml.document import Document, local_name
 
 
 class Advertisement(AdvertisedContent):
-    """What a publisher may send: documents each of whose root-to-leaf paths is a word.
+    """An advertisement: it accepts documents each of whose root-to-leaf paths is a word.
 
     Names compare by their local part. A publisher of several kinds of paths states one value with
     alternatives, not several values: a document has paths of several kinds at once. Two values are

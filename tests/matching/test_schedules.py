@@ -14,8 +14,8 @@ import pytest
 
 from sapwood import Index, parse_xpath
 from sapwood.matching.automaton import PathAutomatonEngine
+from sapwood.matching.columnar.compaction import FoldPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Matchable
@@ -27,7 +27,7 @@ COLUMNAR: Final = (
 )
 AROUND: Final = (
     "matching/index.py",
-    "matching/sides.py",
+    "matching/filter_store.py",
     "matching/ordering.py",
     "matching/texts.py",
 )

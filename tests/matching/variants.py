@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from sapwood.matching.auto import AutoEngine, AutoPolicy
+from sapwood.matching.columnar.compaction import FoldPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.index import Index
 from sapwood.matching.readiness import RECORDS, Awaiting

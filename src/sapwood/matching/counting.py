@@ -28,8 +28,8 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.errors import InvariantError
 from sapwood.matching.keys import number_order, text_order
-from sapwood.matching.onebyone import OneByOne
 from sapwood.matching.stabbing import Span, StabbingIndex
+from sapwood.matching.unbatched import OneByOne
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter

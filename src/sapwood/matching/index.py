@@ -1,7 +1,7 @@
 """`Index`: a set of filters by id, and which of them accept a publication.
 
 Filters of records and tree patterns of documents live side by side: one set of ids and slots, two
-engines (`sapwood.matching.sides`).
+engines (`sapwood.matching.filter_store`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from sapwood.errors import (
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
 from sapwood.matching.engines import ENGINES, EngineInfo
+from sapwood.matching.filter_store import Side, document_side, record_side
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
-from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.storage import REMEDY, Folder, PathName, opened, replaced
 from sapwood.matching.tables import RecordTable

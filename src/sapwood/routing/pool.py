@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import Slots
 from sapwood.model.interest import Interest

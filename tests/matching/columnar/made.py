@@ -15,15 +15,15 @@ from sapwood.matching.columnar import grids
 from sapwood.matching.columnar.batch import Found, encoded
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import U32, U64
-from sapwood.matching.columnar.kernels import plain
+from sapwood.matching.columnar.like_checks import Probes
 from sapwood.matching.columnar.naming import names_image
-from sapwood.matching.columnar.residual import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import ALL
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 
 ALIKE = [
     f"a = {at % 7} and b between {at % 5} and {at % 5 + 2} and c in (1, {at})" for at in range(60)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import Probes
 from sapwood.matching.columnar.restoring import filter_of
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.model.filter import Filter
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters
 

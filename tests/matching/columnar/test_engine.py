@@ -17,14 +17,14 @@ from sapwood import parse_filter
 from sapwood.errors import InvariantError
 from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import U64
+from sapwood.matching.columnar.compaction import FoldPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.folding import FoldPolicy
-from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.tabled import column_of
 from tests.matching.variants import EAGER
 from tests.strategies import filters, records

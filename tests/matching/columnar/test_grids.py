@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.build import build
-from sapwood.matching.columnar.kernels import compiled, plain
+from sapwood.matching.columnar.kernels import compiled
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import Interval
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import Made, grids_everywhere, made, told
 from tests.strategies import filters, records
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.kernels.plain import names_of
 from sapwood.matching.columnar.naming import NAME_HEAD, names_image
 from sapwood.matching.keys import text_bytes
+from tests.matching.columnar.plain_kernels import names_of
 
 NAMES = st.lists(st.text(max_size=12), unique=True, max_size=12)
 

@@ -7,13 +7,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.line import FIRST_TEXT_CELL, NUMBERS_CELL
+from sapwood.matching.columnar.domains import FIRST_TEXT_CELL, NUMBERS_CELL
 from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.ranking import rank, unrank
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Value
 from tests.examples import examples
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters, values
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import Probes
 from sapwood.matching.columnar.rows import RowWriter, joined, kept, selection
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING, equal_to

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, InvariantError
 from sapwood.matching.columnar.columns import CHECKED, DEAD, SHARED, columns_of
-from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.segment import Annex, Segment
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
+from sapwood.matching.columnar.compaction import FoldPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.columnar.snapshot import Snapshot
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.columns import KEY_MAX
-from sapwood.matching.columnar.line import FALSE_CELL, NUMBERS_CELL
+from sapwood.matching.columnar.domains import FALSE_CELL, NUMBERS_CELL
 from sapwood.matching.columnar.ranking import Lines, Ranked
 from sapwood.matching.columnar.rows import Ints, Rows, selection
 from sapwood.matching.columnar.sampling import Sampled

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar import access, grids, rowing
 from sapwood.matching.columnar.access import Choice, Entries, Shape, Tables
+from sapwood.matching.columnar.bitmaps import Plans
+from sapwood.matching.columnar.bucket_hints import guides
 from sapwood.matching.columnar.columns import (
     BLOCK_END,
     CHECKED,
@@ -24,9 +26,7 @@ from sapwood.matching.columnar.columns import (
     image_of,
 )
 from sapwood.matching.columnar.grids import Grids
-from sapwood.matching.columnar.guides import guides
 from sapwood.matching.columnar.ranking import Lines, rank
-from sapwood.matching.columnar.rowing import Plans
 from sapwood.matching.columnar.rows import Checks, Ints, Rows, selection
 from sapwood.matching.columnar.sampling import Sample, sampled
 from sapwood.matching.columnar.segment import Annex, Segment
@@ -38,7 +38,7 @@ class RowKernels(Protocol):
     """The module that fills bit rows."""
 
     def fill_rows(self, task: FillTask, rows: U64) -> None:
-        """See `sapwood.matching.columnar.kernels.plain.fill_rows`."""
+        """See `tests.matching.columnar.plain_kernels.fill_rows`."""
 
 
 class FillTask(NamedTuple):

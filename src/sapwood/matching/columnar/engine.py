@@ -41,7 +41,7 @@ from sapwood.errors import InvariantError
 from sapwood.matching.columnar import restoring, saving
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import DEAD
-from sapwood.matching.columnar.folding import (
+from sapwood.matching.columnar.compaction import (
     FREE,
     IN_TAIL,
     NOWHERE,
@@ -52,7 +52,7 @@ from sapwood.matching.columnar.folding import (
     first_to_join,
     free_serial,
 )
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
 from sapwood.matching.columnar.searching import KernelsName, LazyKernels, Searcher

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.line import (
+from sapwood.matching.columnar.domains import (
     ABSENT_CELL,
     FALSE_CELL,
     FIRST_TEXT_CELL,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sapwood.matching.columnar.columns import SEVERAL, Columns
-from sapwood.matching.columnar.line import (
+from sapwood.matching.columnar.domains import (
     FIRST_TEXT_CELL,
     NUMBERS_CELL,
     TRUE_CELL,
@@ -18,7 +18,7 @@ from sapwood.matching.columnar.line import (
     Run,
     constraint_of,
 )
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import Probes
 from sapwood.matching.columnar.segment import Segment, block
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.line import High, Low, Run, number_run, runs, text_run
+from sapwood.matching.columnar.domains import High, Low, Run, number_run, runs, text_run
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter

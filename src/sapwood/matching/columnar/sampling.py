@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.matching.columnar.line import (
+from sapwood.matching.columnar.domains import (
     ABSENT_CELL,
     FALSE_CELL,
     FIRST_TEXT_CELL,

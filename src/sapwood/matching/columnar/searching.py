@@ -24,7 +24,7 @@ KernelsName: TypeAlias = Literal["compiled", "plain"]
 _KERNELS: Final = MappingProxyType(
     {
         "compiled": "sapwood.matching.columnar.kernels.compiled",
-        "plain": "sapwood.matching.columnar.kernels.plain",
+        "plain": "tests.matching.columnar.plain_kernels",
     }
 )
 
@@ -52,7 +52,7 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         most: int,
         sharing: int,
     ) -> I32:
-        """See `sapwood.matching.columnar.kernels.plain.match_batch`."""
+        """See `tests.matching.columnar.plain_kernels.match_batch`."""
 
     def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
@@ -65,13 +65,13 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         most: int,
         sharing: int,
     ) -> I32:
-        """See `sapwood.matching.columnar.kernels.plain.match_table`."""
+        """See `tests.matching.columnar.plain_kernels.match_table`."""
 
     def looked_up(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `sapwood.matching.columnar.kernels.plain.looked_up`."""
+        """See `tests.matching.columnar.plain_kernels.looked_up`."""
 
     def touched(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `sapwood.matching.columnar.kernels.plain.touched`."""
+        """See `tests.matching.columnar.plain_kernels.touched`."""
 
 
 class LazyKernels:
@@ -173,5 +173,5 @@ class Searcher:
         )
 
     def _new_scratch(self) -> U32:
-        """What kernels write into; see `sapwood.matching.columnar.kernels.plain.match_batch`."""
+        """What kernels write into; see `tests.matching.columnar.plain_kernels.match_batch`."""
         return np.zeros(2 * max(1, len(self.numbers)), np.uint32)

@@ -55,7 +55,7 @@ class RemovalKernels(Protocol):
     """The module that marks what was removed."""
 
     def mark_removed(self, image: U64, marks: U8, by_slot: U32, slot: int) -> int:
-        """See `sapwood.matching.columnar.kernels.plain.mark_removed`."""
+        """See `tests.matching.columnar.plain_kernels.mark_removed`."""
 
 
 @dataclass(slots=True)

@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from sapwood.matching.columnar.batch import HEAD, REPEATS, Found, encoded
-from sapwood.matching.columnar.folding import Part
+from sapwood.matching.columnar.compaction import Part
+from sapwood.matching.columnar.like_checks import Probe, settle
 from sapwood.matching.columnar.pairs import Pairs
-from sapwood.matching.columnar.residual import Probe, settle
 from sapwood.matching.columnar.searching import Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import ALL, SlotBatch, Slots

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.batch import UNREADABLE, Found
-from sapwood.matching.columnar.kernels import compiled, plain, views
+from sapwood.matching.columnar.kernels import compiled, views
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import ALL
 from sapwood.matching.storage import Folder
@@ -21,6 +21,7 @@ from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.examples import examples
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import grids_everywhere, made, told
 from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters, records

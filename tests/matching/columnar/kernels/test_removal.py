@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import SLOT_MASK
-from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.kernels.removal import mark_removed
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import Probes
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.matching.columnar.segment import Segment
+from tests.matching.columnar import plain_kernels as plain
 
 SHAPES = ("a = 1", "a = 2 or b = 3 or c > 1", "a like '%x%'", "true")
 

@@ -13,16 +13,16 @@ import numpy as np
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.batch import FLAGS, UNREADABLE
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
-from sapwood.matching.columnar.kernels.arriving import fill_columns, find_present
-from sapwood.matching.columnar.kernels.bitrows import fill_rows
+from sapwood.matching.columnar.kernels.bitmaps import fill_rows
 from sapwood.matching.columnar.kernels.gathering import WORK
 from sapwood.matching.columnar.kernels.lanes import LANES
 from sapwood.matching.columnar.kernels.lookups import STRETCHES, find_all_stretches
 from sapwood.matching.columnar.kernels.measuring import looked_up, touched
+from sapwood.matching.columnar.kernels.rank_columns import fill_columns, find_present
+from sapwood.matching.columnar.kernels.rank_records import fill_cells
 from sapwood.matching.columnar.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.columnar.kernels.removal import mark_removed
-from sapwood.matching.columnar.kernels.telling import begun, ended, tell_of_piece
-from sapwood.matching.columnar.kernels.values import fill_cells
+from sapwood.matching.columnar.kernels.result_buffer import begun, ended, tell_of_piece
 from sapwood.matching.columnar.kernels.views import (
     all_bytes,
     behind,

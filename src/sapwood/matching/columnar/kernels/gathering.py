@@ -17,7 +17,7 @@ from sapwood.matching.columnar.columns import (
     U32,
     U64,
 )
-from sapwood.matching.columnar.kernels.bitrows import aim, fetch_rows, find_candidates, plan_of
+from sapwood.matching.columnar.kernels.bitmaps import aim, fetch_rows, find_candidates, plan_of
 from sapwood.matching.columnar.kernels.views import behind, compiled, signed, u32
 
 CANDIDATES: Final = 1024

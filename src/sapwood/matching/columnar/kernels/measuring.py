@@ -8,12 +8,12 @@ import numpy as np
 
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import U32, U64
-from sapwood.matching.columnar.kernels.bitrows import aim, find_candidates, plan_of, word_of
+from sapwood.matching.columnar.kernels.bitmaps import aim, find_candidates, plan_of, word_of
 from sapwood.matching.columnar.kernels.blocks import blocks_of, conjunction_of, size_of
 from sapwood.matching.columnar.kernels.gathering import WORK, aims_of
 from sapwood.matching.columnar.kernels.lookups import STRETCHES, find_all_stretches
+from sapwood.matching.columnar.kernels.rank_records import fill_cells
 from sapwood.matching.columnar.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
-from sapwood.matching.columnar.kernels.values import fill_cells
 from sapwood.matching.columnar.kernels.views import (
     all_bytes,
     compiled,

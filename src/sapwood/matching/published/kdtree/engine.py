@@ -19,9 +19,9 @@ from typing import TypeAlias
 
 from sapwood.errors import InvariantError
 from sapwood.matching.counting import CountingEngine
-from sapwood.matching.onebyone import OneByOne
 from sapwood.matching.published.kdtree.boxes import box_of, point_of
 from sapwood.matching.published.kdtree.tree import DominanceTree
+from sapwood.matching.unbatched import OneByOne
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record

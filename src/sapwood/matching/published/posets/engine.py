@@ -17,7 +17,7 @@ from itertools import count
 from typing import Protocol
 
 from sapwood.errors import InvariantError
-from sapwood.matching.onebyone import OneByOne
+from sapwood.matching.unbatched import OneByOne
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Record

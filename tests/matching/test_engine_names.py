@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.matching.choice import Engines, chosen_engines
+from sapwood.matching.engine_names import Engines, chosen_engines
 
 DEFAULT = Engines("columnar")
 

@@ -20,11 +20,11 @@ from sapwood.matching.columnar.columns import (
     block_start_of,
     entry_conjunctions,
 )
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.kernels.joining import OVERFULL, join
+from sapwood.matching.columnar.kernels.batch_join import OVERFULL, join
 from sapwood.matching.columnar.kernels.views import compiled, keep, lent
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.protocol import ALL
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made
 
 Matches = list[tuple[int, int]]

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.folding import FoldPolicy, Part, first_to_join, free_serial
+from sapwood.matching.columnar.compaction import FoldPolicy, Part, first_to_join, free_serial
 from tests.matching.columnar.made import made
 
 POLICY = FoldPolicy(smallest=4, joined_max=64)

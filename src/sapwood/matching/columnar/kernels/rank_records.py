@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import U8, U32, U64
+from sapwood.matching.columnar.domains import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
 from sapwood.matching.columnar.kernels.reading import (
     BOOLEAN,
     INTEGER,
@@ -37,7 +38,6 @@ from sapwood.matching.columnar.kernels.views import (
     u32,
     u64,
 )
-from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN
 
 _PREFIX_BYTES: Final = 8

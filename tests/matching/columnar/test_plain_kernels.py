@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.naming import names_image
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.guides import Guides, guides
+from sapwood.matching.columnar.bucket_hints import Guides, guides
 from sapwood.matching.columnar.ranking import Lines
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from sapwood import parse_filter
-from sapwood.matching.columnar.line import High, Low, Run, runs
+from sapwood.matching.columnar.domains import High, Low, Run, runs
 from sapwood.model.constraint import ANYTHING, NOTHING, PRESENT, Constraint, equal_to
 from sapwood.model.numbers import Interval
 

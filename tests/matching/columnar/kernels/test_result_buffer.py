@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from sapwood.matching.columnar.batch import HEAD, Found
-from sapwood.matching.columnar.kernels import compiled, plain
-from sapwood.matching.columnar.kernels.telling import begun, ended
+from sapwood.matching.columnar.kernels import compiled
+from sapwood.matching.columnar.kernels.result_buffer import begun, ended
 from sapwood.matching.protocol import ALL
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, told
 
 

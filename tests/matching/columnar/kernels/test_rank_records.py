@@ -11,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.batch import encoded
+from sapwood.matching.columnar.bucket_hints import guides
 from sapwood.matching.columnar.columns import U32
-from sapwood.matching.columnar.guides import guides
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.kernels.values import (
+from sapwood.matching.columnar.kernels.rank_records import (
     NUMBERS_BEYOND,
     Guide,
     fill_cells,
@@ -28,6 +27,7 @@ from sapwood.matching.keys import number_key
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.examples import examples
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made
 from tests.strategies import filters, numbers, records, texts
 

@@ -38,7 +38,7 @@ from sapwood.matching.columnar.columns import (
     columns_of,
     entry_conjunctions,
 )
-from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
+from sapwood.matching.columnar.domains import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
 from sapwood.matching.columnar.naming import NAME_HEAD, PLACE_BITS
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.keys import number_key

@@ -11,9 +11,9 @@ import numpy as np
 
 from sapwood.matching.columnar.batch import FLAGS, HEAD, RECORDS
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
+from sapwood.matching.columnar.kernels.batch_join import OVERFULL, join
 from sapwood.matching.columnar.kernels.evaluation import evaluate, grown
 from sapwood.matching.columnar.kernels.gathering import CANDIDATES, begin_gathering, gather
-from sapwood.matching.columnar.kernels.joining import OVERFULL, join
 from sapwood.matching.columnar.kernels.views import (
     behind,
     compiled,

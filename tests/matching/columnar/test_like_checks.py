@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.residual import Probes, settle
+from sapwood.matching.columnar.like_checks import Probes, settle
 from sapwood.model.like import Pattern
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made
 
 

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.build import build
-from sapwood.matching.columnar.kernels import compiled, plain
+from sapwood.matching.columnar.kernels import compiled
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, measured, told
 from tests.strategies import records
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import I64, KEY_MAX, U8, U32, U64
+from sapwood.matching.columnar.domains import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
 from sapwood.matching.columnar.kernels.lanes import LANES, lowest, within
-from sapwood.matching.columnar.kernels.values import (
+from sapwood.matching.columnar.kernels.rank_records import (
     Guide,
     guide_of,
     number_cell,
@@ -34,7 +35,6 @@ from sapwood.matching.columnar.kernels.views import (
     signed,
     u32,
 )
-from sapwood.matching.columnar.line import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
 from sapwood.matching.tables import (
     PLACE_DATA,
     PLACE_FIRST,

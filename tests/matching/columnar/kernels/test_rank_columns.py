@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.columns import I64, U32
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.kernels.arriving import fill_columns, find_present
 from sapwood.matching.columnar.kernels.lanes import LANES
+from sapwood.matching.columnar.kernels.rank_columns import fill_columns, find_present
 from sapwood.matching.columnar.kernels.views import compiled, lent
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from tests.examples import examples
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import Made, made
 from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters

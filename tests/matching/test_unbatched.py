@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from sapwood.matching.onebyone import OneByOne
+from sapwood.matching.unbatched import OneByOne
 
 
 class Longer(OneByOne[int, str]):

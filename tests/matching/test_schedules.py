@@ -19,6 +19,7 @@ from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Matchable
+from tests.matching.columnar import plain_kernels
 from tests.schedules import Run, Scenario, Where, runs
 
 COLUMNAR: Final = (
@@ -40,7 +41,7 @@ LATE: Final = FoldPolicy(fold_cost=10**9)
 def index_of(policy: FoldPolicy) -> Index:
     """An index without compiled code: plain kernels say so when they are handed too little room."""
     records = EngineInfo(
-        "columnar", "records", True, "", lambda: ColumnarEngine(policy, kernels="plain")
+        "columnar", "records", True, "", lambda: ColumnarEngine(policy, kernels=plain_kernels)
     )
     documents = DocumentEngineInfo(
         "path-automaton", True, "", lambda: PathAutomatonEngine(kernels="plain")

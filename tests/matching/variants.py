@@ -11,6 +11,7 @@ from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.index import Index
 from sapwood.matching.readiness import RECORDS, Awaiting
+from tests.matching.columnar import plain_kernels
 from tests.matching.switched import Nobody, Switched
 
 EAGER: Final = FoldPolicy(
@@ -38,7 +39,7 @@ VARIANTS: Final = (
     EngineInfo("auto-swift", "records", True, "", lambda: _auto(SWIFT, is_on=True)),
     EngineInfo("auto-plain", "records", True, "", lambda: _auto(AutoPolicy(), is_on=False)),
     EngineInfo(
-        "columnar-plain", "records", True, "", lambda: ColumnarEngine(EAGER, kernels="plain")
+        "columnar-plain", "records", True, "", lambda: ColumnarEngine(EAGER, kernels=plain_kernels)
     ),
 )
 

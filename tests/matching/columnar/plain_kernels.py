@@ -1,4 +1,4 @@
-"""The plain twins of `kernels.compiled`: the same results, found the obvious way.
+"""Kernels in plain Python, by which compiled ones are judged: the same results, the obvious way.
 
 They use neither the order of a line nor clusters nor bit rows: a value is compared with every
 constant of its attribute, a record with every conjunction.
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.limits import INTEGER_MAX, INTEGER_MIN
+from sapwood.matching.columnar import bitmaps
 from sapwood.matching.columnar.batch import REPEATS, UNREADABLE
-from sapwood.matching.columnar.build import FillTask
 from sapwood.matching.columnar.columns import (
     BLOCK_WORDS,
     CHECKED,
@@ -54,11 +54,13 @@ from sapwood.matching.tables import (
 )
 from sapwood.model.publication import Value
 
+fill_rows = bitmaps.fill_rows
+
 Readable: TypeAlias = Mapping[str | bytes, Value | bytes]
 """A record as it is read back: texts that are no UTF-8 are bytes."""
 
 
-def number_cell(  # noqa: PLR0917 - as its twin
+def number_cell(
     numbers: npt.NDArray[np.floating[Any]],
     remainders: npt.NDArray[np.int16],
     first: int,
@@ -98,7 +100,7 @@ def fill_cells(columns: Columns, names: U64, record: Readable, cells: U32) -> No
             cells[attribute] = _cell(columns, attribute, value)
 
 
-def match_batch(  # noqa: PLR0917 - as its twin
+def match_batch(
     image: U64,
     marks: U8,
     names: U64,
@@ -106,7 +108,7 @@ def match_batch(  # noqa: PLR0917 - as its twin
     scratch: U32,
     limit: int,
     most: int,
-    sharing: int,  # noqa: ARG001 - one by one is the plain way
+    sharing: int,
 ) -> I32:
     """All matches of every record, as `columnar.batch.Found.of` reads them.
 
@@ -126,7 +128,7 @@ def match_batch(  # noqa: PLR0917 - as its twin
     return _told(columns, marks, all_cells, limit, most)
 
 
-def match_table(  # noqa: PLR0917 - as its twin
+def match_table(
     image: U64,
     marks: U8,
     places: I64,
@@ -134,7 +136,7 @@ def match_table(  # noqa: PLR0917 - as its twin
     first: int,
     rows: int,
     most: int,
-    sharing: int,  # noqa: ARG001 - one by one is the plain way
+    sharing: int,
 ) -> I32:
     """All matches of some rows of a table, as `columnar.batch.Found.of` reads them.
 
@@ -147,9 +149,7 @@ def match_table(  # noqa: PLR0917 - as its twin
     return _told(columns, marks, all_cells, ALL, most)
 
 
-def fill_columns(  # noqa: PLR0917 - as its twin
-    image: U64, places: I64, numbers: I64, first: int, rows: int, cells: U32
-) -> None:
+def fill_columns(image: U64, places: I64, numbers: I64, first: int, rows: int, cells: U32) -> None:
     """Write the cells of `rows` rows of a table, from row `first` of its columns on.
 
     `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; those
@@ -324,43 +324,6 @@ def _in_grid(columns: Columns, grid: int, cell: int, other: int) -> Iterator[tup
         bucket = int(columns.grid_cluster[grid]) + row * int(columns.grid_columns[grid])
         begin, end = columns.cluster_start[[bucket + line.start, bucket + line.stop]].tolist()
         yield begin, end
-
-
-def fill_rows(task: FillTask, rows: U64) -> None:
-    """Clear in `rows`, which are all ones, the bit of every entry that a row's slice excludes."""
-    regions = zip(task.region_first.tolist(), task.region_last.tolist(), strict=True)
-    for plan, (first, last) in enumerate(regions):
-        attributes = task.plan_attribute[task.plan_start[plan] : task.plan_start[plan + 1]]
-        of_block = len(attributes) * task.slices
-        begin, words = int(task.plan_row[plan]), -(-(last - first) // 64)
-        own = rows[begin : begin + words * of_block]
-        for start in range(0, words, BLOCK_WORDS):
-            width = min(BLOCK_WORDS, words - start)
-            block = own[start * of_block : (start + width) * of_block]
-            block = block.reshape(len(attributes), task.slices, width)
-            entries = range(first + 64 * start, min(last, first + 64 * (start + width)))
-            for at, attribute in enumerate(attributes.tolist()):
-                for number, entry in enumerate(entries):
-                    word, bit = divmod(number, 64)
-                    for row in _excluded(task, int(task.entry_conjunction[entry]), attribute):
-                        block[at, row, word] &= ~np.uint64(1 << bit)
-
-
-def _excluded(task: FillTask, conjunction: int, attribute: int) -> list[int]:
-    """The rows of an attribute that hold no cell which the conjunction accepts."""
-    scale = int(task.bucket_scale[attribute])
-    first, last = task.constraint_start[conjunction : conjunction + 2].tolist()
-    for constraint in range(first, last):
-        if task.constraint_attribute[constraint] == attribute:
-            start, stop = task.run_start[constraint : constraint + 2].tolist()
-            runs = (task.run_low[start:stop].tolist(), task.run_high[start:stop].tolist())
-            accepted: set[int] = set()
-            for low, high in zip(*runs, strict=True):
-                accepted |= {0} if low == 0 else set()
-                slices = (max(1, low) * scale >> 32, high * scale >> 32)
-                accepted |= {1 + at for at in range(slices[0], slices[1] + 1) if high}
-            return [row for row in range(task.slices) if row not in accepted]
-    return []
 
 
 def names_of(names: U64) -> dict[bytes, int]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import InvariantError
-from sapwood.matching.columnar.build import FillTask
+from sapwood.matching.columnar.bitmaps import FillTask
 from sapwood.matching.columnar.columns import U64
 from sapwood.matching.columnar.compaction import FoldPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
@@ -171,7 +171,7 @@ def test_additions_removals_and_matches_during_a_fold_are_kept(
 ) -> None:
     engine = ColumnarEngine(
         FoldPolicy(tail_max=1, written_max=4, joined_max=8, smallest=2, fold_cost=2),
-        kernels="plain",
+        kernels=plain,
     )
     held = dict(enumerate(wanted))
     for slot, each in held.items():

@@ -7,17 +7,20 @@ import pytest
 
 from sapwood.errors import InvalidValueError
 from sapwood.matching.columnar.batch import Found, encoded
-from sapwood.matching.columnar.searching import KernelsName, LazyKernels, Searcher
+from sapwood.matching.columnar.searching import Kernels, LazyKernels, Searcher
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels
 from tests.matching.columnar.made import made
 from tests.matching.tabled import column_of
+
+GIVEN = pytest.mark.parametrize("kernels", [None, plain_kernels], ids=["compiled", "plain"])
 
 ASKED: list[Record] = [{"a": 1, "b": 3}, {"b": 1}, {}]
 
 
-@pytest.mark.parametrize("kernels", ["compiled", "plain"])
-def test_names_that_come_later_need_a_searcher_that_grew(kernels: KernelsName) -> None:
+@GIVEN
+def test_names_that_come_later_need_a_searcher_that_grew(kernels: Kernels | None) -> None:
     whole = made(["a = 1", "b = 1 or b = 3"])
     attributes = dict(whole.attributes)
     searcher = Searcher(attributes, LazyKernels(kernels))
@@ -40,8 +43,8 @@ def test_names_that_come_later_need_a_searcher_that_grew(kernels: KernelsName) -
     assert searcher.search(segment, ASKED, batch).tolist() == before
 
 
-@pytest.mark.parametrize("kernels", ["compiled", "plain"])
-def test_search_refuses_what_no_record_may_hold(kernels: KernelsName) -> None:
+@GIVEN
+def test_search_refuses_what_no_record_may_hold(kernels: Kernels | None) -> None:
     whole = made(["a = 1"])
     searcher = Searcher(whole.attributes, LazyKernels(kernels))
     odd: list[Record] = [{"a": 1}, {"b": 2**63}]
@@ -50,8 +53,8 @@ def test_search_refuses_what_no_record_may_hold(kernels: KernelsName) -> None:
     assert searcher.search(whole.segment(), ASKED, encoded(ASKED))[0] == 0
 
 
-@pytest.mark.parametrize("kernels", ["compiled", "plain"])
-def test_search_finds_in_columns_what_it_finds_in_records(kernels: KernelsName) -> None:
+@GIVEN
+def test_search_finds_in_columns_what_it_finds_in_records(kernels: Kernels | None) -> None:
     whole = made(["a = 1", "b = 1 or b = 3"])
     searcher, segment = Searcher(whole.attributes, LazyKernels(kernels)), whole.segment()
     names = ("z", "b", "a")

@@ -14,13 +14,14 @@ from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.columnar.snapshot import Snapshot
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels
 from tests.strategies import filters, records
 
 POLICY = FoldPolicy(smallest=2, tail_max=2, written_max=4, joined_max=8, fold_cost=2)
 
 
 def snapshot_of(*texts: str) -> Snapshot:
-    engine = ColumnarEngine(POLICY, kernels="plain")
+    engine = ColumnarEngine(POLICY, kernels=plain_kernels)
     for slot, text in enumerate(texts):
         engine.add(slot, parse_filter(text))
     return engine._settled(())
@@ -35,7 +36,7 @@ def snapshot_of(*texts: str) -> Snapshot:
 def test_snapshot_finds_what_was_there_when_it_was_taken(
     first: list[Filter], later: list[Filter], asked: list[Record]
 ) -> None:
-    engine = ColumnarEngine(POLICY, kernels="plain")
+    engine = ColumnarEngine(POLICY, kernels=plain_kernels)
     for slot, each in enumerate(first):
         engine.add(slot, each)
     snapshot = engine._settled(())

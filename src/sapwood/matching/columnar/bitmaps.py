@@ -17,12 +17,12 @@ lookup already cut out of all.)
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
 from sapwood.matching.columnar.access import Choice, Entries, Floats, Shape, Tables
-from sapwood.matching.columnar.columns import ATTRIBUTES_MAX
+from sapwood.matching.columnar.columns import ATTRIBUTES_MAX, BLOCK_WORDS, U64
 from sapwood.matching.columnar.grids import SCALE_BITS, Grids
 from sapwood.matching.columnar.ranking import Lines
 from sapwood.matching.columnar.rows import Ints, Rows, selection
@@ -65,6 +65,31 @@ class Plans(NamedTuple):
     words: int  # of all rows
     rows: int  # of each attribute
     scale: Ints  # [a] what turns a cell into its slice: `cell * scale >> 32`
+
+
+class FillTask(NamedTuple):
+    """What filling bit rows needs to know; runs have their first and last cell."""
+
+    region_first: Ints  # [p] entry
+    region_last: Ints  # [p]
+    plan_start: Ints  # [p + 1]
+    plan_attribute: Ints
+    plan_row: Ints  # [p]
+    slices: int  # rows of each attribute
+    bucket_scale: Ints  # [a]
+    entry_conjunction: Ints
+    constraint_start: Ints
+    constraint_attribute: Ints
+    run_start: Ints
+    run_low: Ints
+    run_high: Ints
+
+
+class RowKernels(Protocol):
+    """The module that fills bit rows."""
+
+    def fill_rows(self, task: FillTask, rows: U64) -> None:
+        """Clear in `rows`, which are all ones, the bit of every entry that a slice excludes."""
 
 
 class Regions(NamedTuple):
@@ -154,3 +179,40 @@ def _totals(pairs: Ints, weights: Floats, attributes: int) -> tuple[Ints, Floats
         return occurring, sums[occurring]
     distinct, which = np.unique(pairs, return_inverse=True)
     return distinct, np.bincount(which, weights).astype(np.float64, copy=False)
+
+
+def fill_rows(task: FillTask, rows: U64) -> None:
+    """The `RowKernels.fill_rows` of plain Python: for small sets, where no kernel is loaded."""
+    regions = zip(task.region_first.tolist(), task.region_last.tolist(), strict=True)
+    for plan, (first, last) in enumerate(regions):
+        attributes = task.plan_attribute[task.plan_start[plan] : task.plan_start[plan + 1]]
+        of_block = len(attributes) * task.slices
+        begin, words = int(task.plan_row[plan]), -(-(last - first) // 64)
+        own = rows[begin : begin + words * of_block]
+        for start in range(0, words, BLOCK_WORDS):
+            width = min(BLOCK_WORDS, words - start)
+            block = own[start * of_block : (start + width) * of_block]
+            block = block.reshape(len(attributes), task.slices, width)
+            entries = range(first + 64 * start, min(last, first + 64 * (start + width)))
+            for at, attribute in enumerate(attributes.tolist()):
+                for number, entry in enumerate(entries):
+                    word, bit = divmod(number, 64)
+                    for row in _excluded(task, int(task.entry_conjunction[entry]), attribute):
+                        block[at, row, word] &= ~np.uint64(1 << bit)
+
+
+def _excluded(task: FillTask, conjunction: int, attribute: int) -> list[int]:
+    """The rows of an attribute that hold no cell which the conjunction accepts."""
+    scale = int(task.bucket_scale[attribute])
+    first, last = task.constraint_start[conjunction : conjunction + 2].tolist()
+    for constraint in range(first, last):
+        if task.constraint_attribute[constraint] == attribute:
+            start, stop = task.run_start[constraint : constraint + 2].tolist()
+            runs = (task.run_low[start:stop].tolist(), task.run_high[start:stop].tolist())
+            accepted: set[int] = set()
+            for low, high in zip(*runs, strict=True):
+                accepted |= {0} if low == 0 else set()
+                slices = (max(1, low) * scale >> 32, high * scale >> 32)
+                accepted |= {1 + at for at in range(slices[0], slices[1] + 1) if high}
+            return [row for row in range(task.slices) if row not in accepted]
+    return []

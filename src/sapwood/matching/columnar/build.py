@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar import access, grids, rowing
 from sapwood.matching.columnar.access import Choice, Entries, Shape, Tables
-from sapwood.matching.columnar.bitmaps import Plans
+from sapwood.matching.columnar.bitmaps import FillTask, Plans, RowKernels
 from sapwood.matching.columnar.bucket_hints import guides
 from sapwood.matching.columnar.columns import (
     BLOCK_END,
@@ -22,7 +22,6 @@ from sapwood.matching.columnar.columns import (
     SHARED,
     U8,
     U32,
-    U64,
     image_of,
 )
 from sapwood.matching.columnar.grids import Grids
@@ -32,31 +31,6 @@ from sapwood.matching.columnar.sampling import Sample, sampled
 from sapwood.matching.columnar.segment import Annex, Segment
 from sapwood.matching.storage import Array, frozen
 from sapwood.matching.texts import packed
-
-
-class RowKernels(Protocol):
-    """The module that fills bit rows."""
-
-    def fill_rows(self, task: FillTask, rows: U64) -> None:
-        """See `tests.matching.columnar.plain_kernels.fill_rows`."""
-
-
-class FillTask(NamedTuple):
-    """What filling bit rows needs to know; runs have their first and last cell."""
-
-    region_first: Ints  # [p] entry
-    region_last: Ints  # [p]
-    plan_start: Ints  # [p + 1]
-    plan_attribute: Ints
-    plan_row: Ints  # [p]
-    slices: int  # rows of each attribute
-    bucket_scale: Ints  # [a]
-    entry_conjunction: Ints
-    constraint_start: Ints
-    constraint_attribute: Ints
-    run_start: Ints
-    run_low: Ints
-    run_high: Ints
 
 
 def build(

@@ -55,7 +55,7 @@ from sapwood.matching.columnar.compaction import (
 from sapwood.matching.columnar.like_checks import Probes
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
-from sapwood.matching.columnar.searching import KernelsName, LazyKernels, Searcher
+from sapwood.matching.columnar.searching import Kernels, LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
@@ -89,14 +89,12 @@ _DRIFT_RECORDS: Final = 2 * _SAMPLED_EVERY * _SAMPLED_MAX
 class ColumnarEngine:
     """Access predicates over columns (see `sapwood.matching.columnar`).
 
-    `kernels` names the compiled loops or their plain twins, which need no compiler and are slow.
+    `kernels` are the compiled ones unless others are given, as tests do.
 
     #: _published, where it is not `None`, holds every filter; nothing is in _state.written then
     """
 
-    def __init__(
-        self, policy: FoldPolicy | None = None, *, kernels: KernelsName = "compiled"
-    ) -> None:
+    def __init__(self, policy: FoldPolicy | None = None, *, kernels: Kernels | None = None) -> None:
         self._policy = policy or FoldPolicy()
         #: attribute -> number, from 0 without gaps; only ever grows
         self._attributes: dict[str, int] = {}
@@ -269,12 +267,9 @@ class ColumnarEngine:
             self._fold_all()
         parts = self._state.parts
         usual = parts[0].usual if parts else None
-        saving.write_names(
-            store, saving.Names(list(self._attributes), list(self._probes.texts()), usual)
-        )
-        store.write_arrays({"nowhere": np.flatnonzero(self._state.homes == NOWHERE)})
-        for part in parts:
-            part.segment.save(store.make_folder("segment"))
+        names = saving.Names(list(self._attributes), list(self._probes.texts()), usual)
+        nowhere = np.flatnonzero(self._state.homes == NOWHERE)
+        saving.write(store, names, nowhere, [part.segment for part in parts])
 
     def load(
         self,

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from sapwood.errors import FileFormatError
+from sapwood.matching.columnar import bitmaps
+from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import SLOT_MASK
+from sapwood.matching.columnar.like_checks import Probes
+from sapwood.matching.columnar.rows import Ints, RowWriter
+from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.storage import Array, Folder
+from sapwood.model.filter import Filter
 
 LAYOUT: Final = 4
 """Which files there are and what is in them: another number for every change."""
@@ -23,11 +29,31 @@ class Names(NamedTuple):
     usual: float | None
 
 
-def write_names(folder: Folder, names: Names) -> None:
-    """Write three JSON documents."""
+def write(folder: Folder, names: Names, nowhere: Ints, segments: Sequence[Segment]) -> None:
+    """Write all files of an engine that has one segment or none."""
+    assert len(segments) <= 1, "a saved engine has one segment"
     folder.write_json("layout", {"layout": LAYOUT, "usual": names.usual})
     folder.write_json("attributes", list(names.attributes))
     folder.write_json("probes", [list(probe) for probe in names.probes])
+    folder.write_arrays({"nowhere": nowhere})
+    for segment in segments:
+        segment.save(folder.make_folder("segment"))
+
+
+def save_filters(folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:
+    """Write the files of an engine that has these filters, in their order, without any kernel."""
+    attributes: dict[str, int] = {}
+    probes = Probes()
+    writer = RowWriter(attributes, probes)
+    nowhere: list[int] = []
+    for slot, wanted in filters:
+        before = len(writer)
+        writer.add(slot, wanted)
+        if len(writer) == before:
+            nowhere.append(slot)
+    segments = [build(writer.rows(), len(attributes), bitmaps)] if len(writer) else []
+    names = Names(list(attributes), list(probes.texts()), None)
+    write(folder, names, np.array(nowhere, np.int64), segments)
 
 
 def read_names(folder: Folder) -> Names:

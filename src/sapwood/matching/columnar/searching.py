@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from sapwood.matching.columnar.batch import UNREADABLE, encoded, refusal
-from sapwood.matching.columnar.build import RowKernels
+from sapwood.matching.columnar.bitmaps import RowKernels
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
@@ -19,14 +19,7 @@ from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 
-KernelsName: TypeAlias = Literal["compiled", "plain"]
-
-_KERNELS: Final = MappingProxyType(
-    {
-        "compiled": "sapwood.matching.columnar.kernels.compiled",
-        "plain": "tests.matching.columnar.plain_kernels",
-    }
-)
+_COMPILED: Final = "sapwood.matching.columnar.kernels.compiled"
 
 Prepared: TypeAlias = bytes | I64
 """Records in MessagePack, or of the columns of a table the numbers of the attributes."""
@@ -52,7 +45,16 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         most: int,
         sharing: int,
     ) -> I32:
-        """See `tests.matching.columnar.plain_kernels.match_batch`."""
+        """All matches of every record, as `Found.of` reads them.
+
+        `records` is what `batch.encoded` makes, `names` what `names_image` does. `scratch` has two
+        elements for each attribute, two at least; its first half is all 0, and is left so. Keeps no
+        more than `limit` sure matches of a record, and ends after the record with which there are
+        `most` matches or more. Of records that cannot be read only `UNREADABLE` is told.
+
+        Entries are evaluated for many records at once where `sharing` records share them on
+        average, and there is no `limit`.
+        """
 
     def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
@@ -65,25 +67,29 @@ class Kernels(RowKernels, RemovalKernels, Protocol):
         most: int,
         sharing: int,
     ) -> I32:
-        """See `tests.matching.columnar.plain_kernels.match_table`."""
+        """All matches of `rows` rows of a table, from row `first` on, as `Found.of` reads them.
+
+        `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column. The
+        rest is as for `match_batch`.
+        """
 
     def looked_up(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `tests.matching.columnar.plain_kernels.looked_up`."""
+        """The number of entries that the lookups of a batch of records lead to."""
 
     def touched(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `tests.matching.columnar.plain_kernels.touched`."""
+        """The bytes of directories, bitmaps and blocks that matching a batch reads."""
 
 
 class LazyKernels:
-    """The kernels of a name, imported when they are first needed."""
+    """The kernels that were given, or else the compiled ones, imported at their first use."""
 
-    def __init__(self, name: KernelsName) -> None:
-        self._name = name
+    def __init__(self, given: Kernels | None = None) -> None:
+        self._given = given
 
     @cached_property
     def loaded(self) -> Kernels:
         """The module."""
-        return cast("Kernels", import_module(_KERNELS[self._name]))
+        return self._given or cast("Kernels", import_module(_COMPILED))
 
 
 class Searcher:
@@ -173,5 +179,5 @@ class Searcher:
         )
 
     def _new_scratch(self) -> U32:
-        """What kernels write into; see `tests.matching.columnar.plain_kernels.match_batch`."""
+        """What kernels write into; see `Kernels.match_batch`."""
         return np.zeros(2 * max(1, len(self.numbers)), np.uint32)

@@ -55,7 +55,10 @@ class RemovalKernels(Protocol):
     """The module that marks what was removed."""
 
     def mark_removed(self, image: U64, marks: U8, by_slot: U32, slot: int) -> int:
-        """See `tests.matching.columnar.plain_kernels.mark_removed`."""
+        """Mark the conjunctions of a slot as removed; returns how many were not so before.
+
+        `by_slot` are all conjunctions, sorted by slot.
+        """
 
 
 @dataclass(slots=True)

@@ -1,7 +1,4 @@
-"""Bit rows, read and filled by compiled code: see `columnar.rowing`.
-
-The plain twin of `fill_rows` is in `kernels.plain`.
-"""
+"""Bit rows, read and filled by compiled code: see `columnar.rowing`."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from sapwood.matching.columnar import columns as at_column
-from sapwood.matching.columnar.build import FillTask
+from sapwood.matching.columnar.bitmaps import FillTask
 from sapwood.matching.columnar.columns import BLOCK_WORDS, ROWS_MIN, U32, U64
 from sapwood.matching.columnar.kernels.lookups import first_beyond
 from sapwood.matching.columnar.kernels.views import (

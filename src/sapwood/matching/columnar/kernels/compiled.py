@@ -1,7 +1,7 @@
 """Matching kernels of the columnar engine, compiled by numba and cached on disk.
 
-Everything is a free function on arrays (`columnar.columns`, `columnar.batch`); the plain twins are
-in `kernels.plain`. `match_batch`, `match_table` and `fill_rows` release the interpreter lock.
+Everything is a free function on arrays (`columnar.columns`, `columnar.batch`).
+`match_batch`, `match_table` and `fill_rows` release the interpreter lock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Which candidates hold: their blocks, evaluated by compiled code.
-
-The plain twins are in `kernels.plain`.
-"""
+"""Which candidates hold: their blocks, evaluated by compiled code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""From the cells of a record to the stretches of entries that may hold, compiled.
-
-The plain twins are in `kernels.plain`.
-"""
+"""From the cells of a record to the stretches of entries that may hold, compiled."""
 
 from __future__ import annotations
 

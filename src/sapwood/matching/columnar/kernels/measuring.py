@@ -1,4 +1,4 @@
-"""What matching reads, counted by compiled code; the plain twins are in `kernels.plain`."""
+"""What matching reads, counted by compiled code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""From columns of values to cells, compiled: see `matching.tables` and `columnar.line`.
-
-The plain twin is in `kernels.plain`.
-"""
+"""From columns of values to cells, compiled: see `matching.tables` and `columnar.line`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""From values to cells, compiled: see `columnar.line`.
-
-The plain twins are in `kernels.plain`.
-"""
+"""From values to cells, compiled: see `columnar.line`."""
 
 from __future__ import annotations
 

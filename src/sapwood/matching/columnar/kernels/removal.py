@@ -1,7 +1,4 @@
-"""Where the conjunctions of a slot are, and that they were removed, compiled.
-
-The plain twin is in `kernels.plain`.
-"""
+"""Where the conjunctions of a slot are, and that they were removed, compiled."""
 
 from __future__ import annotations
 

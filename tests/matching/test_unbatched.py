@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from sapwood.matching.unbatched import OneByOne
+from sapwood.matching.unbatched import UnbatchedEngine
 
 
-class Longer(OneByOne[int, str]):
+class Longer(UnbatchedEngine[int, str]):
     """Accepts texts that are longer than a number."""
 
     def __init__(self) -> None:

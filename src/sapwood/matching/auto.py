@@ -199,7 +199,7 @@ class AutoEngine:
             return np.array(engine.match(record), np.int32)
         return engine.found(record, limit)
 
-    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; may end early, but has one.
 
         See `protocol.Unsorted`.
@@ -207,8 +207,8 @@ class AutoEngine:
         engine = self._engine(len(records))
         if isinstance(engine, _Plain):
             # Counting matches all that it gets, and a record has no more matches than filters.
-            return engine.match_slots(records[: max(1, most // max(1, len(engine)))])
-        return engine.found_many(records, most)
+            return engine.match_slots(records[: max(1, max_matches // max(1, len(engine)))])
+        return engine.found_many(records, max_matches)
 
     def fold(self) -> None:
         """Move what is to move, and fold the columnar engine."""

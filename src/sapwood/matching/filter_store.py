@@ -1,8 +1,8 @@
-"""The two sides of an index: filters of records, and tree patterns of documents.
+"""The two filter stores of an index: filters of records, and tree patterns of documents.
 
-Each side has an engine of its own, made when it is first needed: whoever matches records alone
+Each store has an engine of its own, made when it is first needed: whoever matches records alone
 never imports what reads XML, and the other way round. The slots are the index's, so a slot is taken
-on at most one side.
+in at most one store.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.patterns.pattern import TreePattern
 
-_Wanted = TypeVar("_Wanted")
-_Wanted_contra = TypeVar("_Wanted_contra", contravariant=True)
+_Filter = TypeVar("_Filter")
+_Filter_contra = TypeVar("_Filter_contra", contravariant=True)
 _Engine = TypeVar("_Engine", bound="_Slots[Any]")
 
 _READ_KEPT: Final = 1024
@@ -38,27 +38,27 @@ that check themselves, asks for the same ones again and again."""
 _PATTERN: Final = msgspec.json.Decoder(tuple[str, tuple[tuple[str, str], ...] | None])
 
 
-class _Slots(Protocol[_Wanted_contra]):
+class _Slots(Protocol[_Filter_contra]):
     """What both kinds of engines share; `Engine` and `DocumentEngine` say what it means."""
 
     def __len__(self) -> int: ...
 
-    def add(self, slot: int, wanted: _Wanted_contra, /) -> None: ...
+    def add(self, slot: int, filter: _Filter_contra, /) -> None: ...
 
     def remove(self, slot: int) -> None: ...
 
     def save(self, folder: Path) -> None: ...
 
-    def load(self, folder: Path, wanted: Iterable[tuple[int, _Wanted_contra]], /) -> None: ...
+    def load(self, folder: Path, filter: Iterable[tuple[int, _Filter_contra]], /) -> None: ...
 
 
-class Side(Generic[_Engine, _Wanted]):
+class FilterStore(Generic[_Engine, _Filter]):
     """The filters of one kind: an engine, and the text of each filter where the engine forgets it.
 
     `write` and `read` turn a filter into text and back; `folder` is the name of the engine's folder
     in a saved index, and begins the names of the arrays beside it.
 
-    #: _texts[slot] is "" where the slot is free, or taken on the other side, or past the end
+    #: _texts[slot] is "" where the slot is free, or taken in the other store, or past the end
     #: there is an engine if there is a text
     #: _memory is the engine if that gives filters back, and then there are no texts
     """
@@ -67,8 +67,8 @@ class Side(Generic[_Engine, _Wanted]):
         self,
         folder: str,
         make: Callable[[], _Engine],
-        write: Callable[[_Wanted], str],
-        read: Callable[[str], _Wanted],
+        write: Callable[[_Filter], str],
+        read: Callable[[str], _Filter],
     ) -> None:
         self._folder = folder
         self._make = make
@@ -79,34 +79,34 @@ class Side(Generic[_Engine, _Wanted]):
         self.engine: _Engine | None = None
         #: the engine if it gives matches in any order; asking what it is takes as long as a match
         self.unsorted: Unsorted | None = None
-        self._memory: Remembering[_Wanted] | None = None
+        self._memory: Remembering[_Filter] | None = None
 
     def __len__(self) -> int:
         """The number of filters."""
         return 0 if self.engine is None else len(self.engine)
 
     def holds(self, slot: int) -> bool:
-        """Whether the slot is taken on this side."""
+        """Whether the slot is taken in this store."""
         if self._memory is not None:
             return self._memory.holds(slot)
         return slot < len(self._texts) and self._texts[slot] != ""
 
-    def add(self, slot: int, wanted: _Wanted) -> None:
+    def add(self, slot: int, filter: _Filter) -> None:
         """Take a free slot."""
-        self._used().add(slot, wanted)
+        self._used().add(slot, filter)
         if self._memory is None:
             while len(self._texts) < slot:
                 self._texts[len(self._texts)] = ""
-            self._texts[slot] = self._write(wanted)
+            self._texts[slot] = self._write(filter)
 
     def remove(self, slot: int) -> None:
-        """Free a slot that is taken on this side."""
+        """Free a slot that is taken in this store."""
         self._used().remove(slot)
         if self._memory is None:
             self._texts[slot] = ""
 
-    def filter(self, slot: int) -> _Wanted:
-        """The filter in a slot that is taken on this side: equal to the one that was added.
+    def filter(self, slot: int) -> _Filter:
+        """The filter in a slot that is taken in this store: equal to the one that was added.
 
         It is read again from its text, and has its source, unless the engine gives it back.
         """
@@ -147,12 +147,12 @@ class Side(Generic[_Engine, _Wanted]):
             )
 
     def taken(self) -> Iterable[int]:
-        """The slots taken on this side, ascending."""
+        """The slots taken in this store, ascending."""
         if self._memory is not None:
             return self._memory.taken()
         return (slot for slot, text in enumerate(self._texts) if text)
 
-    def _stored(self, empty: set[int]) -> Iterator[tuple[int, _Wanted]]:
+    def _stored(self, empty: set[int]) -> Iterator[tuple[int, _Filter]]:
         for slot in range(len(self._texts)):
             if slot not in empty:
                 yield slot, self.filter(slot)
@@ -163,20 +163,20 @@ class Side(Generic[_Engine, _Wanted]):
             # Asked of the type, as that is remembered: links of a router make many engines.
             kind = type(self.engine)
             if issubclass(kind, Remembering):
-                self._memory = cast("Remembering[_Wanted]", self.engine)
+                self._memory = cast("Remembering[_Filter]", self.engine)
             if issubclass(kind, Unsorted):
                 self.unsorted = cast("Unsorted", self.engine)
         return self.engine
 
 
-def record_side(info: EngineInfo) -> Side[Engine, Filter]:
-    """The side of records, with that engine."""
-    return Side("records", info.make, lambda wanted: as_given(wanted).text, _read_filter)
+def record_store(info: EngineInfo) -> FilterStore[Engine, Filter]:
+    """The store for filters of records, with that engine."""
+    return FilterStore("records", info.make, lambda given: as_given(given).text, _read_filter)
 
 
-def document_side(info: DocumentEngineInfo) -> Side[DocumentEngine, TreePattern]:
-    """The side of documents, with that engine."""
-    return Side("documents", info.make, _write_pattern, _read_pattern)
+def document_store(info: DocumentEngineInfo) -> FilterStore[DocumentEngine, TreePattern]:
+    """The store for tree patterns, with that engine."""
+    return FilterStore("documents", info.make, _write_pattern, _read_pattern)
 
 
 @lru_cache(_READ_KEPT)

@@ -1,4 +1,4 @@
-"""What engines have in common that match one after the other and keep no files of their own."""
+"""The base of engines that match one subject at a time and keep no files of their own."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Generic, TypeVar
 
 from sapwood.matching.protocol import SlotBatch, batch_of
 
-_Wanted = TypeVar("_Wanted")
+_Filter = TypeVar("_Filter")
 _Subject = TypeVar("_Subject")
 
 
-class OneByOne(ABC, Generic[_Wanted, _Subject]):
+class UnbatchedEngine(ABC, Generic[_Filter, _Subject]):
     """The rest of an engine (`protocol.Engine`) that has `add`, `remove`, `match` and `validate`.
 
     It is one of filters and records, or of tree patterns and documents.
     """
 
     @abstractmethod
-    def add(self, slot: int, wanted: _Wanted, /) -> None:
+    def add(self, slot: int, filter: _Filter, /) -> None:
         """Take `slot`; it is seen by the very next match."""
 
     @abstractmethod
@@ -36,16 +36,16 @@ class OneByOne(ABC, Generic[_Wanted, _Subject]):
         return len(self.match(subject))
 
     def match_slots(self, subjects: Sequence[_Subject], /) -> SlotBatch:
-        """The matches of many, one after the other."""
+        """The matches of many subjects, one after the other."""
         return batch_of(self.match(subject) for subject in subjects)
 
     def fold(self) -> None:
-        """Nothing is ever put off."""
+        """Nothing is ever deferred."""
 
     def save(self, folder: Path) -> None:
         """Nothing to write: adding everything again is all there is to restore."""
 
-    def load(self, folder: Path, stored: Iterable[tuple[int, _Wanted]], /) -> None:  # noqa: ARG002
+    def load(self, folder: Path, stored: Iterable[tuple[int, _Filter]], /) -> None:  # noqa: ARG002
         """Add everything again."""
-        for slot, wanted in stored:
-            self.add(slot, wanted)
+        for slot, added in stored:
+            self.add(slot, added)

@@ -306,7 +306,7 @@ class Pool:
             documents = [one.readable_document for one in publications]
         else:
             records = [None if one.attributes is None else one.record for one in publications]
-        found = self._index.match_slots(records, documents, in_order=False, most=most)
+        found = self._index.match_slots(records, documents, in_order=False, max_matches=most)
         for first, last in pairwise(found.offsets.tolist()):
             yield self._opened(found.slots[first:last])
 

@@ -120,7 +120,7 @@ def test_grids_of_many_are_searched_as_the_twin_does(
     whole = made(wanted)
     with grids_everywhere(bucket_members):
         segment = build(whole.rows, len(whole.attributes), compiled)
-        assert segment.image.tolist() == whole.segment().image.tolist()
+        assert segment.buffer.tolist() == whole.segment().buffer.tolist()
     assert len(segment.columns.grid_second)
     asked: list[Record] = [
         {name: random.randrange(-1, spread + 2) + random.choice((0, 0.5)) for name in names}

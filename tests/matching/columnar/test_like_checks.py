@@ -1,55 +1,55 @@
-"""Pattern checks after the cells have had their say."""
+"""Pattern checks after the ranks have had their say."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sapwood.matching.columnar.like_checks import Probes, settle
+from sapwood.matching.columnar.like_checks import LikePredicates, verify
 from sapwood.model.like import Pattern
 from sapwood.model.publication import Record
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made
 
 
-def test_probes_are_numbered_once() -> None:
-    probes = Probes()
+def test_like_predicates_are_numbered_once() -> None:
+    predicates = LikePredicates()
     for attribute, text in (("a", "%x%"), ("b", "%x%"), ("a", "%x%"), ("a", "_%")):
-        probes.number(attribute, Pattern.parse(text))
-    assert len(probes) == 3
-    assert probes.number("b", Pattern.parse("%x%")) == 1
+        predicates.number(attribute, Pattern.parse(text))
+    assert len(predicates) == 3
+    assert predicates.number("b", Pattern.parse("%x%")) == 1
 
 
-def test_probes_of_one_moment_stay_what_they_were() -> None:
-    probes = Probes()
-    assert probes.known() == ()
-    first = probes.number("a", Pattern.parse("%x%"))
-    known = probes.known()
-    assert known == (probes.probe(first),)
-    assert probes.known() is known
-    probes.number("b", Pattern.parse("%x%"))
+def test_like_predicates_of_one_moment_stay_what_they_were() -> None:
+    predicates = LikePredicates()
+    assert predicates.known() == ()
+    first = predicates.number("a", Pattern.parse("%x%"))
+    known = predicates.known()
+    assert known == (predicates.predicate(first),)
+    assert predicates.known() is known
+    predicates.number("b", Pattern.parse("%x%"))
     assert len(known) == 1
-    assert len(probes.known()) == 2
+    assert len(predicates.known()) == 2
 
 
-def test_probes_are_restored_from_their_texts() -> None:
-    probes = Probes()
+def test_like_predicates_are_restored_from_their_texts() -> None:
+    predicates = LikePredicates()
     patterns = [Pattern.parse(r"%\%\_\\_%", "\\"), Pattern.parse("a%b"), Pattern.parse("%!%", "!")]
     for pattern in patterns:
-        probes.number("a", pattern)
-    again = Probes()
-    again.restore(list(probes.texts()))
+        predicates.number("a", pattern)
+    again = LikePredicates()
+    again.restore(list(predicates.texts()))
     assert [again.number("a", pattern) for pattern in patterns] == [0, 1, 2]
 
 
 def passing(texts: list[str], records: list[Record]) -> list[tuple[int, int]]:
-    """Pairs of record and slot that pass, of those that the cells leave in doubt."""
+    """Pairs of record and slot that pass, of those that the ranks leave in doubt."""
     whole = made(texts)
     segment = whole.segment()
     found = whole.found(plain, segment, records)
     assert len(found.slots) == 0
-    passes = settle(found, segment.annex, whole.probes.known(), records)
-    record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))[passes]
-    slots = segment.slots_of(found.doubts[passes])
+    passes = verify(found, segment.annex, whole.predicates.known(), records)
+    record = np.repeat(np.arange(len(records)), np.diff(found.unverified_offsets))[passes]
+    slots = segment.slots_of(found.unverified[passes])
     return sorted(zip(record.tolist(), slots.tolist(), strict=True))
 
 

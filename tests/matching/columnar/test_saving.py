@@ -17,9 +17,9 @@ from sapwood.matching.storage import Folder
 NOWHERE = np.zeros(0, np.int64)
 
 
-@pytest.mark.parametrize("usual", [None, 2.5])
-def test_names_come_back(tmp_path: Path, usual: float | None) -> None:
-    names = Names(["a", "b.c"], [("a", "%x")], usual)
+@pytest.mark.parametrize("mean_candidates", [None, 2.5])
+def test_names_come_back(tmp_path: Path, mean_candidates: float | None) -> None:
+    names = Names(["a", "b.c"], [("a", "%x")], mean_candidates)
     write(Folder(tmp_path), names, NOWHERE, [])
     assert read_names(Folder(tmp_path)) == names
 

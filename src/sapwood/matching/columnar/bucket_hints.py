@@ -1,8 +1,8 @@
-"""Guides: from a number to about its rank among the constants of a line.
+"""Bucket hints: from a number to about its rank among the constants of a domain.
 
-The interval from the least constant to the greatest is cut into buckets of equal width, and a guide
-says how many constants lie in the buckets before each. So a number is compared with those of its
-own bucket alone: a few where constants lie evenly, and never more than there are.
+The interval from the least constant to the greatest is cut into buckets of equal width, and a
+bucket hint says how many constants lie in the buckets before each. So a number is compared with
+those of its own bucket alone: a few where constants lie evenly, and never more than there are.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.ranking import Lines
+from sapwood.matching.columnar.ranking import Domains
 from sapwood.matching.columnar.rows import Ints
 
 _CONSTANTS_MIN: Final = 32
-"""A line with fewer needs no guide: halving it twice is enough."""
+"""A domain with fewer needs no bucket hint: halving it twice is enough."""
 
 _BUCKET_CONSTANTS: Final = 8
 """Constants for each bucket, whose place takes as much memory as one of them or half of one."""
 
 
-class Guides(NamedTuple):
-    """The guides of `a` lines.
+class BucketHints(NamedTuple):
+    """The bucket hints of `a` domains.
 
     Line `i` has the places `start[i]` up to `start[i + 1]`: one for each bucket and one more, or
-    none if it needs no guide or its constants are too far apart, or too close, for floats. A number
-    not below the least constant is in bucket `(number - least) * scale`, rounded down, or in the
-    last one.
+    none if it needs no bucket hint or its constants are too far apart, or too close, for floats. A
+    number not below the least constant is in bucket `(number - least) * scale`, rounded down, or in
+    the last one.
     """
 
     start: Ints  # [a + 1]
-    places: Ints  # counted from the first constant of the line
+    places: Ints  # counted from the first constant of the domain
     scale: npt.NDArray[np.float64]  # [a]
 
 
-def guides(lines: Lines) -> Guides:
-    """The guides of all lines."""
-    counts = lines.number_counts()
+def bucket_hints(domains: Domains) -> BucketHints:
+    """The bucket hints of all domains."""
+    counts = domains.number_counts()
     buckets = np.where(counts >= _CONSTANTS_MIN, counts // _BUCKET_CONSTANTS, 0)
     used = np.flatnonzero(buckets)
-    least = lines.numbers[lines.number_start[used]]
+    least = domains.numbers[domains.number_start[used]]
     with np.errstate(over="ignore", invalid="ignore"):
-        scale = buckets[used] / (lines.numbers[lines.number_start[used + 1] - 1] - least)
+        scale = buckets[used] / (domains.numbers[domains.number_start[used + 1] - 1] - least)
     is_good = np.isfinite(scale) & (scale > 0)
     buckets[used[~is_good]] = 0
     used, least, scale = used[is_good], least[is_good], scale[is_good]
@@ -52,11 +52,11 @@ def guides(lines: Lines) -> Guides:
     # How many constants each bucket has, and the last one's place for the end.
     owner = np.repeat(np.arange(len(used)), counts[used])
     of_used = np.repeat(buckets > 0, counts)
-    bucket = ((lines.numbers[of_used] - least[owner]) * scale[owner]).astype(np.int64)
+    bucket = ((domains.numbers[of_used] - least[owner]) * scale[owner]).astype(np.int64)
     np.minimum(bucket, buckets[used][owner] - 1, out=bucket)
     held = np.bincount(start[used][owner] + 1 + bucket, minlength=int(start[-1]))
     before = np.cumsum(held)
     places = before - np.repeat(before[start[used]], buckets[used] + 1)
     whole = np.zeros(len(counts))
     whole[used] = scale
-    return Guides(start, places, whole)
+    return BucketHints(start, places, whole)

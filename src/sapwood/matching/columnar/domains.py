@@ -1,18 +1,18 @@
-"""The line of an attribute: all it may hold, as one row of cells.
+"""The domain of an attribute: all it may hold, as one row of ranks.
 
-In the order of the cells (k distinct numbers and m distinct texts are mentioned by filters)::
+In the order of the ranks (k distinct numbers and m distinct texts are mentioned by filters)::
 
     0                 the attribute is absent
     1, 3              false, true
     4 .. 4 + 2k       numbers: the gap below the first one mentioned, that number, the next gap ...
     6 + 2k .. end     texts, in the same way; end = 6 + 2k + 2m
 
-Single values have odd cells, gaps even ones; cells 2 and 5 + 2k are not used. A constraint is a
-sorted list of runs of cells that do not touch. Since every constant of every filter has a cell of
-its own, comparing cells is comparing values, exactly.
+Single values have odd ranks, gaps even ones; ranks 2 and 5 + 2k are not used. A constraint is a
+sorted list of rank ranges that do not touch. Since every constant of every filter has a rank of
+its own, comparing ranks is comparing values, exactly.
 
-The ends of a run are kept as a code and, where the end is at a constant, the place of that constant
-in a table. The code says on which side of the constant the end lies.
+The ends of a range are kept as a code and, where the end is at a constant, the place of that
+constant in a table. The code says on which side of the constant the end lies.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from sapwood.model.like import Pattern
 from sapwood.model.numbers import Interval
 from sapwood.model.strings import Strings, successor
 
-ABSENT_CELL: Final = 0
-FALSE_CELL: Final = 1
-TRUE_CELL: Final = 3
-NUMBERS_CELL: Final = 4
-"""The first cell of a number, whatever the line."""
+ABSENT_RANK: Final = 0
+FALSE_RANK: Final = 1
+TRUE_RANK: Final = 3
+FIRST_NUMBER_RANK: Final = 4
+"""The first rank of a number, whatever the domain."""
 
-FIRST_TEXT_CELL: Final = NUMBERS_CELL + 2
-"""The first cell of a text on a line without numbers; two more for each number."""
+FIRST_TEXT_RANK: Final = FIRST_NUMBER_RANK + 2
+"""The first rank of a text on a domain without numbers; two more for each number."""
 
 
 class Low(IntEnum):
-    """Where a run begins."""
+    """Where a range begins."""
 
     ABSENT = 0
     FALSE = 1
@@ -51,7 +51,7 @@ class Low(IntEnum):
 
 
 class High(IntEnum):
-    """Where a run ends, the end included."""
+    """Where a range ends, the end included."""
 
     ABSENT = 0
     FALSE = 1
@@ -68,8 +68,8 @@ Constant: TypeAlias = int | float | str | None
 """The constant an end is at; `None` for an end that is at none."""
 
 
-class Run(NamedTuple):
-    """A run of cells, in terms of values: a code and a constant for each end."""
+class RankRange(NamedTuple):
+    """A rank range, in terms of values: a code and a constant for each end."""
 
     low: Low
     low_constant: Constant
@@ -86,7 +86,7 @@ _LAST_OF: Final = MappingProxyType(
         **dict.fromkeys((Low.FIRST_TEXT, Low.AT_TEXT), High.LAST_TEXT),
     }
 )
-"""Where the type ends in which a run begins."""
+"""Where the type ends in which a range begins."""
 
 _NEXT_OF: Final = MappingProxyType(
     {
@@ -105,72 +105,74 @@ _AT_NUMBER_HIGH: Final = High.AT_NUMBER
 _INFINITIES: Final = (float("-inf"), float("inf"))
 
 
-def runs(constraint: Constraint) -> list[Run]:
-    """The runs of a constraint without its `like` patterns, in line order, none touching."""
-    result: list[Run] = []
-    for run in _pieces(constraint):
-        if result and _NEXT_OF.get(result[-1].high) == run.low:
-            result[-1] = Run(result[-1].low, result[-1].low_constant, run.high, run.high_constant)
+def ranges(constraint: Constraint) -> list[RankRange]:
+    """The ranges of a constraint without its `like` patterns, in domain order, none touching."""
+    result: list[RankRange] = []
+    for rank_range in _pieces(constraint):
+        if result and _NEXT_OF.get(result[-1].high) == rank_range.low:
+            result[-1] = RankRange(
+                result[-1].low, result[-1].low_constant, rank_range.high, rank_range.high_constant
+            )
         else:
-            result.append(run)
+            result.append(rank_range)
     return result
 
 
-def _pieces(constraint: Constraint) -> Iterator[Run]:
+def _pieces(constraint: Constraint) -> Iterator[RankRange]:
     if constraint.absent:
-        yield Run(Low.ABSENT, None, High.ABSENT, None)
+        yield RankRange(Low.ABSENT, None, High.ABSENT, None)
     if False in constraint.booleans:
-        yield Run(Low.FALSE, None, High.FALSE, None)
+        yield RankRange(Low.FALSE, None, High.FALSE, None)
     if True in constraint.booleans:
-        yield Run(Low.TRUE, None, High.TRUE, None)
+        yield RankRange(Low.TRUE, None, High.TRUE, None)
     for interval in constraint.numbers:
-        yield number_run(interval)
+        yield number_range(interval)
     for low, high in constraint.strings.ranges:
-        yield text_run(low, high)
+        yield text_range(low, high)
 
 
-def number_run(interval: Interval) -> Run:
-    """The run of an interval of numbers."""
+def number_range(interval: Interval) -> RankRange:
+    """The range of an interval of numbers."""
     low, high = interval.low, interval.high
     if low == high:
-        return Run(_AT_NUMBER_LOW, low, _AT_NUMBER_HIGH, low)
+        return RankRange(_AT_NUMBER_LOW, low, _AT_NUMBER_HIGH, low)
     low_code, low_constant = _AT_NUMBER_LOW, low
     if interval.low_open:
         low_code = Low.AFTER_NUMBER
     elif low == _INFINITIES[0]:
         return _from_bottom(interval)
     if interval.high_open:
-        return Run(low_code, low_constant, High.BEFORE_NUMBER, high)
+        return RankRange(low_code, low_constant, High.BEFORE_NUMBER, high)
     if high == _INFINITIES[1]:
-        return Run(low_code, low_constant, High.LAST_NUMBER, None)
-    return Run(low_code, low_constant, _AT_NUMBER_HIGH, high)
+        return RankRange(low_code, low_constant, High.LAST_NUMBER, None)
+    return RankRange(low_code, low_constant, _AT_NUMBER_HIGH, high)
 
 
-def _from_bottom(interval: Interval) -> Run:
+def _from_bottom(interval: Interval) -> RankRange:
     high = interval.high
     if interval.high_open:
-        return Run(Low.FIRST_NUMBER, None, High.BEFORE_NUMBER, high)
+        return RankRange(Low.FIRST_NUMBER, None, High.BEFORE_NUMBER, high)
     if high == _INFINITIES[1]:
-        return Run(Low.FIRST_NUMBER, None, High.LAST_NUMBER, None)
-    return Run(Low.FIRST_NUMBER, None, High.AT_NUMBER, high)
+        return RankRange(Low.FIRST_NUMBER, None, High.LAST_NUMBER, None)
+    return RankRange(Low.FIRST_NUMBER, None, High.AT_NUMBER, high)
 
 
-def text_run(low: str, high: str | None) -> Run:
-    """The run of a half-open range of texts."""
+def text_range(low: str, high: str | None) -> RankRange:
+    """The range of a half-open range of texts."""
     if high is not None and high == successor(low):
-        return Run(Low.AT_TEXT, low, High.AT_TEXT, low)
+        return RankRange(Low.AT_TEXT, low, High.AT_TEXT, low)
     low_code = Low.AT_TEXT if low else Low.FIRST_TEXT
     high_code = High.LAST_TEXT if high is None else High.BEFORE_TEXT
-    return Run(low_code, low or None, high_code, high)
+    return RankRange(low_code, low or None, high_code, high)
 
 
-def constraint_of(found: Iterable[Run], checks: Iterable[tuple[Pattern, bool]]) -> Constraint:
-    """The constraint whose runs and pattern checks (pattern, forbidden) these are."""
+def constraint_of(found: Iterable[RankRange], checks: Iterable[tuple[Pattern, bool]]) -> Constraint:
+    """The constraint whose ranges and pattern checks (pattern, forbidden) these are."""
     absent, booleans = False, set[bool]()
     numbers: list[Interval] = []
     texts: list[tuple[str, str | None]] = []
-    for run in found:
-        for part in _parts(run):
+    for rank_range in found:
+        for part in _parts(rank_range):
             absent |= part.low == Low.ABSENT
             if part.low in (Low.FALSE, Low.TRUE):
                 booleans.add(part.low == Low.TRUE)
@@ -185,13 +187,13 @@ def constraint_of(found: Iterable[Run], checks: Iterable[tuple[Pattern, bool]]) 
     return Constraint(absent, frozenset(booleans), tuple(numbers), strings)
 
 
-def _parts(run: Run) -> Iterator[Run]:
+def _parts(rank_range: RankRange) -> Iterator[RankRange]:
     """The run cut where one type ends and the next begins."""
-    while _zone(run.high) > _zone(run.low):
-        end = _LAST_OF[run.low]
-        yield Run(run.low, run.low_constant, end, None)
-        run = Run(_NEXT_OF[end], None, run.high, run.high_constant)
-    yield run
+    while _zone(rank_range.high) > _zone(rank_range.low):
+        end = _LAST_OF[rank_range.low]
+        yield RankRange(rank_range.low, rank_range.low_constant, end, None)
+        rank_range = RankRange(_NEXT_OF[end], None, rank_range.high, rank_range.high_constant)
+    yield rank_range
 
 
 def _zone(end: Low | High) -> int:
@@ -199,19 +201,23 @@ def _zone(end: Low | High) -> int:
     return min(end, Low.FIRST_NUMBER) if end < Low.FIRST_TEXT else Low.FIRST_TEXT
 
 
-def _interval(run: Run) -> Interval:
-    low = _INFINITIES[0] if run.low == Low.FIRST_NUMBER else run.low_constant
-    high = _INFINITIES[1] if run.high == High.LAST_NUMBER else run.high_constant
+def _interval(rank_range: RankRange) -> Interval:
+    low = _INFINITIES[0] if rank_range.low == Low.FIRST_NUMBER else rank_range.low_constant
+    high = _INFINITIES[1] if rank_range.high == High.LAST_NUMBER else rank_range.high_constant
     assert isinstance(low, int | float), "a number has a number for its end"
     assert isinstance(high, int | float), "a number has a number for its end"
-    return Interval(low, high, run.low == Low.AFTER_NUMBER, run.high == High.BEFORE_NUMBER)
+    return Interval(
+        low, high, rank_range.low == Low.AFTER_NUMBER, rank_range.high == High.BEFORE_NUMBER
+    )
 
 
-def _range(run: Run) -> tuple[str, str | None]:
-    low = "" if run.low_constant is None else run.low_constant
+def _range(rank_range: RankRange) -> tuple[str, str | None]:
+    low = "" if rank_range.low_constant is None else rank_range.low_constant
     assert isinstance(low, str), "a text has a text for its end"
-    if run.high == High.AT_TEXT:
-        assert isinstance(run.high_constant, str), "a text has a text for its end"
-        return low, successor(run.high_constant)
-    assert run.high_constant is None or isinstance(run.high_constant, str), "or no end at all"
-    return low, run.high_constant
+    if rank_range.high == High.AT_TEXT:
+        assert isinstance(rank_range.high_constant, str), "a text has a text for its end"
+        return low, successor(rank_range.high_constant)
+    assert rank_range.high_constant is None or isinstance(rank_range.high_constant, str), (
+        "or no end at all"
+    )
+    return low, rank_range.high_constant

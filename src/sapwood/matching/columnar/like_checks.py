@@ -1,7 +1,7 @@
-"""What cells cannot say: general `like` patterns.
+"""What ranks cannot say: general `like` patterns.
 
 Conjunctions with such patterns are found like all others, through their other constraints; only
-the candidates are then checked. A *probe* is a pair of attribute and pattern. However many
+the candidates are then checked. A *like predicate* is a pair of attribute and pattern. However many
 conjunctions share one, it is tried once for each record.
 """
 
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.batch import Found
+from sapwood.matching.columnar.batch import SegmentMatches
 from sapwood.matching.columnar.rows import Ints
 from sapwood.matching.columnar.segment import Annex
 from sapwood.model.like import Pattern, Wildcard
@@ -27,12 +27,12 @@ _ESCAPE: Final = "\\"
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-Probe: TypeAlias = tuple[str, Pattern]
+LikePredicate: TypeAlias = tuple[str, Pattern]
 """An attribute, and a pattern that its text is tried against."""
 
 
-class Probes:
-    """The engine's numbered probes; they only ever become more.
+class LikePredicates:
+    """The engine's numbered like predicates; they only ever become more.
 
     Whoever matches is handed those of one moment (`known`), never this.
 
@@ -40,36 +40,36 @@ class Probes:
     """
 
     def __init__(self) -> None:
-        self._probes: list[Probe] = []
-        #: the inverse of `_probes`
-        self._numbers: dict[Probe, int] = {}
-        self._known: tuple[Probe, ...] = ()
+        self._predicates: list[LikePredicate] = []
+        #: the inverse of `_predicates`
+        self._numbers: dict[LikePredicate, int] = {}
+        self._known: tuple[LikePredicate, ...] = ()
 
     def __len__(self) -> int:
         """How many there are."""
-        return len(self._probes)
+        return len(self._predicates)
 
     def number(self, attribute: str, pattern: Pattern) -> int:
-        """The number of a probe, a new one if it has none yet."""
+        """The number of a like predicate, a new one if it has none yet."""
         number = self._numbers.get((attribute, pattern))
         if number is None:
-            number = self._numbers[attribute, pattern] = len(self._probes)
-            self._probes.append((attribute, pattern))
+            number = self._numbers[attribute, pattern] = len(self._predicates)
+            self._predicates.append((attribute, pattern))
         return number
 
-    def known(self) -> tuple[Probe, ...]:
-        """All probes by number, as they are now; takes a copy if there are new ones."""
-        if len(self._known) < len(self._probes):
-            self._known = tuple(self._probes)
+    def known(self) -> tuple[LikePredicate, ...]:
+        """All like predicates by number, as they are now; takes a copy if there are new ones."""
+        if len(self._known) < len(self._predicates):
+            self._known = tuple(self._predicates)
         return self._known
 
-    def probe(self, number: int) -> Probe:
-        """The probe of a number."""
-        return self._probes[number]
+    def predicate(self, number: int) -> LikePredicate:
+        """The like predicate of a number."""
+        return self._predicates[number]
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        r"""Attribute and pattern of each probe, in order; `\` escapes in the pattern."""
-        for attribute, pattern in self._probes:
+        r"""Attribute and pattern of each like predicate, in order; `\` escapes in the pattern."""
+        for attribute, pattern in self._predicates:
             yield attribute, "".join(map(_written, pattern.tokens))
 
     def restore(self, texts: Sequence[tuple[str, str]]) -> None:
@@ -78,34 +78,42 @@ class Probes:
             self.number(attribute, Pattern.parse(pattern, _ESCAPE))
 
 
-def settle(found: Found, annex: Annex, probes: Sequence[Probe], records: Sequence[Record]) -> Flags:
-    """Which of the doubtful conjunctions are matches after all.
+def verify(
+    found: SegmentMatches,
+    annex: Annex,
+    predicates: Sequence[LikePredicate],
+    records: Sequence[Record],
+) -> Flags:
+    """Which of the unverified conjunctions are matches after all.
 
-    Each pair of a record and a probe is tried once. It is numbered `record * len(probes) + probe`:
-    of 3 probes, number 7 is probe 1 tried on record 2.
+    Each pair of a record and a like predicate is tried once. It is numbered `record *
+    len(predicates) + predicate`: of 3 like predicates, number 7 is like predicate 1 tried on record
+    2.
     """
-    record = np.repeat(np.arange(len(records)), np.diff(found.doubt_offsets))
-    first = np.searchsorted(annex.check_owner, found.doubts)
-    counts = np.searchsorted(annex.check_owner, found.doubts, side="right") - first
+    record = np.repeat(np.arange(len(records)), np.diff(found.unverified_offsets))
+    first = np.searchsorted(annex.check_owner, found.unverified)
+    counts = np.searchsorted(annex.check_owner, found.unverified, side="right") - first
     starts = np.cumsum(counts) - counts
     checks = np.arange(counts.sum()) + np.repeat(first - starts, counts)
-    tries = np.repeat(record, counts) * len(probes) + annex.check_probe[checks]
+    tries = np.repeat(record, counts) * len(predicates) + annex.check_probe[checks]
     distinct, which = np.unique(tries, return_inverse=True)
-    outcomes = _outcomes(distinct, probes, records)[which]
+    outcomes = _outcomes(distinct, predicates, records)[which]
     fails = outcomes == np.where(annex.check_forbidden[checks], _FITS, _FITS_NOT)
     return ~np.logical_or.reduceat(fails, starts)
 
 
 def _outcomes(
-    tries: Ints, probes: Sequence[Probe], records: Sequence[Record]
+    tries: Ints, predicates: Sequence[LikePredicate], records: Sequence[Record]
 ) -> npt.NDArray[np.uint8]:
-    pairs = (divmod(one, len(probes)) for one in tries.tolist())
-    return np.array([_outcome(probes[probe], records[record]) for record, probe in pairs], np.uint8)
+    pairs = (divmod(one, len(predicates)) for one in tries.tolist())
+    return np.array(
+        [_outcome(predicates[predicate], records[record]) for record, predicate in pairs], np.uint8
+    )
 
 
-def _outcome(probe: Probe, record: Record) -> int:
+def _outcome(predicate: LikePredicate, record: Record) -> int:
     """Whether the attribute is no text, or fits the pattern, or does not."""
-    attribute, pattern = probe
+    attribute, pattern = predicate
     value = record.get(attribute)
     if not isinstance(value, str):
         return _NO_TEXT

@@ -1,4 +1,4 @@
-"""Stretches that records share, joined with them, against each record and entry by itself."""
+"""The batch join, against each record and entry by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sapwood.matching.columnar.columns import (
     entry_conjunctions,
 )
 from sapwood.matching.columnar.kernels.batch_join import OVERFULL, join
-from sapwood.matching.columnar.kernels.views import compiled, keep, lent
+from sapwood.matching.columnar.kernels.views import as_pointer, compiled, keep_alive
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.protocol import ALL
 from tests.matching.columnar import plain_kernels as plain
@@ -32,28 +32,41 @@ Matches = list[tuple[int, int]]
 
 @compiled
 def joined(
-    image: U64, marks: U8, cells: U32, stretches: I64, starts: I64, sharing: int, most: int
+    buffer: U64,
+    marks: U8,
+    ranks: U32,
+    candidate_ranges: I64,
+    starts: I64,
+    join_threshold: int,
+    max_matches: int,
 ) -> tuple[int, I64, I32]:
     """`join` for arrays."""
     found = join(
-        lent(image), lent(marks), lent(cells), stretches, starts, len(starts) - 1, sharing, most
+        as_pointer(buffer),
+        as_pointer(marks),
+        as_pointer(ranks),
+        candidate_ranges,
+        starts,
+        len(starts) - 1,
+        join_threshold,
+        max_matches,
     )
-    keep(cells)
+    keep_alive(ranks)
     return found
 
 
 WHOLE = made([f"a in (1, 3) and b >= {at} or a = 5" for at in range(20)] + ["b like '%x%'"] * 3)
-"""Rows with constraints of one run and of several, two conjunctions of a slot, and checks."""
+"""Rows with constraints of one range and of several, two conjunctions of a slot, and checks."""
 
 
-def holds(columns: Columns, conjunction: int, cells: U32) -> bool:
+def holds(columns: Columns, conjunction: int, ranks: U32) -> bool:
     """Whether all constraints of a conjunction hold that its lookup does not imply."""
     attributes, own = block(columns, conjunction)
     (head,) = columns.blocks[block_start_of(columns, np.array([conjunction]))].tolist()
     wanted = list(zip(attributes, own, strict=True))[: len(attributes) - (head >> IMPLIED_BIT)]
     return all(
-        plain.is_in_run(columns, *cells_wanted, int(cells[attribute]))
-        for attribute, cells_wanted in wanted
+        plain.is_in_range(columns, *wanted_ranks, int(ranks[attribute]))
+        for attribute, wanted_ranks in wanted
     )
 
 
@@ -67,32 +80,38 @@ def holds(columns: Columns, conjunction: int, cells: U32) -> bool:
         ),
         max_size=90,
     ),
-    sharing=st.sampled_from((1, 2, 5)),
+    join_threshold=st.sampled_from((1, 2, 5)),
 )
-def test_join_finds_what_holds_in_the_stretches_that_it_empties(
-    rows: list[tuple[int, int | str, list[tuple[int, int]]]], sharing: int
+def test_join_finds_what_holds_in_the_candidate_ranges_that_it_empties(
+    rows: list[tuple[int, int | str, list[tuple[int, int]]]], join_threshold: int
 ) -> None:
     segment = WHOLE.segment()
     columns = segment.columns
     entries = int(columns.cluster_start[-1])
     names, width = WHOLE.names(), len(WHOLE.attributes)
-    cells = np.zeros((len(rows), width), np.uint32)
+    ranks = np.zeros((len(rows), width), np.uint32)
     for row, (a, b, _) in enumerate(rows):
-        plain.fill_cells(columns, names, {"a": a, "b": b}, cells[row])
+        plain.rank_record(columns, names, {"a": a, "b": b}, ranks[row])
     pieces = [
         (min(low % entries, high % entries), max(low % entries, high % entries) + 1)
-        for _, _, stretches in rows
-        for low, high in stretches
+        for _, _, candidate_ranges in rows
+        for low, high in candidate_ranges
     ]
-    starts = np.cumsum([0, *(len(stretches) for _, _, stretches in rows)])
-    stretches = np.array(pieces, np.int64).reshape(-1)
+    starts = np.cumsum([0, *(len(candidate_ranges) for _, _, candidate_ranges in rows)])
+    candidate_ranges = np.array(pieces, np.int64).reshape(-1)
     flags, begins, matches = joined(
-        segment.image, segment.marks, cells.reshape(-1), stretches, starts, sharing, ALL
+        segment.buffer,
+        segment.marks,
+        ranks.reshape(-1),
+        candidate_ranges,
+        starts,
+        join_threshold,
+        ALL,
     )
-    after = stretches.reshape(-1, 2).tolist()
+    after = candidate_ranges.reshape(-1, 2).tolist()
     done = [first == end for first, end in after]
     assert all(is_done or tuple(after[at]) == pieces[at] for at, is_done in enumerate(done))
-    if sharing == 1:
+    if join_threshold == 1:
         assert all(done)
     conjunction_of = entry_conjunctions(columns)
     for row in range(len(rows)):
@@ -103,25 +122,25 @@ def test_join_finds_what_holds_in_the_stretches_that_it_empties(
             for at in range(starts[row], starts[row + 1])
             if done[at]
             for conjunction in conjunction_of[slice(*pieces[at])].tolist()
-            if holds(columns, conjunction, cells[row])
+            if holds(columns, conjunction, ranks[row])
         ]
         found = matches[begins[row] : begins[row + 1]].tolist()
         assert sorted(found) == sorted(expected)
     assert flags in (0, REPEATS)
 
 
-@pytest.mark.parametrize(("most", "is_told"), [(159, False), (160, True)])
-def test_join_tells_nothing_of_too_many(most: int, is_told: bool) -> None:
+@pytest.mark.parametrize(("max_matches", "is_told"), [(159, False), (160, True)])
+def test_join_tells_nothing_of_too_many(max_matches: int, is_told: bool) -> None:
     whole = made(["a > 0"] * 20)
     segment = whole.segment()
-    entries, cells = int(segment.columns.cluster_start[-1]), np.zeros(8, np.uint32)
+    entries, ranks = int(segment.columns.cluster_start[-1]), np.zeros(8, np.uint32)
     for row in range(8):
-        plain.fill_cells(segment.columns, whole.names(), {"a": 1}, cells[row : row + 1])
-    stretches, starts = np.tile([0, entries], 8), np.arange(9)
-    given_ = (segment.image, segment.marks, cells, stretches, starts, 1, most)
+        plain.rank_record(segment.columns, whole.names(), {"a": 1}, ranks[row : row + 1])
+    candidate_ranges, starts = np.tile([0, entries], 8), np.arange(9)
+    given_ = (segment.buffer, segment.marks, ranks, candidate_ranges, starts, 1, max_matches)
     flags, begins, matches = joined(*given_)
     assert (flags != OVERFULL) == is_told
     if is_told:
         assert np.diff(begins).tolist() == [20] * 8
         assert len(matches) == 160
-    assert stretches.tolist() == [0, 0 if is_told else entries] * 8
+    assert candidate_ranges.tolist() == [0, 0 if is_told else entries] * 8

@@ -1,4 +1,4 @@
-"""Bit rows, filled and read by compiled code, against the plain twins."""
+"""Bitmaps, filled and read by compiled code, against the plain twins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHAPES = (
     spread=st.integers(2, 40),
     asked=st.lists(records(), max_size=2),
 )
-def test_bit_rows_leave_exactly_what_the_twin_finds(
+def test_bitmaps_leave_exactly_what_the_twin_finds(
     seed: int, shapes: list[str], size: int, spread: int, asked: list[Record]
 ) -> None:
     random = Random(seed)
@@ -44,7 +44,7 @@ def test_bit_rows_leave_exactly_what_the_twin_finds(
     whole = made(texts)
     segment = build(whole.rows, len(whole.attributes), compiled)
     twin = whole.segment()
-    assert segment.image.tolist() == twin.image.tolist()
+    assert segment.buffer.tolist() == twin.buffer.tolist()
     for slot in random.sample(range(size), size // 5):
         segment.remove(slot, plain)
     met: list[Record] = [

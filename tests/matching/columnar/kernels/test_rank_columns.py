@@ -1,4 +1,4 @@
-"""Columns of values to cells, compiled, against the plain twin."""
+"""Columns of values to ranks, compiled, against the plain twin."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sapwood.matching.columnar.columns import I64, U32
 from sapwood.matching.columnar.kernels.lanes import LANES
-from sapwood.matching.columnar.kernels.rank_columns import fill_columns, find_present
-from sapwood.matching.columnar.kernels.views import compiled, lent
+from sapwood.matching.columnar.kernels.rank_columns import find_present, rank_columns
+from sapwood.matching.columnar.kernels.views import as_pointer, compiled
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from tests.examples import examples
@@ -34,17 +34,17 @@ def numbers_of(whole: Made, table: RecordTable, late: int = 99) -> I64:
 @given(wanted=st.lists(filters(), max_size=5), tabled=tables())
 def test_fill_columns_is_its_twin(wanted: list[Filter], tabled: Tabled) -> None:
     whole, table = made(wanted), tabled.table
-    image, width = whole.segment().image, len(whole.attributes)
+    buffer, width = whole.segment().buffer, len(whole.attributes)
     numbers = numbers_of(whole, table)
     # What is there before is written over where a column is, and only there.
     found, twin = (np.full((len(table), width), 7, np.uint32) for _ in range(2))
     bounds = (table.first, len(table))
-    fill_columns(image, table.places, numbers, *bounds, found.reshape(-1))
-    plain.fill_columns(image, table.places, numbers, *bounds, twin.reshape(-1))
+    rank_columns(buffer, table.places, numbers, *bounds, found.reshape(-1))
+    plain.rank_columns(buffer, table.places, numbers, *bounds, twin.reshape(-1))
     assert found.tolist() == twin.tolist()
 
 
-def test_fill_columns_gives_the_cells_of_records() -> None:
+def test_fill_columns_gives_the_ranks_of_records() -> None:
     whole = made(["a > 5 and b = 'x' and c", f"d = {2**53 + 1} or a = 0.1"])
     table = RecordTable.of(
         {
@@ -58,28 +58,30 @@ def test_fill_columns_gives_the_cells_of_records() -> None:
     columns = whole.segment().columns
     numbers = np.array([whole.attributes[name] for name in table.columns], np.int64)
     found = np.zeros((3, 4), np.uint32)
-    fill_columns(whole.segment().image, table.places, numbers, 0, 3, found.reshape(-1))
-    for row, cells in zip(table, found, strict=True):
+    rank_columns(whole.segment().buffer, table.places, numbers, 0, 3, found.reshape(-1))
+    for row, ranks in zip(table, found, strict=True):
         expected = np.zeros(4, np.uint32)
-        plain.fill_cells(columns, whole.names(), cast("plain.Readable", row), expected)
-        assert cells.tolist() == expected.tolist()
+        plain.rank_record(columns, whole.names(), cast("plain.Readable", row), expected)
+        assert ranks.tolist() == expected.tolist()
 
 
 @compiled
-def present_in(cells: U32, width: int, numbers: I64, present: U32) -> int:
+def present_in(ranks: U32, width: int, numbers: I64, present: U32) -> int:
     """`find_present` for arrays."""
-    return find_present(lent(cells), width, lent(numbers), len(numbers), lent(present))
+    return find_present(
+        as_pointer(ranks), width, as_pointer(numbers), len(numbers), as_pointer(present)
+    )
 
 
 @pytest.mark.parametrize("width", [4, 63, 64, 65, 200, 5000])
 def test_find_present_names_each_attribute_that_is_there(width: int) -> None:
     present = np.zeros(width, np.uint32)
     numbers = np.array([3, -1, 0, width, 2, width - 1], np.int64)
-    cells = np.full(width + LANES, 9, np.uint32)
-    cells[:width] = 0
-    cells[[0, 3, width - 1]] = 5, 7, 2**32 - 1
-    found = present_in(cells, width, numbers, present)
+    ranks = np.full(width + LANES, 9, np.uint32)
+    ranks[:width] = 0
+    ranks[[0, 3, width - 1]] = 5, 7, 2**32 - 1
+    found = present_in(ranks, width, numbers, present)
     assert sorted(present[:found].tolist()) == sorted({0, 3, width - 1})
-    # Cells of attributes that are no columns are 0.
-    cells[:width] = 0
-    assert present_in(cells, width, numbers, present) == 0
+    # Ranks of attributes that are no columns are 0.
+    ranks[:width] = 0
+    assert present_in(ranks, width, numbers, present) == 0

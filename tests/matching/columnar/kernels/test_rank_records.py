@@ -1,4 +1,4 @@
-"""Values to cells, compiled, against the plain twins."""
+"""Values to ranks, compiled, against the plain twins."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy.typing as npt
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import encoded
-from sapwood.matching.columnar.bucket_hints import guides
+from sapwood.matching.columnar.batch import encoded, name_table
+from sapwood.matching.columnar.bucket_hints import bucket_hints
 from sapwood.matching.columnar.columns import U32
 from sapwood.matching.columnar.kernels.rank_records import (
     NUMBERS_BEYOND,
-    Guide,
-    fill_cells,
-    number_cell,
-    text_cell,
+    BucketHint,
+    number_rank,
+    rank_record,
+    text_rank,
 )
-from sapwood.matching.columnar.kernels.views import compiled, lent
-from sapwood.matching.columnar.naming import names_image
-from sapwood.matching.columnar.ranking import Lines
+from sapwood.matching.columnar.kernels.views import as_pointer, compiled
+from sapwood.matching.columnar.ranking import Domains
 from sapwood.matching.keys import number_key
+from sapwood.matching.texts import unpacked
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.examples import examples
@@ -38,21 +38,21 @@ TEXTLESS = (np.array([0, 0]), np.zeros(0, np.uint32), ())
 
 
 @compiled
-def cell_of(
+def rank_of(
     numbers: npt.NDArray[np.float64],
     remainders: npt.NDArray[np.int16],
     first: int,
     last: int,
-    guide: tuple[U32, int, float],
+    hint: tuple[U32, int, float],
     number: float,
     remainder: int,
     given: int,
 ) -> int:
-    """`number_cell` with a guide of an array."""
-    places, buckets, scale = guide
-    return number_cell(
+    """`number_rank` with a bucket hint of an array."""
+    places, buckets, scale = hint
+    return number_rank(
         numbers, remainders, first, last,
-        Guide(lent(places), buckets, scale), number, remainder, given,
+        BucketHint(as_pointer(places), buckets, scale), number, remainder, given,
     )  # fmt: skip
 
 
@@ -70,20 +70,20 @@ CONSTANTS = st.one_of(numbers(), st.sampled_from(EXTREMES), st.integers(-50, 50)
 @example(constants=[*range(40), math.inf], asked=[3.5, 1e308])
 @example(constants=[1e308, -1e308, *range(40)], asked=[3.5, 1e307])
 @example(constants=[at * 5e-324 for at in range(40)], asked=[3e-323])
-def test_number_cell_is_its_twins(constants: list[float], asked: list[float]) -> None:
+def test_number_rank_is_its_twins(constants: list[float], asked: list[float]) -> None:
     keys = sorted({number_key(constant) for constant in constants})
     values = np.array([number for number, _ in keys])
     remainders = np.array([remainder for _, remainder in keys], np.int16)
-    found = guides(Lines(np.array([0, len(keys)]), values, remainders, *TEXTLESS))
-    guide = (found.places.astype(np.uint32), max(0, len(found.places) - 1), found.scale[0])
+    found = bucket_hints(Domains(np.array([0, len(keys)]), values, remainders, *TEXTLESS))
+    hint = (found.places.astype(np.uint32), max(0, len(found.places) - 1), found.scale[0])
     if not remainders.any():
         remainders = remainders[:0]
     for value in (*constants, *asked):
         bounds = (0, len(keys)), number_key(value)
         beyond = np.concatenate((values, np.full(NUMBERS_BEYOND, -math.inf)))
-        cell = cell_of(beyond, remainders, *bounds[0], guide, *bounds[1], len(remainders))
-        assert cell == plain.number_cell(values, remainders, *bounds[0], *bounds[1])
-        assert cell % 2 == (value in constants)
+        rank = rank_of(beyond, remainders, *bounds[0], hint, *bounds[1], len(remainders))
+        assert rank == plain.number_rank(values, remainders, *bounds[0], *bounds[1])
+        assert rank % 2 == (value in constants)
 
 
 @settings(deadline=None)
@@ -92,32 +92,34 @@ def test_number_cell_is_its_twins(constants: list[float], asked: list[float]) ->
     head=st.sampled_from(("", "customer-", "1234567", "12345678")),
     value=texts(),
 )
-def test_text_cell_is_its_twins(constants: list[str], head: str, value: str) -> None:
+def test_text_rank_is_its_twins(constants: list[str], head: str, value: str) -> None:
     listed = ", ".join("'" + (head + text).replace("'", "''") + "'" for text in constants)
     segment = made([f"a in ({listed})"]).segment()
     data = (head + value).encode()
     letters = np.frombuffer(b"<" + data + b">", np.uint8)
     last, bounds = int(segment.columns.text_start[1]), (1, 1 + len(data))
-    found = text_cell(segment.image, 0, last, letters, *bounds)
-    assert found == plain.text_cell(segment.columns, 0, last, data)
-    assert found % 2 == (value in constants)
-    assert text_cell(segment.image, 0, 0, letters, *bounds) == 0
+    found = text_rank(segment.buffer, 0, last, letters, *bounds)
+    assert found == plain.text_rank(segment.columns, 0, last, data)
+    # Texts with nothing in between, as "" and "\0", are one range, and only its ends are constants.
+    columns = segment.columns
+    assert found % 2 == (data in unpacked(columns.text_offsets, columns.text_bytes))
+    assert text_rank(segment.buffer, 0, 0, letters, *bounds) == 0
 
 
 @settings(deadline=None)
 @given(wanted=st.lists(filters(), max_size=5), asked=st.lists(records(), max_size=4))
-def test_fill_cells_is_its_twins(wanted: list[Filter], asked: list[Record]) -> None:
+def test_rank_record_is_its_twins(wanted: list[Filter], asked: list[Record]) -> None:
     whole = made(wanted)
-    image, columns = whole.segment().image, whole.segment().columns
-    names = names_image({**whole.attributes, "late": 10})
+    buffer, columns = whole.segment().buffer, whole.segment().columns
+    names = name_table({**whole.attributes, "late": 10})
     count = int(names[0])
     letters = np.frombuffer(encoded(asked), np.uint8)
     present = np.arange(count, dtype=np.uint32)
     at = 1
     for record in asked:
         found, twin = (np.zeros(count, np.uint32) for _ in range(2))
-        at, size = fill_cells(image, names, letters, at, found, present)
-        plain.fill_cells(columns, names, cast("plain.Readable", record), twin)
+        at, size = rank_record(buffer, names, letters, at, found, present)
+        plain.rank_record(columns, names, cast("plain.Readable", record), twin)
         assert found.tolist() == twin.tolist()
         known = [*whole.attributes, "late"]
         assert [known[number] for number in present[:size]] == [n for n in record if n in known]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.matching.columnar.batch import HEAD, Found
+from sapwood.matching.columnar.batch import HEAD, SegmentMatches
 from sapwood.matching.columnar.kernels import compiled
-from sapwood.matching.columnar.kernels.result_buffer import begun, ended
+from sapwood.matching.columnar.kernels.result_buffer import finish, new_result_buffer
 from sapwood.matching.protocol import ALL
 from sapwood.model.publication import Record
 from tests.matching.columnar import plain_kernels as plain
@@ -15,27 +15,32 @@ from tests.matching.columnar.made import made, told
 
 
 def test_nothing_is_told_at_first_and_what_is_doubtful_comes_last() -> None:
-    nothing = begun(2)
-    assert (nothing.sure_end, nothing.doubts_end) == (HEAD + 4, 0)
-    nothing.sure[1 : HEAD + 5] = [2, 1, 0, 0, 1, 7]
-    nothing.doubts[0] = 5
-    found = Found.of(ended(nothing._replace(sure_end=HEAD + 5, doubts_end=1)), 2)
+    nothing = new_result_buffer(2)
+    assert (nothing.matches_end, nothing.unverified_end) == (HEAD + 4, 0)
+    nothing.matches[1 : HEAD + 5] = [2, 1, 0, 0, 1, 7]
+    nothing.unverified[0] = 5
+    found = SegmentMatches.of(finish(nothing._replace(matches_end=HEAD + 5, unverified_end=1)), 2)
     assert [each.tolist() for each in found[:4]] == [[0, 1, 1], [7], [0, 0, 1], [5]]
     many = np.arange(5000, dtype=np.int32)
-    several = nothing._replace(doubts=many, doubts_end=5000)
-    assert ended(several)[HEAD + 4 :].tolist() == many.tolist()
+    several = nothing._replace(unverified=many, unverified_end=5000)
+    assert finish(several)[HEAD + 4 :].tolist() == many.tolist()
 
 
-@pytest.mark.parametrize("sharing", [1, 10, ALL])
-@pytest.mark.parametrize("most", [1, 20_000, ALL])
-def test_records_with_many_matches_of_all_sorts_are_told_whole(sharing: int, most: int) -> None:
-    # Some stretches are shared by all records and some by one; there are doubts, and slots twice.
+@pytest.mark.parametrize("join_threshold", [1, 10, ALL])
+@pytest.mark.parametrize("max_matches", [1, 20_000, ALL])
+def test_records_with_many_matches_of_all_sorts_are_told_whole(
+    join_threshold: int, max_matches: int
+) -> None:
+    # Some candidate ranges are shared by all records and some by one; there are unverified matches,
+    # and slots twice.
     texts = ["a > 0"] * 700 + ["a > 0 and b like '%x%'"] * 700 + ["a = 3 or c = 3"] * 20
     texts += [f"d = {at} and a > 0" for at in range(40)]
     whole = made(texts)
     segment = whole.segment()
     records: list[Record] = [{"a": at % 5, "b": "x", "c": 3, "d": at} for at in range(40)]
-    found = whole.found(compiled, segment, records, most=most, sharing=sharing)
-    twin = whole.found(plain, segment, records, most=most)
+    found = whole.found(
+        compiled, segment, records, max_matches=max_matches, join_threshold=join_threshold
+    )
+    twin = whole.found(plain, segment, records, max_matches=max_matches)
     assert told(found, segment) == told(twin, segment)
     assert found.repeats == twin.repeats

@@ -1,10 +1,10 @@
-"""Many records at once against the entries that their lookups share, compiled.
+"""Join of many records with the entries that their lookups share, compiled.
 
-Alone, a record leads to a thousand entries, and each costs some nanoseconds. Of many records
-several lead to the same stretch: so stretches are sorted, and each entry is read once for up to
-`LANES` records whose stretches hold it, and compared with the cells of all of them by one vector
-operation for each constraint. (It is a join of records and conjunctions.) Stretches that too few
-records share are left to be looked at one by one.
+By itself, a record leads to a thousand entries, and each costs some nanoseconds. Of many records,
+several lead to the same candidate range. So candidate ranges are sorted, and each entry is read
+once for up to `LANES` records, those whose candidate ranges hold the entry: one vector operation
+for each constraint compares it with the ranks of all of them. Candidate ranges that too few records
+share are left to be looked at one record at a time.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from sapwood.matching.columnar.kernels.blocks import (
 from sapwood.matching.columnar.kernels.evaluation import grown
 from sapwood.matching.columnar.kernels.lanes import LANES, holding, lowest, within
 from sapwood.matching.columnar.kernels.views import (
-    behind,
+    as_pointer,
     compiled,
-    keep,
+    keep_alive,
     length,
-    lent,
+    offset,
     signed,
     u32,
 )
@@ -60,149 +60,181 @@ _ITEM: Final = (1 << _ITEM_BITS) - 1
 _ALL: Final = (1 << LANES) - 1
 
 
-class _Chunk(NamedTuple):
-    """Up to `LANES` records whose stretches overlap; these are arrays, without owners.
+class _Group(NamedTuple):
+    """Up to `LANES` records whose candidate ranges overlap, one to a lane.
 
-    `cells` has the cells of an attribute for all lanes, if `filled` says so with the chunk's
-    number.
+    All are arrays without owners. `ranks` has the ranks of an attribute for all lanes if `filled`
+    has the number of the group there.
     """
 
-    begin: I64  # [LANES] where its cells begin
+    begin: I64  # [LANES] where its ranks begin
     row: U32  # [LANES]
     first: U32  # [LANES] first entry
-    span: U32  # [LANES] from there to the last entry
-    cells: U32  # [attributes, LANES]
+    width: U32  # [LANES] from there to the last entry
+    ranks: U32  # [attributes, LANES]
     filled: U32  # [attributes]
 
 
 class _Shared(NamedTuple):
-    """The entries of a chunk."""
+    """The entries that the candidate ranges of a group cover together."""
 
     first: int
     end: int
     lanes: int
-    is_ragged: bool  # some are not in the stretches of all
+    is_ragged: bool  # some are not in the candidate ranges of all
 
 
 @compiled
 def join(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64,
+    buffer: U64,
     marks: U8,
-    cells: U32,
-    stretches: I64,
+    ranks: U32,
+    candidate_ranges: I64,
     starts: I64,
     rows: int,
-    sharing: int,
-    most: int,
+    join_threshold: int,
+    max_matches: int,
 ) -> tuple[int, I64, I32]:
-    """The matches of some records in the stretches that, on average, `sharing` of them share.
+    """The matches in the candidate ranges that `join_threshold` records share on average.
 
-    Each of the `rows` has an element of `cells` for each attribute of the image, and the stretches
-    number `starts[row]` up to `starts[row + 1]`, none of them empty; those that are done with are
-    made so. Returns flags for `columnar.batch.Found`; where the matches of each row begin, and the
-    last ones end; and the matches: slots, or the inverse (`~`) of conjunctions that have pattern
+    Each of the `rows` has an element of `ranks` for each attribute of the segment, and the
+    candidate ranges `starts[row]` up to `starts[row + 1]`, none of them empty; joined ones are made
+    empty. Returns flags for `columnar.batch.SegmentMatches`; where the matches of each row begin,
+    and the last ones end; and the matches: slots, or the inverse (`~`) of conjunctions with pattern
     checks.
 
-    If there are more than `most` matches, nothing is told but `OVERFULL`, and no stretch is done.
+    If there are more than `max_matches`, it returns `OVERFULL`, and no candidate range is emptied.
+
+    With three rows whose candidate ranges are [4, 6), [4, 6) and [9, 10), and a threshold of 2, the
+    entries 4 and 5 are evaluated for rows 0 and 1 at once, and entry 9 is left:
+
+        candidate_ranges  4 6 4 6 9 10  ->  4 4 4 4 9 10
+        starts            0 1 2 3
+        matches           entry 4 (slot 7) for rows 0 and 1, entry 5 (slot 2) for row 1
+        returned          0, [0, 1, 3, 3], [7, 7, 2]
     """
     count = signed(starts[rows])
-    order, owner = _sorted_by_first(stretches, count), np.empty(count, np.uint32)
+    order, owner = _sorted_by_first(candidate_ranges, count), np.empty(count, np.uint32)
     for row in range(rows):
         owner[starts[row] : starts[row + 1]] = row
     is_done = np.zeros(count, np.bool_)
     flags, pairs, found = _find_pairs(
-        image, marks, cells, stretches, order, owner, is_done, sharing, most
+        buffer, marks, ranks, candidate_ranges, order, owner, is_done, join_threshold, max_matches
     )
-    if found > most:
+    if found > max_matches:
         return OVERFULL, starts, pairs
     for item in range(count):
         if is_done[item]:
-            stretches[2 * item + 1] = stretches[2 * item]
+            candidate_ranges[2 * item + 1] = candidate_ranges[2 * item]
     begins, matches = _by_row(pairs, found, rows)
     return flags, begins, matches
 
 
 @compiled
 def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64,
+    buffer: U64,
     marks: U8,
-    cells: U32,
-    stretches: I64,
+    ranks: U32,
+    candidate_ranges: I64,
     order: U64,
     owner: U32,
     is_done: npt.NDArray[np.bool_],
-    sharing: int,
-    most: int,
+    join_threshold: int,
+    max_matches: int,
 ) -> tuple[int, I32, int]:
-    """The pairs of a row and what it matches, chunk by chunk; marks the stretches that are done.
+    """The pairs of a row and a match, group by group; marks the joined candidate ranges.
 
-    Returns flags, the pairs, and how many there are; ends if these are more than `most`.
+    Returns flags, the pairs, and how many there are; ends if these are more than `max_matches`.
     """
-    width, count = length(image, at_column.NUMBER_START) - 1, len(order)
+    attributes, count = length(buffer, at_column.NUMBER_START) - 1, len(order)
     begin, row_of = np.zeros(LANES, np.int64), np.zeros(LANES, np.uint32)
-    first, span = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
+    first, width = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
     # One more, as the block of a conjunction without constraints names an attribute, too.
-    local, filled = np.empty((width + 1) * LANES, np.uint32), np.zeros(width + 1, np.uint32)
-    chunk = _Chunk(lent(begin), lent(row_of), lent(first), lent(span), lent(local), lent(filled))
+    local, filled = (
+        np.empty((attributes + 1) * LANES, np.uint32),
+        np.zeros(attributes + 1, np.uint32),
+    )
+    group = _Group(
+        as_pointer(begin),
+        as_pointer(row_of),
+        as_pointer(first),
+        as_pointer(width),
+        as_pointer(local),
+        as_pointer(filled),
+    )
     pairs = np.empty(2 * _ROOM, np.int32)
     flags = found = at = number = 0
-    while at < count and found <= most:
-        shared, wanted = _begin(chunk, lent(stretches), lent(order), at, count, lent(owner), width)
-        if wanted >= sharing * (shared.end - shared.first):
+    while at < count and found <= max_matches:
+        shared, wanted = _begin(
+            group,
+            as_pointer(candidate_ranges),
+            as_pointer(order),
+            at,
+            count,
+            as_pointer(owner),
+            attributes,
+        )
+        if wanted >= join_threshold * (shared.end - shared.first):
             number += 1
-            if width <= shared.end - shared.first:
-                # Nearly all attributes will be asked for, and a row's cells lie together.
-                _fill_all(chunk, cells, shared.lanes, width, number)
+            if attributes <= shared.end - shared.first:
+                # Nearly all attributes will be needed, and a row's ranks lie together.
+                _fill_all(group, ranks, shared.lanes, attributes, number)
             entry = shared.first
-            while entry < shared.end and found <= most:
+            while entry < shared.end and found <= max_matches:
                 pairs = grown(pairs, 2 * (found + LANES))
                 entry, found, said = _evaluate(
-                    image, marks, cells, chunk, number, shared, entry,
-                    lent(pairs), found, len(pairs) // 2,
+                    buffer, marks, ranks, group, number, shared, entry,
+                    as_pointer(pairs), found, len(pairs) // 2,
                 )  # fmt: skip
                 flags |= said
             for place in range(at, at + shared.lanes):
                 is_done[signed(order[place]) & _ITEM] = True
         at += shared.lanes
-    keep(begin)
-    keep(row_of)
-    keep(first)
-    keep(span)
-    keep(local)
-    keep(filled)
+    keep_alive(begin)
+    keep_alive(row_of)
+    keep_alive(first)
+    keep_alive(width)
+    keep_alive(local)
+    keep_alive(filled)
     return flags, pairs, found
 
 
 @compiled
 def _begin(  # noqa: PLR0917 - compiled code takes arrays apart
-    chunk: _Chunk, stretches: I64, order: U64, at: int, count: int, owner: U32, width: int
+    group: _Group,
+    candidate_ranges: I64,
+    order: U64,
+    at: int,
+    count: int,
+    owner: U32,
+    attributes: int,
 ) -> tuple[_Shared, int]:
-    """Put the stretches from place `at` of the order on into a chunk, as long as they overlap.
+    """Put the candidate ranges from place `at` of the order on into a group, while they overlap.
 
-    Returns what they share, and how long they all are together.
+    Returns the entries that they share, and the sum of their lengths.
     """
     first = end = signed(order[at]) >> _ITEM_BITS
     lanes, wanted, is_ragged = 0, 0, False
     while lanes < LANES and at + lanes < count:
         item = signed(order[at + lanes]) & _ITEM
-        low, high = stretches[2 * item], stretches[2 * item + 1]
+        low, high = candidate_ranges[2 * item], candidate_ranges[2 * item + 1]
         if lanes > 0 and low >= end:
             break
         is_ragged |= lanes > 0 and (low != first or high != end)
         end = max(end, high)
         wanted += high - low
-        chunk.row[lanes], chunk.begin[lanes] = owner[item], signed(owner[item]) * width
-        chunk.first[lanes], chunk.span[lanes] = low, high - low - 1
+        group.row[lanes], group.begin[lanes] = owner[item], signed(owner[item]) * attributes
+        group.first[lanes], group.width[lanes] = low, high - low - 1
         lanes += 1
     return _Shared(first, end, lanes, is_ragged), wanted
 
 
 @compiled
 def _evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64,
+    buffer: U64,
     marks: U8,
-    cells: U32,
-    chunk: _Chunk,
+    ranks: U32,
+    group: _Group,
     number: int,
     shared: _Shared,
     entry: int,
@@ -210,38 +242,38 @@ def _evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
     found: int,
     room: int,
 ) -> tuple[int, int, int]:
-    """Tell of the entries from `entry` on that hold, as long as there is room.
+    """Append the pairs of the entries from `entry` on, as long as there is room.
 
-    Returns where it goes on, how many pairs were found, and flags.
+    Returns the first entry that is left, how many pairs there are, and flags.
     """
-    blocks, flags = blocks_of(image), 0
+    blocks, flags = blocks_of(buffer), 0
     while entry < shared.end and found + LANES <= room:
         conjunction = conjunction_of(blocks, entry)
         lanes = np.uint64(_ALL) >> np.uint64(LANES - shared.lanes)
         if shared.is_ragged:
-            lanes &= holding(chunk.first, chunk.span, np.uint32(entry))
+            lanes &= holding(group.first, group.width, np.uint32(entry))
         block = block_of(blocks, conjunction)
         head = signed(blocks.words[block.first - 1])
         for which in range(block.constraints - (head >> IMPLIED_BIT)):
             attribute = attribute_of(blocks, block, which)
-            if chunk.filled[attribute] != number:
-                _fill(chunk, cells, shared.lanes, attribute)
-                chunk.filled[attribute] = number
-            here = behind(chunk.cells, attribute * LANES)
+            if group.filled[attribute] != number:
+                _fill(group, ranks, shared.lanes, attribute)
+                group.filled[attribute] = number
+            here = offset(group.ranks, attribute * LANES)
             constraint = block.first + 2 * which
-            low, span = blocks.words[constraint], blocks.words[constraint + 1]
-            lanes &= within(here, low, span)
-            if span == SEVERAL:
-                lanes = _in_several(image, signed(low), here, lanes)
+            low, width = blocks.words[constraint], blocks.words[constraint + 1]
+            lanes &= within(here, low, width)
+            if width == SEVERAL:
+                lanes = _in_several(buffer, signed(low), here, lanes)
             if not lanes:
                 break
         mark = marks[conjunction]
         if lanes and not mark & DEAD:
             flags |= REPEATS * ((mark & SHARED) != 0)
-            told = ~conjunction if mark & CHECKED else head & SLOT_MASK
+            match = ~conjunction if mark & CHECKED else head & SLOT_MASK
             while lanes:
-                pairs[2 * found] = chunk.row[lowest(lanes)]
-                pairs[2 * found + 1] = told
+                pairs[2 * found] = group.row[lowest(lanes)]
+                pairs[2 * found + 1] = match
                 found += 1
                 lanes &= lanes - np.uint64(1)
         entry += 1
@@ -249,45 +281,45 @@ def _evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
 
 
 @compiled
-def _fill(chunk: _Chunk, cells: U32, lanes: int, attribute: int) -> None:
-    """Bring the cells of an attribute together."""
-    here = behind(chunk.cells, attribute * LANES)
+def _fill(group: _Group, ranks: U32, lanes: int, attribute: int) -> None:
+    """Bring the ranks of an attribute together."""
+    here = offset(group.ranks, attribute * LANES)
     for lane in range(lanes):
-        here[lane] = cells[chunk.begin[lane] + attribute]
+        here[lane] = ranks[group.begin[lane] + attribute]
 
 
 @compiled
-def _fill_all(chunk: _Chunk, cells: U32, lanes: int, width: int, number: int) -> None:
-    """Bring the cells of each attribute together, row by row."""
+def _fill_all(group: _Group, ranks: U32, lanes: int, attributes: int, number: int) -> None:
+    """Bring the ranks of each attribute together, row by row."""
     for lane in range(lanes):
-        row, here = behind(cells, chunk.begin[lane]), behind(chunk.cells, lane)
-        for attribute in range(width):
+        row, here = offset(ranks, group.begin[lane]), offset(group.ranks, lane)
+        for attribute in range(attributes):
             here[attribute * LANES] = row[attribute]
-    for attribute in range(width):
-        chunk.filled[attribute] = number
+    for attribute in range(attributes):
+        group.filled[attribute] = number
 
 
 @compiled
-def _in_several(image: U64, which: int, cells: U32, lanes: np.uint64) -> np.uint64:
-    """The lanes whose cell is in one of several runs."""
-    start, several = u32(image, at_column.SEVERAL_START), u32(image, at_column.SEVERAL_CELLS)
+def _in_several(buffer: U64, which: int, ranks: U32, lanes: np.uint64) -> np.uint64:
+    """The lanes whose rank is in one of several ranges."""
+    start, several = u32(buffer, at_column.SEVERAL_START), u32(buffer, at_column.SEVERAL_RANGES)
     left, kept = lanes, np.uint64(0)
     while left:
         lane = lowest(left)
-        if is_in_one(start, several, which, cells[lane]):
+        if is_in_one(start, several, which, ranks[lane]):
             kept |= np.uint64(1) << np.uint64(lane)
         left &= left - np.uint64(1)
     return kept
 
 
 @compiled
-def _sorted_by_first(stretches: I64, count: int) -> U64:
-    """The first entry of each stretch, and below it the number of the stretch, sorted."""
+def _sorted_by_first(candidate_ranges: I64, count: int) -> U64:
+    """The numbers of the candidate ranges below their first entries, sorted (radix sort)."""
     order, other = np.empty(count, np.uint64), np.empty(count, np.uint64)
     highest = 0
     for item in range(count):
-        highest = max(highest, stretches[2 * item])
-        order[item] = stretches[2 * item] << _ITEM_BITS | item
+        highest = max(highest, candidate_ranges[2 * item])
+        order[item] = candidate_ranges[2 * item] << _ITEM_BITS | item
     begins, shift = np.empty((1 << _DIGIT_BITS) + 1, np.int64), 0
     while highest >> shift:
         begins[:] = 0

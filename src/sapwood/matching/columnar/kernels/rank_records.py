@@ -1,4 +1,4 @@
-"""From values to cells, compiled: see `columnar.line`."""
+"""From records in MessagePack to ranks, compiled: see `columnar.domains`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import U8, U32, U64
-from sapwood.matching.columnar.domains import FALSE_CELL, FIRST_TEXT_CELL, NUMBERS_CELL, TRUE_CELL
+from sapwood.matching.columnar.domains import (
+    FALSE_RANK,
+    FIRST_NUMBER_RANK,
+    FIRST_TEXT_RANK,
+    TRUE_RANK,
+)
 from sapwood.matching.columnar.kernels.reading import (
     BOOLEAN,
     INTEGER,
@@ -23,13 +28,13 @@ from sapwood.matching.columnar.kernels.reading import (
     text_order,
 )
 from sapwood.matching.columnar.kernels.views import (
-    behind,
     compiled,
     f32,
     f64,
     i16,
     i64,
     length,
+    offset,
     signed,
     u8,
     u32,
@@ -40,13 +45,13 @@ from sapwood.matching.keys import EXACT_MAX, EXACT_MIN
 _PREFIX_BYTES: Final = 8
 NUMBERS_BEYOND: Final = 8
 """Constants that are compared at once, and that may be read behind the last one: there is always so
-much more of an image."""
+much more of a segment buffer."""
 _BEYOND: Final = 2.0**63
 _LARGEST: Final = (1 << 63) - 1
 
 
-class Guide(NamedTuple):
-    """The guide of a line (`columnar.guides`); without buckets there is none."""
+class BucketHint(NamedTuple):
+    """The bucket hint of a domain (`columnar.bucket_hints`); without buckets there is none."""
 
     places: U32
     buckets: int
@@ -54,31 +59,32 @@ class Guide(NamedTuple):
 
 
 @compiled
-def guide_of(image: U64, attribute: int) -> Guide:
-    """The guide of an attribute's line."""
-    start = u32(image, at_column.GUIDE_START)
+def hint_of(buffer: U64, attribute: int) -> BucketHint:
+    """The bucket hint of an attribute's domain."""
+    start = u32(buffer, at_column.HINT_START)
     first, end = signed(start[attribute]), signed(start[attribute + 1])
-    places = behind(u32(image, at_column.GUIDE), first)
-    return Guide(places, max(0, end - first - 1), f64(image, at_column.GUIDE_SCALE)[attribute])
+    places = offset(u32(buffer, at_column.HINT), first)
+    return BucketHint(places, max(0, end - first - 1), f64(buffer, at_column.HINT_SCALE)[attribute])
 
 
 @compiled
-def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
+def number_rank(  # noqa: PLR0917 - compiled code takes arrays apart
     numbers: npt.NDArray[np.floating[Any]],
     remainders: npt.NDArray[np.int16],
     first: int,
     last: int,
-    guide: Guide,
+    hint: BucketHint,
     number: float,
     remainder: int,
     given: int,
 ) -> int:
-    """Twice the rank of a number among sorted ones, and one more if it is one of them.
+    """Twice the place of a number among sorted constants, and one more if it is one of them.
 
-    These are `numbers[first:last]`; behind them there is room for `NUMBERS_BEYOND` more. If no
-    remainders are `given`, all are 0.
+    The constants are `numbers[first:last]`; behind them there is room for `NUMBERS_BEYOND` more. If
+    no remainders are `given`, all are 0. Among [10.0, 20.0, 30.0]: 5 gives 0, 10 gives 1, 15 gives
+    2, 30 gives 5, 99 gives 6.
     """
-    low = _first_not_below(numbers, first, last, guide, number)
+    low = _first_not_below(numbers, first, last, hint, number)
     while low < last and numbers[low] == number:
         here = remainders[low] if given else 0
         if here >= remainder:
@@ -89,7 +95,7 @@ def number_cell(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _first_not_below(
-    numbers: npt.NDArray[np.floating[Any]], first: int, last: int, guide: Guide, number: float
+    numbers: npt.NDArray[np.floating[Any]], first: int, last: int, hint: BucketHint, number: float
 ) -> int:
     """The first place of the sorted `numbers[first:last]` that is not below `number`, or `last`."""
     if first == last or numbers[first] >= number:
@@ -97,9 +103,9 @@ def _first_not_below(
     if numbers[last - 1] < number:
         return last
     low, high = first, last
-    if guide.buckets:
-        bucket = min(int((number - float(numbers[first])) * guide.scale), guide.buckets - 1)
-        low, high = first + guide.places[bucket], first + guide.places[bucket + 1]
+    if hint.buckets:
+        bucket = min(int((number - float(numbers[first])) * hint.scale), hint.buckets - 1)
+        low, high = first + hint.places[bucket], first + hint.places[bucket + 1]
     while high - low > NUMBERS_BEYOND:
         middle = (low + high) >> 1
         is_below = numbers[middle] < number
@@ -112,16 +118,16 @@ def _first_not_below(
 
 
 @compiled
-def text_cell(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, first: int, last: int, letters: U8, begin: int, end: int
+def text_rank(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64, first: int, last: int, letters: U8, begin: int, end: int
 ) -> int:
-    """Twice the rank of a text among those of a line, and one more if it is one of them.
+    """Twice the rank of a text among those of a domain, and one more if it is one of them.
 
-    The texts of the line are `first` up to `last` of the column `text_refs`, and the text is
+    The texts of the domain are `first` up to `last` of the column `text_refs`, and the text is
     `letters[begin:end]`.
     """
-    prefixes, refs = u64(image, at_column.TEXT_PREFIXES), u32(image, at_column.TEXT_REFS)
-    offsets, known = i64(image, at_column.TEXT_OFFSETS), u8(image, at_column.TEXT_BYTES)
+    prefixes, refs = u64(buffer, at_column.TEXT_PREFIXES), u32(buffer, at_column.TEXT_REFS)
+    offsets, known = i64(buffer, at_column.TEXT_OFFSETS), u8(buffer, at_column.TEXT_BYTES)
     prefix = np.uint64(0)
     for at in range(begin, begin + _PREFIX_BYTES):
         prefix = (prefix << np.uint64(8)) | np.uint64(letters[at] if at < end else 0)
@@ -146,16 +152,19 @@ def text_cell(  # noqa: PLR0917 - compiled code takes arrays apart
 
 
 @compiled
-def fill_cells(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, names: U64, letters: U8, at: int, cells: U32, present: U32
+def rank_record(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64, names: U64, letters: U8, at: int, ranks: U32, present: U32
 ) -> tuple[int, int]:
-    """Write the cell of every value of the record that begins at byte `at`.
+    """Write the rank of every value of the record that begins at byte `at`.
 
-    `cells` and `present` have an element for each attribute. Which attributes the record has is
+    `ranks` and `present` have an element for each attribute. The attributes that the record has are
     written to `present`; what is there before is taken for a guess. Returns where the record ends,
     or -1 if it cannot be read, and how many attributes were found.
+
+    With the attributes a = 0, b = 1, and the only constant of both being 10, the record {"b": 10,
+    "x": 1} makes `ranks` [0, 5] and `present` [1, ...]: 4 is the gap below 10.
     """
-    attributes = length(image, at_column.NUMBER_START) - 1
+    attributes = length(buffer, at_column.NUMBER_START) - 1
     known = signed(names[0])
     count, at = read_size(letters, at, MAP, MAP_OF_MANY)
     found = 0
@@ -173,39 +182,39 @@ def fill_cells(  # noqa: PLR0917 - compiled code takes arrays apart
         present[found] = attribute
         found += 1
         if attribute < attributes:
-            cells[attribute] = _cell(image, attribute, letters, kind, whole, number, at)
+            ranks[attribute] = _rank_of(buffer, attribute, letters, kind, whole, number, at)
     return at, found
 
 
 @compiled
-def _cell(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64, attribute: int, letters: U8, kind: int, whole: int, number: float, last: int
+def _rank_of(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64, attribute: int, letters: U8, kind: int, whole: int, number: float, last: int
 ) -> int:
-    """The cell of a value that `read_value` gave, with its end."""
+    """The rank of a value that `read_value` gave, with its end."""
     if kind == BOOLEAN:
-        return TRUE_CELL if whole else FALSE_CELL
-    number_start = u32(image, at_column.NUMBER_START)
-    single_start = u32(image, at_column.SINGLE_START)
+        return TRUE_RANK if whole else FALSE_RANK
+    number_start = u32(buffer, at_column.NUMBER_START)
+    single_start = u32(buffer, at_column.SINGLE_START)
     first_number, last_number = signed(number_start[attribute]), signed(number_start[attribute + 1])
     first_single, last_single = signed(single_start[attribute]), signed(single_start[attribute + 1])
     if kind == TEXT:
-        text_start = u32(image, at_column.TEXT_START)
+        text_start = u32(buffer, at_column.TEXT_START)
         count = last_number - first_number + last_single - first_single
-        cell = text_cell(
-            image, signed(text_start[attribute]), signed(text_start[attribute + 1]),
+        rank = text_rank(
+            buffer, signed(text_start[attribute]), signed(text_start[attribute + 1]),
             letters, whole, last,
         )  # fmt: skip
-        return FIRST_TEXT_CELL + 2 * count + cell
+        return FIRST_TEXT_RANK + 2 * count + rank
     remainder = remainder_of(whole, number) if kind == INTEGER else 0
-    remainders = i16(image, at_column.REMAINDERS)
+    remainders = i16(buffer, at_column.REMAINDERS)
     if first_single < last_single:
-        return NUMBERS_CELL + number_cell(
-            f32(image, at_column.SINGLES), remainders, first_single, last_single,
-            guide_of(image, attribute), number, remainder, 0,
+        return FIRST_NUMBER_RANK + number_rank(
+            f32(buffer, at_column.SINGLES), remainders, first_single, last_single,
+            hint_of(buffer, attribute), number, remainder, 0,
         )  # fmt: skip
-    return NUMBERS_CELL + number_cell(
-        f64(image, at_column.NUMBERS), remainders, first_number, last_number,
-        guide_of(image, attribute), number, remainder, length(image, at_column.REMAINDERS),
+    return FIRST_NUMBER_RANK + number_rank(
+        f64(buffer, at_column.NUMBERS), remainders, first_number, last_number,
+        hint_of(buffer, attribute), number, remainder, length(buffer, at_column.REMAINDERS),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""What kernels tell of records, put together: see `columnar.batch.Found.of`.
+"""The matches of a batch, put together as `columnar.batch.SegmentMatches.of` reads them.
 
-The functions here hand arrays on that grow, so they are woven into their callers.
+The functions here hand on arrays that grow, so they are inlined into their callers.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from sapwood.matching.columnar.kernels.batch_join import OVERFULL, join
 from sapwood.matching.columnar.kernels.evaluation import evaluate, grown
 from sapwood.matching.columnar.kernels.gathering import CANDIDATES, begin_gathering, gather
 from sapwood.matching.columnar.kernels.views import (
-    behind,
+    as_pointer,
     compiled,
-    keep,
-    lent,
-    words_behind,
-    woven,
+    inlined,
+    keep_alive,
+    offset,
+    words_offset,
 )
 from sapwood.matching.protocol import ALL
 
@@ -28,130 +28,140 @@ _ROOM: Final = CANDIDATES
 """Matches that there is room for at first."""
 
 
-class Told(NamedTuple):
-    """What was told so far, and where that ends in each array.
+class ResultBuffer(NamedTuple):
+    """The matches found so far, and where they end in each array.
 
-    `sure` begins with what `Found.of` reads before the slots, for as many records as will be told
-    of.
+    `matches` begins with flags, the number of records so far, and two counts for each of `n`
+    records (matches, unverified). Two records, of which the first one matched the slots 7 and 4,
+    and the second one may match conjunction 9:
+
+        matches     0 2  2 0  0 1  7 4    matches_end 8
+        unverified  9                     unverified_end 1
     """
 
-    sure: I32
-    sure_end: int
-    doubts: I32
-    doubts_end: int
+    matches: I32
+    matches_end: int
+    unverified: I32
+    unverified_end: int
 
 
 @compiled
-def begun(records: int) -> Told:
-    """Nothing told of so many records."""
-    sure = np.empty(HEAD + 2 * records + _ROOM, np.int32)
-    sure[:HEAD] = 0
-    return Told(sure, HEAD + 2 * records, np.empty(_ROOM, np.int32), 0)
+def new_result_buffer(records: int) -> ResultBuffer:
+    """A buffer without matches, for so many records."""
+    matches = np.empty(HEAD + 2 * records + _ROOM, np.int32)
+    matches[:HEAD] = 0
+    return ResultBuffer(matches, HEAD + 2 * records, np.empty(_ROOM, np.int32), 0)
 
 
 @compiled
-def ended(told: Told) -> I32:
-    """What is sure, and the doubts behind it."""
-    end = told.sure_end + told.doubts_end
-    sure = grown(told.sure, end)
-    sure[told.sure_end : end] = told.doubts[: told.doubts_end]
-    return sure[:end]
+def finish(result: ResultBuffer) -> I32:
+    """All matches, with the unverified ones behind them."""
+    end = result.matches_end + result.unverified_end
+    matches = grown(result.matches, end)
+    matches[result.matches_end : end] = result.unverified[: result.unverified_end]
+    return matches[:end]
 
 
-@woven
-def tell_of_piece(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64,
+@inlined
+def match_chunk(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64,
     marks: U8,
-    cells: U32,
-    width: int,
-    stretches: I64,
+    ranks: U32,
+    attributes: int,
+    candidate_ranges: I64,
     starts: I64,
     rows: int,
-    sharing: int,
+    join_threshold: int,
     limit: int,
-    most: int,
+    max_matches: int,
     work: U32,
-    told: Told,
+    result: ResultBuffer,
     records: int,
-) -> tuple[Told, bool]:
-    """Tell of the next `rows` of all `records`: what they share at once, and then of the rest.
+) -> tuple[ResultBuffer, bool]:
+    """Append the matches of the next `rows` of all `records`.
 
-    They have `width` cells each, and their stretches as for `join`. Of a record `limit` sure
-    matches are enough; with a limit, or fewer than `sharing` rows, each is looked at by itself.
-    Ends after the record with which there are `most` matches or more, and returns whether there
-    are.
+    First those that the batch join finds, then the rest one record at a time. A row has
+    `attributes` ranks, and candidate ranges as for `join`, which needs `join_threshold` rows and no
+    `limit`. Ends after the record with `max_matches` or more; returns whether there is one.
     """
-    sure, count, doubts, doubt_count = told
-    left = most - (count - HEAD - 2 * records) - doubt_count
-    flags, begins, matches = OVERFULL, starts, sure
-    if rows >= sharing and limit == ALL:
-        flags, begins, matches = join(image, marks, cells, stretches, starts, rows, sharing, left)
+    matches, count, unverified, unverified_count = result
+    left = max_matches - (count - HEAD - 2 * records) - unverified_count
+    flags, begins, joined = OVERFULL, starts, matches
+    if rows >= join_threshold and limit == ALL:
+        flags, begins, joined = join(
+            buffer, marks, ranks, candidate_ranges, starts, rows, join_threshold, left
+        )
     if flags != OVERFULL:
-        sure[FLAGS] |= flags
+        matches[FLAGS] |= flags
     row = 0
     while row < rows and left > 0:
-        before, doubts_before = count, doubt_count
-        found = starts[row + 1] - starts[row]
+        before, unverified_before = count, unverified_count
+        own, found = offset(ranks, row * attributes), starts[row + 1] - starts[row]
         if flags != OVERFULL:
             size = begins[row + 1] - begins[row]
-            if count + size > len(sure):
-                sure = grown(sure, count + len(matches))
-            if doubt_count + size > len(doubts):
-                doubts = grown(doubts, doubt_count + size)
-            count, doubt_count = _tell_of_joined(
-                lent(matches), begins[row], begins[row + 1],
-                lent(sure), count, lent(doubts), doubt_count,
+            if count + size > len(matches):
+                matches = grown(matches, count + len(joined))
+            if unverified_count + size > len(unverified):
+                unverified = grown(unverified, unverified_count + size)
+            count, unverified_count = _append_joined(
+                as_pointer(joined), begins[row], begins[row + 1],
+                as_pointer(matches), count, as_pointer(unverified), unverified_count,
             )  # fmt: skip
-            found = _keep_rest(lent(stretches), starts[row], starts[row + 1])
-        begin_gathering(lent(work))
+            found = _drop_empty(as_pointer(candidate_ranges), starts[row], starts[row + 1])
+        begin_gathering(as_pointer(work))
         while found > 0 and count < before + limit:
-            size = gather(
-                image, behind(cells, row * width),
-                words_behind(stretches, 2 * starts[row]), found, lent(work),
-            )  # fmt: skip
+            ranges = words_offset(candidate_ranges, 2 * starts[row])
+            size = gather(buffer, own, ranges, found, as_pointer(work))
             if size == 0:
                 break
-            if count + size > len(sure):
-                sure = grown(sure, count + size)
-            if doubt_count + size > len(doubts):
-                doubts = grown(doubts, doubt_count + size)
-            count, doubt_count = evaluate(
-                image, lent(marks), behind(cells, row * width), lent(work), size,
-                before + limit, lent(sure), count, lent(doubts), doubt_count,
+            if count + size > len(matches):
+                matches = grown(matches, count + size)
+            if unverified_count + size > len(unverified):
+                unverified = grown(unverified, unverified_count + size)
+            count, unverified_count = evaluate(
+                buffer, as_pointer(marks), own, as_pointer(work), size, before + limit,
+                as_pointer(matches), count, as_pointer(unverified), unverified_count,
             )  # fmt: skip
-        place = HEAD + sure[RECORDS]
-        sure[place], sure[records + place] = count - before, doubt_count - doubts_before
-        sure[RECORDS] += 1
-        left -= count - before + doubt_count - doubts_before
+        place = HEAD + matches[RECORDS]
+        matches[place] = count - before
+        matches[records + place] = unverified_count - unverified_before
+        matches[RECORDS] += 1
+        left -= count - before + unverified_count - unverified_before
         row += 1
-    keep(stretches)
-    keep(matches)
-    keep(work)
-    return Told(sure, count, doubts, doubt_count), left <= 0
+    keep_alive(candidate_ranges)
+    keep_alive(joined)
+    keep_alive(work)
+    return ResultBuffer(matches, count, unverified, unverified_count), left <= 0
 
 
 @compiled
-def _tell_of_joined(  # noqa: PLR0917 - compiled code takes arrays apart
-    matches: I32, first: int, end: int, told: I32, count: int, doubts: I32, doubt_count: int
+def _append_joined(  # noqa: PLR0917 - compiled code takes arrays apart
+    joined: I32,
+    first: int,
+    end: int,
+    result: I32,
+    count: int,
+    unverified: I32,
+    unverified_count: int,
 ) -> tuple[int, int]:
-    """Tell of the matches from `first` on that `join` has found."""
+    """Append the joined matches from `first` on, each to its array."""
     for at in range(first, end):
-        match = matches[at]
+        match = joined[at]
         if match >= 0:
-            told[count] = match
+            result[count] = match
             count += 1
         else:
-            doubts[doubt_count] = ~match
-            doubt_count += 1
-    return count, doubt_count
+            unverified[unverified_count] = ~match
+            unverified_count += 1
+    return count, unverified_count
 
 
 @compiled
-def _keep_rest(stretches: I64, first: int, end: int) -> int:
-    """Bring the stretches that are not empty to the beginning of these; returns how many."""
+def _drop_empty(candidate_ranges: I64, first: int, end: int) -> int:
+    """Move the candidate ranges that are not empty to the front; returns how many."""
     kept = first
     for at in range(first, end):
-        low, high = stretches[2 * at], stretches[2 * at + 1]
-        stretches[2 * kept], stretches[2 * kept + 1] = low, high
+        low, high = candidate_ranges[2 * at], candidate_ranges[2 * at + 1]
+        candidate_ranges[2 * kept], candidate_ranges[2 * kept + 1] = low, high
         kept += low < high
     return kept - first

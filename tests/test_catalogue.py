@@ -200,7 +200,7 @@ def test_importing_catalogues_looks_for_nothing() -> None:
         "import importlib.metadata, sys\n"
         "def found(**_): raise AssertionError('nothing asked for it')\n"
         "importlib.metadata.entry_points = found\n"
-        "import sapwood.matching.choice, sapwood.routing.protocols\n"
+        "import sapwood.matching.engine_names, sapwood.routing.protocols\n"
         "import sapwood_lab.experiments.catalogue\n"
         "from sapwood.covering.catalogue import covering_named\n"
         "assert covering_named('flat-1,columnar+xsearch').exact\n"

@@ -12,7 +12,7 @@ import pytest
 from sapwood.broker.broker import Broker
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.matching.auto import AutoEngine
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.router import Router

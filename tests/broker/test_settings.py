@@ -8,7 +8,7 @@ import pytest
 
 from sapwood.broker.settings import BrokerSettings
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.wire.address import Address
 from tests.broker.helpers import settings
 

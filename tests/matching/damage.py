@@ -27,6 +27,7 @@ from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.index import Matchable
+from tests.matching.columnar import plain_kernels
 
 Files: TypeAlias = dict[str, bytes]
 """What is in the files of a folder, by relative path."""
@@ -56,7 +57,7 @@ def engines(*, is_plain: bool) -> Iterator[tuple[EngineInfo, DocumentEngineInfo]
     """Every engine of records with one of documents, in turn; all of these are there."""
     records, documents = dict(ENGINES), dict(DOCUMENT_ENGINES)
     if is_plain:
-        columnar = partial(ColumnarEngine, kernels="plain")
+        columnar = partial(ColumnarEngine, kernels=plain_kernels)
         automaton = partial(PathAutomatonEngine, kernels="plain")
         records["columnar"] = replace(records["columnar"], make=columnar)
         documents["path-automaton"] = replace(documents["path-automaton"], make=automaton)

@@ -193,8 +193,8 @@ def test_large_batch_is_matched_by_compiled_code_whatever_the_number_of_filters(
 
 def test_batch_of_the_plain_engine_ends_early_where_matches_are_limited() -> None:
     engine = engine_with(Switched(RECORDS), SMALL, range(3))
-    assert engine.found_many([{"a": 9}] * 5, most=6).offsets.tolist() == [0, 3, 6]
-    assert engine.found_many([{"a": 9}] * 5, most=1).offsets.tolist() == [0, 3]
+    assert engine.found_many([{"a": 9}] * 5, max_matches=6).offsets.tolist() == [0, 3, 6]
+    assert engine.found_many([{"a": 9}] * 5, max_matches=1).offsets.tolist() == [0, 3]
 
 
 @pytest.mark.parametrize("is_on", [False, True])

@@ -389,7 +389,7 @@ def test_match_slots_may_end_when_there_is_enough(records: str, most: int) -> No
     assert np.diff(whole.offsets).tolist() == [0, 2, 0, 0, 3, 3, 0]
     start, pieces = 0, []
     while start < len(asked):
-        found = index.match_slots(asked[start:], in_order=False, most=most)
+        found = index.match_slots(asked[start:], in_order=False, max_matches=most)
         assert len(found.slots) < most + 3
         assert len(found.offsets) > 1
         start += len(found.offsets) - 1

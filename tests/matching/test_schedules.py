@@ -14,33 +14,34 @@ import pytest
 
 from sapwood import Index, parse_xpath
 from sapwood.matching.automaton import PathAutomatonEngine
+from sapwood.matching.columnar.compaction import CompactionPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.index import Matchable
+from tests.matching.columnar import plain_kernels
 from tests.schedules import Run, Scenario, Where, runs
 
 COLUMNAR: Final = (
     *("columnar/engine.py", "columnar/snapshot.py", "columnar/searching.py"),
-    *("columnar/residual.py", "columnar/sampling.py", "columnar/segment.py"),
+    *("columnar/like_checks.py", "columnar/sampling.py", "columnar/segment.py"),
 )
 AROUND: Final = (
     "matching/index.py",
-    "matching/sides.py",
+    "matching/filter_store.py",
     "matching/ordering.py",
     "matching/texts.py",
 )
 DOCUMENTS: Final = ("automaton/engine.py", "automaton/states.py", "automaton/postings.py")
 
-LATE: Final = FoldPolicy(fold_cost=10**9)
+LATE: Final = CompactionPolicy(compaction_cost=10**9)
 """Matches do not fold."""
 
 
-def index_of(policy: FoldPolicy) -> Index:
+def index_of(policy: CompactionPolicy) -> Index:
     """An index without compiled code: plain kernels say so when they are handed too little room."""
     records = EngineInfo(
-        "columnar", "records", True, "", lambda: ColumnarEngine(policy, kernels="plain")
+        "columnar", "records", True, "", lambda: ColumnarEngine(policy, kernels=plain_kernels)
     )
     documents = DocumentEngineInfo(
         "path-automaton", True, "", lambda: PathAutomatonEngine(kernels="plain")
@@ -94,7 +95,7 @@ def test_patterns_are_tried_as_they_were_when_the_match_began_whatever_a_fold_ad
 @pytest.mark.parametrize("alike", [True, False])
 def test_no_match_sees_a_tail_that_another_one_is_folding(alike: bool) -> None:
     def make() -> Scenario:
-        index = index_of(FoldPolicy(fold_cost=3, conjunction_cost=0))
+        index = index_of(CompactionPolicy(compaction_cost=3, conjunction_cost=0))
         for name in ("a", "b"):
             index.add(name, f"{name} = 1")
         ask = index.match if alike else index.match_any
@@ -106,7 +107,7 @@ def test_no_match_sees_a_tail_that_another_one_is_folding(alike: bool) -> None:
 
 def test_a_search_writes_into_memory_for_the_names_that_it_passes() -> None:
     def make() -> Scenario:
-        index = index_of(FoldPolicy(fold_cost=3, conjunction_cost=0))
+        index = index_of(CompactionPolicy(compaction_cost=3, conjunction_cost=0))
         index.add("a", "a = 1")
         index.fold()
         for name in ("b", "c"):
@@ -140,7 +141,7 @@ def test_fold_runs_beside_whoever_else_is_alone(by: str) -> None:
     expected[0] = [*expected[0], *(["late"] if by == "add" else [])]
     for run in runs(make, Where((*COLUMNAR, "matching/ordering.py")), 1):
         (index,) = made
-        assert run.results == (None, None)
+        assert run.results[1] is None
         index.validate()
         assert index.match_many(ASKED) == expected, run
 

@@ -6,20 +6,26 @@ from pathlib import Path
 from typing import Final
 
 from sapwood.matching.auto import AutoEngine, AutoPolicy
+from sapwood.matching.columnar.compaction import CompactionPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.folding import FoldPolicy
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.index import Index
 from sapwood.matching.readiness import RECORDS, Awaiting
+from tests.matching.columnar import plain_kernels
 from tests.matching.switched import Nobody, Switched
 
-EAGER: Final = FoldPolicy(
-    smallest=4, tail_max=0, written_max=16, joined_max=1024, fold_cost=0, conjunction_cost=0
+EAGER: Final = CompactionPolicy(
+    smallest=4,
+    memtable_max=0,
+    frozen_max=16,
+    joined_max=1024,
+    compaction_cost=0,
+    conjunction_cost=0,
 )
 """Folds at every match, so that even one filter is matched in a segment."""
 
-MIXED: Final = FoldPolicy(
-    smallest=8, tail_max=5, written_max=16, joined_max=32, fold_cost=20, conjunction_cost=1
+MIXED: Final = CompactionPolicy(
+    smallest=8, memtable_max=5, frozen_max=16, joined_max=32, compaction_cost=20, conjunction_cost=1
 )
 """Leaves some filters in the tail and makes several segments of few."""
 
@@ -38,7 +44,7 @@ VARIANTS: Final = (
     EngineInfo("auto-swift", "records", True, "", lambda: _auto(SWIFT, is_on=True)),
     EngineInfo("auto-plain", "records", True, "", lambda: _auto(AutoPolicy(), is_on=False)),
     EngineInfo(
-        "columnar-plain", "records", True, "", lambda: ColumnarEngine(EAGER, kernels="plain")
+        "columnar-plain", "records", True, "", lambda: ColumnarEngine(EAGER, kernels=plain_kernels)
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood import parse_filter
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.routing.pool import Pool
 

@@ -7,7 +7,7 @@ import pytest
 from sapwood.errors import InvariantError, UnknownNameError
 from sapwood.language import parse_filter
 from sapwood.limits import HOPS_MAX
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import (
     Accepted,

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.errors import UnknownIdError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share, Side
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownIdError, UnknownNameError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing import pool as pool_module

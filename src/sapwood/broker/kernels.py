@@ -19,7 +19,7 @@ from threading import Lock, Thread
 from typing import Final
 
 from sapwood.broker.logs import Log
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS, KernelSet
 
 WANTED_AFTER: Final = 100_000

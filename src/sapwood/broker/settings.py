@@ -18,8 +18,8 @@ from sapwood.limits import (
     OUTGOING_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
-from sapwood.matching.choice import Engines
 from sapwood.matching.documents.engines import document_engine_info
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol

@@ -99,7 +99,7 @@ def command(
     from sapwood.broker.broker import run_broker
     from sapwood.broker.logs import make_log
     from sapwood.broker.settings import BrokerSettings
-    from sapwood.matching.choice import Engines, chosen_engines
+    from sapwood.matching.engine_names import Engines, chosen_engines
     from sapwood.session.settings import ConnectionSettings
     from sapwood.wire.address import Address, parse_address
 

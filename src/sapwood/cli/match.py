@@ -35,7 +35,7 @@ from sapwood.files import (
     rejected_path,
     replacing,
 )
-from sapwood.matching.choice import Engines, chosen_engines
+from sapwood.matching.engine_names import Engines, chosen_engines
 from sapwood.matching.readiness import InPlace, loading
 from sapwood.model.subscription import Subscription
 

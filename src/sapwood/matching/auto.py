@@ -24,10 +24,12 @@ import numpy as np
 
 from sapwood.errors import InvariantError
 from sapwood.matching.columnar import ColumnarEngine
+from sapwood.matching.columnar.saving import save_filters
 from sapwood.matching.counting import CountingEngine
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.readiness import RECORDS, Awaiting
 from sapwood.matching.sizes import held_bytes
+from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
@@ -197,7 +199,7 @@ class AutoEngine:
             return np.array(engine.match(record), np.int32)
         return engine.found(record, limit)
 
-    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; may end early, but has one.
 
         See `protocol.Unsorted`.
@@ -205,8 +207,8 @@ class AutoEngine:
         engine = self._engine(len(records))
         if isinstance(engine, _Plain):
             # Counting matches all that it gets, and a record has no more matches than filters.
-            return engine.match_slots(records[: max(1, most // max(1, len(engine)))])
-        return engine.found_many(records, most)
+            return engine.match_slots(records[: max(1, max_matches // max(1, len(engine)))])
+        return engine.found_many(records, max_matches)
 
     def fold(self) -> None:
         """Move what is to move, and fold the columnar engine."""
@@ -223,9 +225,12 @@ class AutoEngine:
         """Write what a columnar engine writes."""
         serving = self._serving
         if isinstance(serving, _Plain):
-            is_plain = self._awaiting.at_hand() is None and len(serving) <= _SAVED_PLAIN_MAX
-            engine = ColumnarEngine(kernels="plain" if is_plain else "compiled")
-            for slot, wanted in sorted(serving.filters.items()):
+            stored = sorted(serving.filters.items())
+            if self._awaiting.at_hand() is None and len(stored) <= _SAVED_PLAIN_MAX:
+                save_filters(Folder(folder), stored)
+                return
+            engine = ColumnarEngine()
+            for slot, wanted in stored:
                 engine.add(slot, wanted)
             engine.save(folder)
         else:

@@ -28,8 +28,8 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.errors import InvariantError
 from sapwood.matching.keys import number_order, text_order
-from sapwood.matching.onebyone import OneByOne
 from sapwood.matching.stabbing import Span, StabbingIndex
+from sapwood.matching.unbatched import UnbatchedEngine
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
@@ -48,7 +48,7 @@ _TOP: Final[_TextEnd] = (1, "")
 _K = TypeVar("_K")
 
 
-class CountingEngine(OneByOne[Filter, Record]):
+class CountingEngine(UnbatchedEngine[Filter, Record]):
     """Counting over conjunctions (see the module)."""
 
     def __init__(self) -> None:

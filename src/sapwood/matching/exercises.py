@@ -14,7 +14,7 @@ from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 
 _FILTERS: Final = 128
-"""Enough of one attribute for bit rows (`columnar.rowing`)."""
+"""Enough of one attribute for bitmaps (`columnar.bitmaps`)."""
 
 
 def exercise_records() -> None:

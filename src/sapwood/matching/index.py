@@ -1,7 +1,7 @@
 """`Index`: a set of filters by id, and which of them accept a publication.
 
 Filters of records and tree patterns of documents live side by side: one set of ids and slots, two
-engines (`sapwood.matching.sides`).
+engines (`sapwood.matching.filter_store`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from sapwood.errors import (
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
 from sapwood.matching.engines import ENGINES, EngineInfo
+from sapwood.matching.filter_store import FilterStore, document_store, record_store
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
-from sapwood.matching.sides import Side, document_side, record_side
 from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.storage import REMEDY, Folder, PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
@@ -76,7 +76,7 @@ class Index:
 
     Raises `UnknownNameError` for an engine that does not exist.
 
-    #: a slot is taken on one side, and has an id, or on none, and is in _free
+    #: a slot is taken in one store, and has an id, or in none, and is in _free
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Index:
     ) -> None:
         self._info = ENGINES.chosen(records)
         self._document_info = DOCUMENT_ENGINES.chosen(documents)
-        self._records = record_side(self._info)
-        self._documents = document_side(self._document_info)
+        self._records = record_store(self._info)
+        self._documents = document_store(self._document_info)
         #: slot -> id; "" where the slot is free
         self._ids = TextColumn()
         #: id -> slot, the inverse of `_ids`; `None` until somebody asks by id
@@ -152,7 +152,7 @@ class Index:
     def remove(self, id: str) -> None:
         """Remove a filter; raises `UnknownIdError` if there is none with this id."""
         slot = self._slot(id)
-        self._side_of(slot).remove(slot)
+        self._store_of(slot).remove(slot)
         del self._by_id()[id]
         self._ids[slot] = ""
         self._order.forget(slot)
@@ -165,7 +165,7 @@ class Index:
         the default one does from some number of filters on.
         """
         slot = self._slot(id)
-        return self._side_of(slot).filter(slot)
+        return self._store_of(slot).filter(slot)
 
     def match(self, publication: Matchable) -> list[str]:
         """The ids whose filters accept the publication, sorted.
@@ -251,7 +251,7 @@ class Index:
                 records[len(matched) :],
                 beside and beside[len(matched) :],
                 in_order=False,
-                most=_HELD_MAX,
+                max_matches=_HELD_MAX,
             )
             matched += self._sorted_ids(found)
         return matched
@@ -278,7 +278,7 @@ class Index:
         documents: Sequence[Readable | None] | None = None,
         *,
         in_order: bool = True,
-        most: int = ALL,
+        max_matches: int = ALL,
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
@@ -300,10 +300,10 @@ class Index:
         unsorted = self._records.unsorted
         match = _no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
-            match = partial(unsorted.found_many, most=most)
+            match = partial(unsorted.found_many, max_matches=max_matches)
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
-            records = records[: max(1, most // max(1, len(self)))]
+            records = records[: max(1, max_matches // max(1, len(self)))]
         found = (
             match(records) if isinstance(records, RecordTable) else _match_present(records, match)
         )
@@ -432,7 +432,9 @@ class Index:
             raise UnknownIdError("subscription", id)
         return slot
 
-    def _side_of(self, slot: int) -> Side[Engine, Filter] | Side[DocumentEngine, TreePattern]:
+    def _store_of(
+        self, slot: int
+    ) -> FilterStore[Engine, Filter] | FilterStore[DocumentEngine, TreePattern]:
         return self._documents if self._documents.holds(slot) else self._records
 
 

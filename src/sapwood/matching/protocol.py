@@ -72,9 +72,9 @@ class Engine(Protocol):
         """
 
     def fold(self) -> None:
-        """Put off work that makes matching faster no longer.
+        """Do the deferred indexing work now.
 
-        May run in one thread beside any other use; does nothing where nothing was put off.
+        May run in one thread beside any other use; does nothing where nothing is deferred.
         """
 
     def save(self, folder: Path) -> None:
@@ -109,7 +109,7 @@ class Remembering(Protocol[_Wanted_co]):
 
 @runtime_checkable
 class Unsorted(Protocol):
-    """An engine that need not sort what it finds, for whoever sorts it in another way."""
+    """An engine that can leave matches unsorted, for callers that sort them in another way."""
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept `record`, in any order, each once.
@@ -117,7 +117,7 @@ class Unsorted(Protocol):
         Ends with the first `limit` or more, some of which may then be there twice.
         """
 
-    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order.
 
         Ends after the record with which a part of the engine has `most` matches or more, so that
@@ -127,7 +127,7 @@ class Unsorted(Protocol):
 
 @runtime_checkable
 class Accounting(Protocol):
-    """An engine that tells how much of its arrays a match reads."""
+    """An engine that accounts for the bytes of its arrays that a match reads."""
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
         """Bytes that are read for a record, on average."""

@@ -186,7 +186,7 @@ class TextColumn(Sequence[str]):
 def _fetch(objects: npt.NDArray[np.object_], places: npt.NDArray[np.integer[Any]]) -> bool:
     """Ask for the memory of the objects at many places; whether one of them is `None`."""
     # Imported late: it brings the compiler.
-    from sapwood.matching.columnar.kernels.fetching import fetch_objects
+    from sapwood.matching.columnar.kernels.views import prefetch_objects
 
     wanted = places.astype(np.int64, copy=False)
-    return fetch_objects(objects.ctypes.data, len(objects), wanted, id(None))
+    return prefetch_objects(objects.ctypes.data, len(objects), wanted, id(None))

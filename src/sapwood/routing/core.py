@@ -36,7 +36,7 @@ from typing import assert_never
 
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.publication import Publication
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import Slots
 from sapwood.model.interest import Interest
@@ -310,7 +310,7 @@ class Pool:
             documents = [one.readable_document for one in publications]
         else:
             records = [None if one.attributes is None else one.record for one in publications]
-        found = self._index.match_slots(records, documents, in_order=False, most=most)
+        found = self._index.match_slots(records, documents, in_order=False, max_matches=most)
         for first, last in pairwise(found.offsets.tolist()):
             yield self._opened(found.slots[first:last])
 

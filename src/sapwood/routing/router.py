@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, get_args
 
 from sapwood.errors import InvariantError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import (
     AttachClient,

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication

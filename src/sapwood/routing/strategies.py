@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sapwood.errors import InputError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.membership.protocol import Membership

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from sapwood.limits import SIMULATION_INPUTS_MAX
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.overlay.topology import Overlay
 from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named

@@ -12,18 +12,17 @@ import numpy as np
 
 from sapwood import parse_filter
 from sapwood.matching.columnar import grids
-from sapwood.matching.columnar.batch import Found, encoded
+from sapwood.matching.columnar.batch import SegmentMatches, encoded, name_table
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import U32, U64
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.naming import names_image
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.rows import Rows, RowWriter
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import ALL
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 
 ALIKE = [
     f"a = {at % 7} and b between {at % 5} and {at % 5 + 2} and c in (1, {at})" for at in range(60)
@@ -37,7 +36,7 @@ class Made(NamedTuple):
 
     rows: Rows
     attributes: dict[str, int]
-    probes: Probes
+    predicates: LikePredicates
     conjunctions: list[Conjunction]
 
     def segment(self) -> Segment:
@@ -50,27 +49,27 @@ class Made(NamedTuple):
         records: Sequence[Record],
         limit: int = ALL,
         *,
-        most: int = ALL,
-        sharing: int = ALL,
-    ) -> Found:
+        max_matches: int = ALL,
+        join_threshold: int = ALL,
+    ) -> SegmentMatches:
         """What a kernel finds in a segment of these rows."""
         scratch = self.scratch()
         told = kernels.match_batch(
-            segment.image,
+            segment.buffer,
             segment.marks,
             self.names(),
             encoded(records),
             scratch,
             limit,
-            most,
-            sharing,
+            max_matches,
+            join_threshold,
         )
         assert not scratch[: len(scratch) // 2].any()
-        return Found.of(told, len(records))
+        return SegmentMatches.of(told, len(records))
 
     def names(self) -> U64:
         """The names as kernels take them."""
-        return names_image(self.attributes)
+        return name_table(self.attributes)
 
     def scratch(self) -> U32:
         """What kernels write into; guesses at names are none of theirs."""
@@ -82,19 +81,19 @@ def made(filters: Sequence[Filter | str]) -> Made:
     """The rows of filters in the slots 0, 1, 2, ..."""
     parsed = [parse_filter(f) if isinstance(f, str) else f for f in filters]
     attributes: dict[str, int] = {}
-    probes = Probes()
-    writer = RowWriter(attributes, probes)
+    predicates = LikePredicates()
+    writer = RowWriter(attributes, predicates)
     for slot, wanted in enumerate(parsed):
         writer.add(slot, wanted)
     conjunctions = [c for wanted in parsed for c in wanted.conjunctions]
-    return Made(writer.rows(), attributes, probes, conjunctions)
+    return Made(writer.rows(), attributes, predicates, conjunctions)
 
 
 def measured(
     kernels: ModuleType, whole: Made, segment: Segment, asked: Sequence[Record]
 ) -> tuple[int, int]:
     """Entries that kernels look up for records, and bytes that they read."""
-    given = (segment.image, whole.names(), encoded(asked))
+    given = (segment.buffer, whole.names(), encoded(asked))
     return (
         kernels.looked_up(*given, whole.scratch()),
         kernels.touched(*given, whole.scratch()),
@@ -112,12 +111,16 @@ def grids_everywhere(bucket_members: int = 2) -> Iterator[None]:
         yield
 
 
-def told(found: Found, segment: Segment) -> list[tuple[list[int], list[int]]]:
-    """Slots and doubtful conjunctions of each record, sorted; repetitions stay."""
+def told(found: SegmentMatches, segment: Segment) -> list[tuple[list[int], list[int]]]:
+    """Slots and unverified conjunctions of each record, sorted; repetitions stay."""
     return [
         (
             sorted(found.slots[found.offsets[at] : found.offsets[at + 1]].tolist()),
-            sorted(found.doubts[found.doubt_offsets[at] : found.doubt_offsets[at + 1]].tolist()),
+            sorted(
+                found.unverified[
+                    found.unverified_offsets[at] : found.unverified_offsets[at + 1]
+                ].tolist()
+            ),
         )
         for at in range(len(found.offsets) - 1)
     ]
@@ -131,24 +134,30 @@ def shown(rows: Rows) -> list[tuple[int, object, object]]:
         constraints = sorted(_constraint(rows, at) for at in range(first, last))
         mine = np.flatnonzero(rows.checks.owner == number)
         checks = sorted(
-            zip(rows.checks.probe[mine].tolist(), rows.checks.forbidden[mine].tolist(), strict=True)
+            zip(
+                rows.checks.predicate[mine].tolist(),
+                rows.checks.forbidden[mine].tolist(),
+                strict=True,
+            )
         )
         result.append((int(rows.slot[number]), constraints, checks))
     return sorted(result)
 
 
 def _constraint(rows: Rows, at: int) -> tuple[int, list[Any]]:
-    first, last = rows.run_start[at : at + 2].tolist()
-    runs = [
+    first, last = rows.range_start[at : at + 2].tolist()
+    ranges = [
         (
-            int(rows.low[run]),
-            _constant(rows, int(rows.low[run]), int(rows.low_at[run]), (4, 5), (7,)),
-            int(rows.high[run]),
-            _constant(rows, int(rows.high[run]), int(rows.high_at[run]), (4, 5), (7, 8)),
+            int(rows.low[rank_range]),
+            _constant(rows, int(rows.low[rank_range]), int(rows.low_at[rank_range]), (4, 5), (7,)),
+            int(rows.high[rank_range]),
+            _constant(
+                rows, int(rows.high[rank_range]), int(rows.high_at[rank_range]), (4, 5), (7, 8)
+            ),
         )
-        for run in range(first, last)
+        for rank_range in range(first, last)
     ]
-    return int(rows.attribute[at]), runs
+    return int(rows.attribute[at]), ranges
 
 
 def _constant(

@@ -131,7 +131,7 @@ def test_very_large_set_is_looked_up_as_a_range() -> None:
 
 @settings(deadline=None)
 @given(ends=st.lists(st.tuples(st.integers(0, 300), st.integers(1, 60)), min_size=1, max_size=99))
-def test_range_lies_in_one_cluster_where_every_cell_that_it_holds_reaches_it(
+def test_range_lies_in_one_cluster_where_every_rank_that_it_holds_reaches_it(
     ends: list[tuple[int, int]],
 ) -> None:
     whole = made([f"a between {low} and {low + width}" for low, width in ends])

@@ -14,8 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import InvalidValueError
-from sapwood.matching.columnar.batch import REPEATS, Found, encoded, refusal
+from sapwood.matching.columnar.batch import (
+    NAME_HEAD,
+    REPEATS,
+    SegmentMatches,
+    encoded,
+    name_table,
+    refusal,
+)
+from sapwood.matching.keys import text_bytes
 from sapwood.model.publication import Record
+from tests.matching.columnar.plain_kernels import names_of
 from tests.strategies import records
 
 
@@ -66,12 +75,34 @@ def test_refusal_names_what_is_too_large() -> None:
 
 
 def test_found_is_read_from_what_a_kernel_tells() -> None:
-    found = Found.of(np.array([REPEATS, 2, 2, 0, 0, 1, 7, 8, 5], np.int32), 2)
+    found = SegmentMatches.of(np.array([REPEATS, 2, 2, 0, 0, 1, 7, 8, 5], np.int32), 2)
     assert found.offsets.tolist() == [0, 2, 2]
     assert found.slots.tolist() == [7, 8]
-    assert found.doubt_offsets.tolist() == [0, 0, 1]
-    assert found.doubts.tolist() == [5]
+    assert found.unverified_offsets.tolist() == [0, 0, 1]
+    assert found.unverified.tolist() == [5]
     assert found.repeats
-    assert not Found.of(np.array([0, 1, 0, 0], np.int32), 1).repeats
-    early = Found.of(np.array([0, 1, 2, -1, 1, -1, 7, 8, 5], np.int32), 2)
+    assert not SegmentMatches.of(np.array([0, 1, 0, 0], np.int32), 1).repeats
+    early = SegmentMatches.of(np.array([0, 1, 2, -1, 1, -1, 7, 8, 5], np.int32), 2)
     assert [array.tolist() for array in early[:4]] == [[0, 2], [7, 8], [0, 1], [5]]
+
+
+NAMES = st.lists(st.text(max_size=12), unique=True, max_size=12)
+
+
+@given(names=NAMES)
+def test_name_table_holds_every_name_with_its_number(names: list[str]) -> None:
+    buffer = name_table(names)
+    assert names_of(buffer) == {text_bytes(name): number for number, name in enumerate(names)}
+
+
+@given(names=NAMES)
+def test_name_table_is_sorted_and_knows_the_place_of_each_name(names: list[str]) -> None:
+    buffer = name_table(names)
+    assert buffer[0] == len(names)
+    prefixes = buffer[NAME_HEAD : NAME_HEAD + len(names)].tolist()
+    assert prefixes == sorted(prefixes)
+    ordered = sorted(names)
+    first = NAME_HEAD + 2 * len(names) + 1
+    places = buffer[first : first + len(names)].tolist()
+    assert [ordered[place] for place in places] == names
+    assert not buffer.flags.writeable

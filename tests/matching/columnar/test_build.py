@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.restoring import filter_of
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.model.filter import Filter
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters
 
@@ -60,7 +60,7 @@ def test_numbers_take_32_bits_where_these_hold_them_exactly() -> None:
 
 @pytest.mark.parametrize(("others", "bits"), [(0, 8), (255, 8), (256, 16), (65_536, 32)])
 def test_numbers_of_attributes_take_as_many_bits_as_they_need(others: int, bits: int) -> None:
-    writer = RowWriter({f"x{number}": number for number in range(others)}, Probes())
+    writer = RowWriter({f"x{number}": number for number in range(others)}, LikePredicates())
     wanted = [parse_filter("a > 1 and b > 2 and c between 3 and 4 and d = 'x' and e = 5")]
     wanted.append(parse_filter("x0 = 1 and a < 5") if others else parse_filter("a = 7"))
     for slot, each in enumerate(wanted):
@@ -73,7 +73,7 @@ def test_numbers_of_attributes_take_as_many_bits_as_they_need(others: int, bits:
     assert segment.columns.attribute_bits.tolist() == [bits if others != 255 else 16]
     assert shown(segment.rows()) == shown(rows)
     for slot, each in enumerate(wanted):
-        assert filter_of(segment, slot, list(names), Probes()) == each
+        assert filter_of(segment, slot, list(names), LikePredicates()) == each
 
 
 def test_segment_of_nothing_can_be_built() -> None:

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import InvariantError
-from sapwood.matching.columnar.build import FillTask
+from sapwood.matching.columnar.bitmaps import FillTask
 from sapwood.matching.columnar.columns import U64
+from sapwood.matching.columnar.compaction import CompactionPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.folding import FoldPolicy
-from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.tabled import column_of
 from tests.matching.variants import EAGER
 from tests.strategies import filters, records
@@ -32,7 +32,7 @@ from tests.strategies import filters, records
 
 def sizes(engine: ColumnarEngine) -> list[int]:
     engine.validate()
-    return [part.segment.live for part in engine._state.parts]
+    return [entry.segment.live for entry in engine._state.segments]
 
 
 def fill(engine: ColumnarEngine, first: int, last: int) -> None:
@@ -40,15 +40,15 @@ def fill(engine: ColumnarEngine, first: int, last: int) -> None:
         engine.add(slot, parse_filter(f"a = {slot}"))
 
 
-def test_few_filters_stay_in_the_tail() -> None:
+def test_few_filters_stay_in_the_memtable() -> None:
     engine = ColumnarEngine()
     fill(engine, 0, 10)
     assert engine.match({"a": 3}) == [3]
     assert sizes(engine) == []
 
 
-def test_tail_is_folded_when_trying_it_has_cost_as_much() -> None:
-    engine = ColumnarEngine(FoldPolicy(fold_cost=100, conjunction_cost=0))
+def test_memtable_is_folded_when_trying_it_has_cost_as_much() -> None:
+    engine = ColumnarEngine(CompactionPolicy(compaction_cost=100, conjunction_cost=0))
     fill(engine, 0, 10)
     for _ in range(10):
         assert engine.match({"a": 3}) == [3]
@@ -57,24 +57,26 @@ def test_tail_is_folded_when_trying_it_has_cost_as_much() -> None:
     assert sizes(engine) == [10]
 
 
-def test_long_tail_is_folded_at_the_first_match() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=20))
+def test_long_memtable_is_folded_at_the_first_match() -> None:
+    engine = ColumnarEngine(CompactionPolicy(memtable_max=20))
     fill(engine, 0, 21)
     assert sizes(engine) == []
     assert engine.match_any({"a": 3})
     assert sizes(engine) == [21]
 
 
-def test_full_tail_is_written_and_becomes_a_segment_without_a_match() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=3, written_max=8, joined_max=8))
+def test_full_memtable_is_written_and_becomes_a_segment_without_a_match() -> None:
+    engine = ColumnarEngine(CompactionPolicy(memtable_max=3, frozen_max=8, joined_max=8))
     fill(engine, 0, 21)
     assert sizes(engine) == [8, 8]
-    assert len(engine._state.written) == 4
-    assert len(engine._state.tail) == 1
+    assert len(engine._state.frozen_rows) == 4
+    assert len(engine._state.memtable) == 1
 
 
-def test_segments_of_full_tails_are_joined_up_to_the_bound_and_by_fold_beyond() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=24, smallest=4))
+def test_segments_of_full_memtables_are_joined_up_to_the_bound_and_by_fold_beyond() -> None:
+    engine = ColumnarEngine(
+        CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=24, smallest=4)
+    )
     fill(engine, 0, 40)
     assert max(sizes(engine)) <= 24
     assert len(sizes(engine)) > 1
@@ -103,13 +105,13 @@ def test_fold_does_nothing_where_there_is_nothing_to_do() -> None:
     assert sizes(engine) == []
     fill(engine, 0, 4)
     engine.fold()
-    (part,) = engine._state.parts
+    (entry,) = engine._state.segments
     engine.fold()
-    assert engine._state.parts == (part,)
+    assert engine._state.segments == (entry,)
     engine.remove(2)
     engine.fold()
     assert sizes(engine) == [3]
-    assert engine._state.parts[0].segment.dead == 0
+    assert engine._state.segments[0].segment.dead == 0
     for slot in (0, 1, 3):
         engine.remove(slot)
     engine.fold()
@@ -127,7 +129,7 @@ def test_filter_gives_back_what_was_added_wherever_it_is() -> None:
         "false",
         "true",
     )
-    for policy in (FoldPolicy(), FoldPolicy(tail_max=2), EAGER):
+    for policy in (CompactionPolicy(), CompactionPolicy(memtable_max=2), EAGER):
         engine = ColumnarEngine(policy)
         for slot, text in enumerate(texts):
             engine.add(slot, parse_filter(text))
@@ -151,8 +153,8 @@ class Interrupting:
         self.engine = engine
         engine._kernels.loaded = self
 
-    def fill_rows(self, task: FillTask, rows: U64) -> None:
-        plain.fill_rows(task, rows)
+    def fill_bitmaps(self, task: FillTask, rows: U64) -> None:
+        plain.fill_bitmaps(task, rows)
         if self.engine._lock.locked():
             return  # a small segment, which nothing can interrupt
         happens, self.happens = self.happens, None
@@ -170,8 +172,8 @@ def test_additions_removals_and_matches_during_a_fold_are_kept(
     wanted: list[Filter], changes: list[tuple[int, Filter]], asked: list[Record]
 ) -> None:
     engine = ColumnarEngine(
-        FoldPolicy(tail_max=1, written_max=4, joined_max=8, smallest=2, fold_cost=2),
-        kernels="plain",
+        CompactionPolicy(memtable_max=1, frozen_max=4, joined_max=8, smallest=2, compaction_cost=2),
+        kernels=plain,
     )
     held = dict(enumerate(wanted))
     for slot, each in held.items():
@@ -206,11 +208,11 @@ def test_segment_is_rebuilt_when_more_than_half_is_removed() -> None:
     engine.match({})
     for slot in range(5):
         engine.remove(slot)
-    (part,) = engine._state.parts
-    assert (part.segment.live, part.segment.dead) == (5, 5)
+    (entry,) = engine._state.segments
+    assert (entry.segment.live, entry.segment.dead) == (5, 5)
     engine.remove(5)
-    (part,) = engine._state.parts
-    assert (part.segment.live, part.segment.dead) == (4, 0)
+    (entry,) = engine._state.segments
+    assert (entry.segment.live, entry.segment.dead) == (4, 0)
     for slot in range(6, 10):
         engine.remove(slot)
     assert sizes(engine) == []
@@ -262,7 +264,7 @@ def test_slots_may_be_far_apart() -> None:
 
 
 def test_attributes_that_come_later_are_unknown_to_older_segments() -> None:
-    engine = ColumnarEngine(FoldPolicy(smallest=1, tail_max=0))
+    engine = ColumnarEngine(CompactionPolicy(smallest=1, memtable_max=0))
     for slot in range(4):
         engine.add(slot, parse_filter("a = 1"))
     engine.match({})
@@ -272,7 +274,7 @@ def test_attributes_that_come_later_are_unknown_to_older_segments() -> None:
     assert engine.match({"b": 2, "a": 1, "c": "x"}) == [0, 1, 2, 3, 4]
 
 
-def test_match_any_settles_doubts_only_where_nothing_is_sure() -> None:
+def test_match_any_settles_unverified_only_where_nothing_is_sure() -> None:
     engine = ColumnarEngine(EAGER)
     engine.add(0, parse_filter("a like '%x%'"))
     engine.add(1, parse_filter("a like '%x%' and b = 1"))
@@ -295,7 +297,7 @@ def test_sets_of_any_size_are_matched_exactly() -> None:
 
 
 def test_saving_makes_one_segment(tmp_path: Path) -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
+    engine = ColumnarEngine(CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=8))
     fill(engine, 0, 20)
     engine.save(tmp_path)
     assert sizes(engine) == [20]
@@ -312,39 +314,39 @@ def test_validate_finds_slots_that_are_lost_doubled_or_miscounted() -> None:
     engine._taken = 5
     with pytest.raises(InvariantError, match="count"):
         engine.validate()
-    engine._state.homes[2] = -1
+    engine._state.slot_locations[2] = -1
     with pytest.raises(InvariantError, match="not where"):
         engine.validate()
-    engine._state = engine._state._replace(parts=engine._state.parts * 2)
+    engine._state = engine._state._replace(segments=engine._state.segments * 2)
     with pytest.raises(InvariantError, match="two places"):
         engine.validate()
 
 
-def test_validate_finds_parts_that_share_a_number_and_a_snapshot_of_something_else() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
+def test_validate_finds_segments_that_share_a_number_and_a_snapshot_of_something_else() -> None:
+    engine = ColumnarEngine(CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=8))
     fill(engine, 0, 16)
     engine.match({})
     engine.validate()
     former = engine._state
     engine._state = former._replace(
-        parts=tuple(part._replace(serial=0) for part in former.parts),
-        homes=np.minimum(former.homes, 0),
+        segments=tuple(entry._replace(serial=0) for entry in former.segments),
+        slot_locations=np.minimum(former.slot_locations, 0),
     )
     with pytest.raises(InvariantError, match="same number"):
         engine.validate()
     engine._state = former
     engine.validate()
     assert engine._published is not None
-    engine._published = replace(engine._published, parts=former.parts[:1])
+    engine._published = replace(engine._published, segments=former.segments[:1])
     with pytest.raises(InvariantError, match="what matches read"):
         engine.validate()
 
 
 def entries_for(engine: ColumnarEngine, records: list[Record]) -> float:
     """Entries that lookups lead to on average."""
-    (part,) = engine._state.parts
+    (entry,) = engine._state.segments
     engine._sample = tuple(records[-256:])
-    return engine._searcher.looked_up(part.segment, engine._sample) / len(engine._sample)
+    return engine._searcher.looked_up(entry.segment, engine._sample) / len(engine._sample)
 
 
 @pytest.mark.parametrize("by", ["fold", "match"])
@@ -356,22 +358,22 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
     drifted: list[Record] = [{"a": number % 10, "b": 1} for number in range(256)]
     engine._sample = tuple(varied)
     engine.fold()
-    (first,) = engine._state.parts
-    assert first.usual is not None
-    assert first.usual <= 60  # by `a`; what `b = 1` finds is not looked up
-    engine._matched = engine._drift_asked = 0
+    (first,) = engine._state.segments
+    assert first.mean_candidates is not None
+    assert first.mean_candidates <= 60  # by `a`; what `b = 1` finds is not looked up
+    engine._matched = engine._statistics_checked = 0
     engine.fold()
-    assert engine._state.parts == (first,)
+    assert engine._state.segments == (first,)
     engine._sample = tuple(drifted)
     assert entries_for(engine, drifted) > 600
     expected = [engine.match(record) for record in drifted]
-    assert engine._state.parts == (first,)
+    assert engine._state.segments == (first,)
     if by == "fold":
         engine.fold()
     else:
         engine._matched = 15_871
         engine.match({"c": 1})
-    (second,) = engine._state.parts
+    (second,) = engine._state.segments
     assert second is not first
     assert entries_for(engine, drifted) <= 60
     assert [engine.match(record) for record in drifted] == expected
@@ -379,30 +381,30 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
 
 
 def test_segments_that_are_rebuilt_together_get_numbers_of_their_own() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=0, written_max=8, joined_max=8))
+    engine = ColumnarEngine(CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=8))
     fill(engine, 0, 16)
     assert sizes(engine) == [8, 8]
-    former = engine._state.parts
+    former = engine._state.segments
     engine._sample = ({"a": 1},) * 64
     engine._matched = 15_871
     engine.match({"a": 1})
-    assert not set(map(id, former)) & set(map(id, engine._state.parts))
+    assert not set(map(id, former)) & set(map(id, engine._state.segments))
     engine.remove(15)
     assert engine.match({"a": 15}) == []
     engine.validate()
 
 
-def test_large_segments_that_drifted_wait_for_fold() -> None:
-    engine = ColumnarEngine(FoldPolicy(joined_max=10))
+def test_large_segments_that_became_stale_wait_for_fold() -> None:
+    engine = ColumnarEngine(CompactionPolicy(joined_max=10))
     fill(engine, 0, 40)
     engine.fold()
-    parts = engine._state.parts
+    segments = engine._state.segments
     engine._sample = ({"a": 1},) * 64
     engine._matched = 15_871
     engine.match({"a": 1})
-    assert engine._state.parts == parts
+    assert engine._state.segments == segments
     engine.fold()  # nothing was known of records when it was built
-    assert engine._state.parts != parts
+    assert engine._state.segments != segments
 
 
 def test_memory_names_what_is_in_segments_and_what_is_not() -> None:
@@ -432,7 +434,7 @@ def test_touched_bytes_are_those_of_what_records_lead_to() -> None:
     fill(engine, 0, 100)
     assert engine.touched_bytes([{"a": 1}]) == 0.0
     engine.fold()
-    # A look into the directory, and a block of five words: slot, two for the cells, attribute.
+    # A look into the directory, and a block of five words: slot, two for the ranks, attribute.
     assert engine.touched_bytes([{"a": 1}, {"b": 1}]) == (8 + 4 * 4) / 2
     assert engine.touched_bytes([]) == 0.0
 
@@ -461,13 +463,13 @@ def test_the_sample_of_a_table_is_made_of_few_rows_once_there_is_one() -> None:
     assert 5 < sum(record not in first for record in engine._sample) < 20
 
 
-def test_found_many_ends_with_enough_in_all_segments_and_the_tail() -> None:
-    engine = ColumnarEngine(FoldPolicy(tail_max=4, written_max=4, joined_max=4))
+def test_found_many_ends_with_enough_in_all_segments_and_the_memtable() -> None:
+    engine = ColumnarEngine(CompactionPolicy(memtable_max=4, frozen_max=4, joined_max=4))
     for slot in range(33):
         engine.add(slot, parse_filter(f"n > {slot % 5}"))
     records: list[Record] = [{"n": at % 7} for at in range(200)]
     whole = engine.found_many(records)
-    assert (len(engine._state.parts), len(engine._state.tail)) == (6, 3)
+    assert (len(engine._state.segments), len(engine._state.memtable)) == (6, 3)
     start, found = 0, []
     while start < len(records):
         batch = engine.found_many(records[start:], 40)

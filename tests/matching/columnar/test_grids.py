@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.columnar.build import build
-from sapwood.matching.columnar.kernels import compiled, plain
+from sapwood.matching.columnar.kernels import compiled
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import Interval
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import Made, grids_everywhere, made, told
 from tests.strategies import filters, records
 
@@ -119,7 +120,7 @@ def test_grids_of_many_are_searched_as_the_twin_does(
     whole = made(wanted)
     with grids_everywhere(bucket_members):
         segment = build(whole.rows, len(whole.attributes), compiled)
-        assert segment.image.tolist() == whole.segment().image.tolist()
+        assert segment.buffer.tolist() == whole.segment().buffer.tolist()
     assert len(segment.columns.grid_second)
     asked: list[Record] = [
         {name: random.randrange(-1, spread + 2) + random.choice((0, 0.5)) for name in names}

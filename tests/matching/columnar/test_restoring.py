@@ -19,4 +19,4 @@ def test_filter_is_the_one_that_was_written(wanted: list[Filter]) -> None:
     segment = whole.segment()
     for slot, each in enumerate(wanted):
         if each.conjunctions:
-            assert filter_of(segment, slot, list(whole.attributes), whole.probes) == each
+            assert filter_of(segment, slot, list(whole.attributes), whole.predicates) == each

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.rows import RowWriter, joined, kept, selection
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING, equal_to
@@ -25,7 +25,7 @@ def test_rows_keep_constants_once_a_use() -> None:
 
 
 def test_conjunction_that_accepts_nothing_is_left_out() -> None:
-    writer = RowWriter({"a": 0, "b": 1}, Probes())
+    writer = RowWriter({"a": 0, "b": 1}, LikePredicates())
     writer.add(0, Filter((Conjunction((("a", equal_to(1)), ("b", NOTHING))),)))
     writer.add(1, Filter((Conjunction((("a", equal_to(2)),)),)))
     rows = writer.rows()
@@ -37,14 +37,14 @@ def test_no_filters_make_no_rows() -> None:
     rows = made([]).rows
     assert len(rows.slot) == 0
     assert rows.constraint_start.tolist() == [0]
-    assert rows.run_start.tolist() == [0]
+    assert rows.range_start.tolist() == [0]
 
 
 @settings(deadline=None)
 @given(wanted=st.lists(filters(), max_size=6), cut=st.integers(0, 6))
-def test_joined_parts_are_the_whole(wanted: list[Filter], cut: int) -> None:
+def test_joined_rows_are_the_whole(wanted: list[Filter], cut: int) -> None:
     whole = made(wanted)
-    writers = [RowWriter(whole.attributes, whole.probes) for _ in range(3)]
+    writers = [RowWriter(whole.attributes, whole.predicates) for _ in range(3)]
     for slot, one in enumerate(wanted):
         writers[0 if slot < cut else 2].add(slot, one)
     assert shown(joined([writer.rows() for writer in writers])) == shown(whole.rows)
@@ -56,7 +56,7 @@ def test_kept_rows_are_those_of_the_mask(wanted: list[Filter], data: st.DataObje
     whole = made(wanted)
     size = len(whole.rows.slot)
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), np.bool_)
-    writer = RowWriter(whole.attributes, whole.probes)
+    writer = RowWriter(whole.attributes, whole.predicates)
     for number, conjunction in enumerate(whole.conjunctions):
         if mask[number]:
             writer.add(int(whole.rows.slot[number]), Filter((conjunction,)))
@@ -79,5 +79,5 @@ def test_equal_filters_make_equal_rows() -> None:
 
 def test_new_attributes_are_numbered_as_they_are_written() -> None:
     numbers = {"z": 0}
-    RowWriter(numbers, Probes()).add(0, parse_filter("b = 1 and a = 1 and z = 1"))
+    RowWriter(numbers, LikePredicates()).add(0, parse_filter("b = 1 and a = 1 and z = 1"))
     assert numbers == {"z": 0, "a": 1, "b": 2}

@@ -22,7 +22,7 @@ def test_accepted_counts_the_records_that_satisfy_each_constraint(
 ) -> None:
     whole = made(wanted)
     ranked = rank(whole.rows, len(whole.attributes))
-    counts = sampled(Sample(asked, whole.attributes), ranked.lines).accepted(whole.rows, ranked)
+    counts = sampled(Sample(asked, whole.attributes), ranked.domains).accepted(whole.rows, ranked)
     expected = [
         sum(constraint.accepts(record.get(name)) for record in asked)
         for conjunction in whole.conjunctions
@@ -36,7 +36,7 @@ def test_what_was_matched_changes_the_access_constraint() -> None:
     ranked = rank(whole.rows, len(whole.attributes))
     chosen = []
     for asked in ([], [{"a": 1, "b": number} for number in range(200)]):
-        seen = sampled(Sample(asked, whole.attributes), ranked.lines) if asked else None
+        seen = sampled(Sample(asked, whole.attributes), ranked.domains) if asked else None
         shapes = access.shape(whole.rows, ranked, len(whole.attributes), seen)
         choice = access.choose(whole.rows, shapes)
         chosen.append(int(shapes.attribute[choice.constraint[0]]))

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sapwood import parse_filter
 from sapwood.errors import FileFormatError
 from sapwood.matching.columnar.engine import ColumnarEngine
-from sapwood.matching.columnar.saving import LAYOUT, Names, read_names, write_names
+from sapwood.matching.columnar.saving import LAYOUT, Names, read_names, write
 from sapwood.matching.storage import Folder
 
+NOWHERE = np.zeros(0, np.int64)
 
-@pytest.mark.parametrize("usual", [None, 2.5])
-def test_names_come_back(tmp_path: Path, usual: float | None) -> None:
-    names = Names(["a", "b.c"], [("a", "%x")], usual)
-    write_names(Folder(tmp_path), names)
+
+@pytest.mark.parametrize("mean_candidates", [None, 2.5])
+def test_names_come_back(tmp_path: Path, mean_candidates: float | None) -> None:
+    names = Names(["a", "b.c"], [("a", "%x")], mean_candidates)
+    write(Folder(tmp_path), names, NOWHERE, [])
     assert read_names(Folder(tmp_path)) == names
 
 
@@ -35,7 +38,7 @@ def test_names_come_back(tmp_path: Path, usual: float | None) -> None:
     ],
 )
 def test_damaged_names_are_told(tmp_path: Path, name: str, content: object) -> None:
-    write_names(Folder(tmp_path), Names(["a"], [], None))
+    write(Folder(tmp_path), Names(["a"], [], None), NOWHERE, [])
     (tmp_path / f"{name}.json").write_text(json.dumps(content))
     with pytest.raises(FileFormatError, match=name):
         read_names(Folder(tmp_path))

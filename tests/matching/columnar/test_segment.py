@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError, InvariantError
 from sapwood.matching.columnar.columns import CHECKED, DEAD, SHARED, columns_of
-from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.segment import Annex, Segment
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters
 
@@ -77,12 +77,12 @@ def test_loading_from_an_empty_folder_is_refused(tmp_path: Path) -> None:
 
 def damaged(segment: Segment, field: str) -> Segment:
     """The segment with the last element of a column one larger."""
-    image = segment.image.copy()
-    getattr(columns_of(image), field)[-1] += 1
-    return Segment(image, segment.annex, segment.marks)
+    buffer = segment.buffer.copy()
+    getattr(columns_of(buffer), field)[-1] += 1
+    return Segment(buffer, segment.annex, segment.marks)
 
 
-@pytest.mark.parametrize("field", ["cluster_start", "several_start", "block_start", "plan_start"])
+@pytest.mark.parametrize("field", ["cluster_start", "several_start", "block_start", "bitmap_start"])
 def test_validate_finds_groups_that_do_not_fit(field: str) -> None:
     with pytest.raises(InvariantError, match=r"partition|no cluster|differ in length"):
         damaged(made(TEXTS).segment(), field).validate()
@@ -94,10 +94,10 @@ def test_validate_finds_a_lost_conjunction() -> None:
         damaged(segment, "entry_conjunction").validate()
 
 
-def test_validate_finds_an_image_with_something_behind_it() -> None:
+def test_validate_finds_a_buffer_with_something_behind_it() -> None:
     segment = made(TEXTS).segment()
-    longer = Segment(np.append(segment.image, np.uint64(0)), segment.annex, segment.marks)
-    with pytest.raises(InvariantError, match="fill its image"):
+    longer = Segment(np.append(segment.buffer, np.uint64(0)), segment.annex, segment.marks)
+    with pytest.raises(InvariantError, match="fill its buffer"):
         longer.validate()
 
 
@@ -109,7 +109,7 @@ def test_validate_finds_slots_and_checks_out_of_order() -> None:
         (annex._replace(check_owner=annex.check_owner[::-1]), "sorted by conjunction"),
     ):
         with pytest.raises(InvariantError, match=message):
-            Segment(segment.image, changed, segment.marks).validate()
+            Segment(segment.buffer, changed, segment.marks).validate()
 
 
 @pytest.mark.parametrize("name", ["image", "marks", *Annex._fields])
@@ -137,7 +137,7 @@ def test_truncated_files_are_refused(tmp_path: Path, name: str) -> None:
             Segment.load(Folder(tmp_path))
 
 
-def test_image_with_a_column_that_ends_elsewhere_is_refused(tmp_path: Path) -> None:
+def test_segment_buffer_with_a_column_that_ends_elsewhere_is_refused(tmp_path: Path) -> None:
     segment = made(TEXTS).segment()
     damaged(segment, "block_start").save(Folder(tmp_path))
     with pytest.raises(FileFormatError, match="do not fit together"):

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.protocol import Onward

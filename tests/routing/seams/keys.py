@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from sapwood.errors import InvariantError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication

@@ -103,10 +103,10 @@ class PathAutomatonEngine:
         self._slots = Postings.of(tables.of_slots)
         self._by_node = Postings.of(tables.by_node())
         self._by_equality = Postings.of(tables.by_equality())
-        #: node -> who is there of whom nothing is left to check: GAP for nobody, the slot if it is
-        #: only one, or the target with several (FIRST_TARGET - target)
+        #: node -> the patterns there that need no further check: GAP for none, the slot of the only
+        #: one, or the target of several (FIRST_TARGET - target)
         self._plain = Column.of(tables.plain(), GAP)
-        #: how many nodes have somebody there
+        #: the number of nodes with such patterns
         self._plain_nodes = int(np.count_nonzero(self._plain.view != GAP))
         self._states = PathStates(self._kernels)
         self._book = MarkBook()
@@ -193,11 +193,11 @@ class PathAutomatonEngine:
         self._slots.add(target, slot)
         if self._targets.use(target) == 1:
             self._enter(target, slot)
-        elif (wanted := self._targets[target]).is_plain:
-            self._plain.view[wanted.node] = FIRST_TARGET - target
+        elif (fields := self._targets[target]).is_plain:
+            self._plain.view[fields.node] = FIRST_TARGET - target
 
     def _renew(self) -> None:
-        """Make everything anew for the patterns that are there."""
+        """Build all tables anew for the present patterns."""
         former = self._tables()
         self._begin(Tables.empty())
         for slot, target in enumerate(former.of_slots.tolist()):
@@ -206,7 +206,7 @@ class PathAutomatonEngine:
                 self._take(slot, former.access(target), reads_content=reads_content)
 
     def _target(self, reached: Access, *, reads_content: bool) -> Target:
-        """What a pattern comes down to, in numbers."""
+        """The target of a pattern: what it comes down to, in numbers."""
         names = self._names
         path, reach = (
             [(axis, names.test(test)) for axis, test in steps]
@@ -221,26 +221,26 @@ class PathAutomatonEngine:
         )
 
     def _enter(self, target: int, slot: int) -> None:
-        """Make a target known to the search: its first slot has come."""
-        wanted = self._targets[target]
-        if wanted.equality != NO_EQUALITY:
-            self._by_equality.add(wanted.equality, target)
-        elif not wanted.is_plain:
-            self._by_node.add(wanted.node, target)
+        """Add a target to the search, at its first slot."""
+        fields = self._targets[target]
+        if fields.equality != NO_EQUALITY:
+            self._by_equality.add(fields.equality, target)
+        elif not fields.is_plain:
+            self._by_node.add(fields.node, target)
         else:
-            self._plain.resize(max(len(self._plain), wanted.node + 1))
-            self._plain.view[wanted.node] = slot
+            self._plain.resize(max(len(self._plain), fields.node + 1))
+            self._plain.view[fields.node] = slot
             self._plain_nodes += 1
 
     def _leave(self, target: int) -> None:
-        """Take a target out of the search: its last slot has gone."""
-        wanted = self._targets[target]
-        if wanted.equality != NO_EQUALITY:
+        """Remove a target from the search, at its last slot."""
+        fields = self._targets[target]
+        if fields.equality != NO_EQUALITY:
             self._by_equality.remove(target)
-        elif not wanted.is_plain:
+        elif not fields.is_plain:
             self._by_node.remove(target)
         else:
-            self._plain.view[wanted.node] = GAP
+            self._plain.view[fields.node] = GAP
             self._plain_nodes -= 1
 
     def _read(self, readable: Readable) -> Document:
@@ -366,13 +366,13 @@ class PathAutomatonEngine:
         if np.count_nonzero(self._plain.view != GAP) != self._plain_nodes:
             raise InvariantError("the number of nodes with plain targets is wrong")
         for target in range(len(self._targets)):
-            wanted = self._targets[target]
-            if wanted.equality != NO_EQUALITY:
-                there = self._by_equality.key(target) == wanted.equality
-            elif not wanted.is_plain:
-                there = self._by_node.key(target) == wanted.node
+            fields = self._targets[target]
+            if fields.equality != NO_EQUALITY:
+                there = self._by_equality.key(target) == fields.equality
+            elif not fields.is_plain:
+                there = self._by_node.key(target) == fields.node
             else:
-                there = wanted.node < len(self._plain) and self._is_at(wanted.node, target)
+                there = fields.node < len(self._plain) and self._is_at(fields.node, target)
             if there != bool(users[target]):
                 raise InvariantError("a target is not where it should be")
 

@@ -33,8 +33,8 @@ class Targets(NamedTuple):
 class Patterns(NamedTuple):
     """The patterns as arrays.
 
-    `plain` says for each node who is reached by the path alone: nobody (`postings.GAP`), one slot,
-    or a target with several (`postings.FIRST_TARGET - target`). `slots` lists slots by target,
+    `plain` has for each node what the path alone matches: nothing (`postings.GAP`), one slot, or a
+    target with several (`postings.FIRST_TARGET - target`). `slots` lists slots by target,
     `by_node` and `by_equality` the other targets. What is asked of the targets in
     `by_equality.values` lies side by side, so that memory is read in order: `equality_nodes` are
     their nodes, `equality_reaches` the nodes of their longest required paths, and

@@ -48,34 +48,34 @@ class Tables(NamedTuple):
 
     def access(self, target: int) -> Access:
         """What a target was made of."""
-        wanted, tests = self.targets[target], self.names.tests
+        fields, tests = self.targets[target], self.names.tests
         path, reach = (
             tuple(
                 (axis, None if test == ANY else tests[test - 1])
                 for axis, test in self.paths.path(node)
             )
-            for node in (wanted.node, wanted.reach)
+            for node in (fields.node, fields.reach)
         )
         equality = None
-        if wanted.equality != NO_EQUALITY:
-            equality = self.equalities.equality(wanted.equality)
-        rest = self.conditions.condition(wanted.condition)
-        return Access(path, reach, equality, rest, at_document=wanted.at_document)
+        if fields.equality != NO_EQUALITY:
+            equality = self.equalities.equality(fields.equality)
+        rest = self.conditions.condition(fields.condition)
+        return Access(path, reach, equality, rest, at_document=fields.at_document)
 
     def by_node(self) -> Ints:
         """The node of each target that has something to check and is not found by an equality."""
         nodes, _, equalities, conditions, _, _ = self.targets.columns()
-        wanted = (equalities == NO_EQUALITY) & (conditions != ALWAYS_ID) & self._is_used()
-        return np.where(wanted, nodes, GAP).astype(np.int32)
+        is_listed = (equalities == NO_EQUALITY) & (conditions != ALWAYS_ID) & self._is_used()
+        return np.where(is_listed, nodes, GAP).astype(np.int32)
 
     def by_equality(self) -> Ints:
         """The equality of each target that is found by one."""
         _, _, equalities, _, _, _ = self.targets.columns()
-        wanted = (equalities != NO_EQUALITY) & self._is_used()
-        return np.where(wanted, equalities, GAP).astype(np.int32)
+        is_listed = (equalities != NO_EQUALITY) & self._is_used()
+        return np.where(is_listed, equalities, GAP).astype(np.int32)
 
     def plain(self) -> Ints:
-        """Who is at each node without anything to check: `search.Patterns.plain`."""
+        """The slot or target at each node with nothing to check: `search.Patterns.plain`."""
         nodes, _, equalities, conditions, _, _ = self.targets.columns()
         plain = (equalities == NO_EQUALITY) & (conditions == ALWAYS_ID) & self._is_used()
         found = np.full(len(self.paths), GAP, np.int32)

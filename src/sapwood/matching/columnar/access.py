@@ -6,17 +6,17 @@ expected to satisfy. All conjunctions that one lookup finds form a *cluster*; th
 * `points`: one cluster for each single value. A constraint of finitely many values lies in the
   cluster of each, unless they are very many. The lookup is exact.
 * `ordered`: ranges of an attribute, sorted by one end. One-sided ranges with the same open side are
-  one cluster; what a value satisfies is its beginning, and the lookup is exact for one run. Ranges
-  with two sides are sorted by the lower one, and those of about the same width are one cluster:
-  what a value may satisfy begins no more than the greatest width below it. About every second of
-  these is satisfied (all, if all are equally wide), so the constraint is evaluated again.
+  one cluster; what a value satisfies is its beginning, and the lookup is exact for one range.
+  Ranges with two sides are sorted by the lower one, and those of about the same width are one
+  cluster: what a value may satisfy begins no more than the greatest width below it. About every
+  second of these is satisfied (all, if all are equally wide), so the constraint is evaluated again.
 * `grids`: pairs of constraints, see there.
 * `scan`: conjunctions without any constraint that needs a present value. They are candidates for
   every record.
 
 How many records satisfy a constraint is estimated from the filters themselves, on the assumption
 that people ask for what is published (the share of a value among all values asked for on the
-attribute, and the share of the line's constants that a range holds), and from records that were
+attribute, and the share of the domain's constants that a range holds), and from records that were
 matched (`sampling`), as far as there are any.
 """
 
@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.columns import KEY_MAX
-from sapwood.matching.columnar.line import FALSE_CELL, NUMBERS_CELL
-from sapwood.matching.columnar.ranking import Lines, Ranked
+from sapwood.matching.columnar.domains import FALSE_RANK, FIRST_NUMBER_RANK
+from sapwood.matching.columnar.ranking import Domains, Ranked
 from sapwood.matching.columnar.rows import Ints, Rows, selection
 from sapwood.matching.columnar.sampling import Sampled
 
@@ -73,11 +73,11 @@ class Shape(NamedTuple):
 
     owner: Ints  # [c] conjunction
     attribute: Ints  # [c]
-    runs: Ints  # [c] how many
-    low: Ints  # [c] first cell
-    high: Ints  # [c] last cell
+    ranges: Ints  # [c] how many
+    low: Ints  # [c] first rank
+    high: Ints  # [c] last rank
     kind: Ints  # [c] how this constraint would be looked up
-    zone_low: Ints  # [c] first cell of its type, or of any present value
+    zone_low: Ints  # [c] first rank of its type, or of any present value
     zone_high: Ints  # [c]
     chance: Floats  # [c] estimated share of records that satisfy it
 
@@ -96,7 +96,7 @@ class OrderedTable(NamedTuple):
 
     start: Ints  # [a + 1] groups them by attribute
     is_up_to: Flags
-    zone_low: Ints  # serves only cells from here
+    zone_low: Ints  # serves only ranks from here
     zone_high: Ints  # to here
     reach: Ints  # steps from a range's lower end to its upper one, at most; KEY_MAX if one-sided
 
@@ -104,7 +104,7 @@ class OrderedTable(NamedTuple):
 class Tables(NamedTuple):
     """The directory of clusters, which are numbered without gaps; the last one is the scan.
 
-    `points[i]` is the first cluster of attribute `i`'s values or -1; a value in cell `c` has the
+    `points[i]` is the first cluster of attribute `i`'s values or -1; a value in rank `c` has the
     cluster `points[i] + c // 2`. Bucket `b` of the grids is cluster `first_bucket + b`.
     """
 
@@ -125,7 +125,7 @@ class Buckets(NamedTuple):
 class Entries(NamedTuple):
     """Where conjunctions lie: one entry for each pair of cluster and conjunction.
 
-    `key` orders an ordered cluster: the first cell for FROM and BAND; for UP_TO the last cell,
+    `key` orders an ordered cluster: the first rank for FROM and BAND; for UP_TO the last rank,
     subtracted from `KEY_MAX`, so that the satisfied entries come first in both.
     """
 
@@ -137,35 +137,35 @@ class Entries(NamedTuple):
 def shape(rows: Rows, ranked: Ranked, attributes: int, sampled: Sampled | None = None) -> Shape:
     """How each constraint would be looked up, and how selective it is."""
     owner = np.repeat(np.arange(len(rows.slot)), np.diff(rows.constraint_start))
-    runs = np.diff(rows.run_start)
-    low = ranked.low[rows.run_start[:-1]].astype(np.int64)
-    high = ranked.high[rows.run_start[1:] - 1].astype(np.int64)
+    ranges = np.diff(rows.range_start)
+    low = ranked.low[rows.range_start[:-1]].astype(np.int64)
+    high = ranked.high[rows.range_start[1:] - 1].astype(np.int64)
     on = rows.attribute
-    text_cell, last = ranked.lines.text_cells()[on], ranked.lines.last_cells()[on]
-    in_texts, in_numbers = low >= text_cell, (low >= NUMBERS_CELL) & (high < text_cell)
-    zone_low = np.select((in_texts, in_numbers), (text_cell, NUMBERS_CELL), FALSE_CELL)
-    zone_high = np.where(in_numbers, text_cell - 2, last)
+    text_rank, last = ranked.domains.text_ranks()[on], ranked.domains.last_ranks()[on]
+    in_texts, in_numbers = low >= text_rank, (low >= FIRST_NUMBER_RANK) & (high < text_rank)
+    zone_low = np.select((in_texts, in_numbers), (text_rank, FIRST_NUMBER_RANK), FALSE_RANK)
+    zone_high = np.where(in_numbers, text_rank - 2, last)
     is_point = (ranked.low == ranked.high) & (ranked.low % 2 == 1)
-    is_points = np.logical_and.reduceat(is_point, rows.run_start[:-1]) if len(on) else is_point
+    is_points = np.logical_and.reduceat(is_point, rows.range_start[:-1]) if len(on) else is_point
     kind = np.select(
         (
-            low < FALSE_CELL,
-            is_points & (runs <= _POINTS_MAX),
+            low < FALSE_RANK,
+            is_points & (ranges <= _POINTS_MAX),
             high == zone_high,
             low == zone_low,
         ),
         (Kind.SCAN, Kind.POINTS, Kind.FROM, Kind.UP_TO),
         Kind.BAND,
     )
-    width = (high - low + 1) / (zone_high - zone_low + 1)
-    chance = np.where(is_points, _point_chances(rows, ranked, is_points), width)
+    share = (high - low + 1) / (zone_high - zone_low + 1)
+    chance = np.where(is_points, _point_chances(rows, ranked, is_points), share)
     users = np.bincount(on, minlength=attributes) / max(1, len(rows.slot))
     chance = np.minimum(chance, _CHANCE_MAX) * (0.5 + 0.5 * users[on])
     chance[kind == Kind.SCAN] = 1.0
     if sampled is not None:
         seen = sampled.accepted(rows, ranked)
         chance = (chance * _ASSUMED_RECORDS + seen) / (_ASSUMED_RECORDS + sampled.records)
-    return Shape(owner, on, runs, low, high, kind, zone_low, zone_high, chance)
+    return Shape(owner, on, ranges, low, high, kind, zone_low, zone_high, chance)
 
 
 def choose(rows: Rows, shapes: Shape) -> Choice:
@@ -192,7 +192,7 @@ def choose(rows: Rows, shapes: Shape) -> Choice:
     choice.constraint[owners] = best
     one_sided = (shapes.kind[best] == Kind.FROM) | (shapes.kind[best] == Kind.UP_TO)
     choice.is_exact[owners] = (shapes.kind[best] == Kind.POINTS) | (
-        one_sided & (shapes.runs[best] == 1)
+        one_sided & (shapes.ranges[best] == 1)
     )
     return choice
 
@@ -215,7 +215,7 @@ def clusters(
     rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice, buckets: Buckets
 ) -> tuple[Tables, Entries]:
     """Number the clusters, and put every conjunction into its own."""
-    ordered_tables, ordered = _ordered(ranked.lines, shapes, choice)
+    ordered_tables, ordered = _ordered(ranked.domains, shapes, choice)
     taken = len(ordered_tables.is_up_to)
     points_base, points, taken = _points(rows, ranked, shapes, choice, taken)
     grid = Entries(
@@ -231,25 +231,25 @@ def clusters(
     )
 
 
-def _ordered(lines: Lines, shapes: Shape, choice: Choice) -> tuple[OrderedTable, Entries]:
+def _ordered(domains: Domains, shapes: Shape, choice: Choice) -> tuple[OrderedTable, Entries]:
     conjunctions = np.flatnonzero((choice.kind >= Kind.FROM) & (choice.kind <= Kind.BAND))
     constraints = choice.constraint[conjunctions]
     kind = choice.kind[conjunctions]
     is_up_to = kind == Kind.UP_TO
     zone_low = shapes.zone_low[constraints]
-    zone = (zone_low > FALSE_CELL).astype(np.int64) + (zone_low > NUMBERS_CELL)
-    span = shapes.high[constraints] - shapes.low[constraints]
+    zone = (zone_low > FALSE_RANK).astype(np.int64) + (zone_low > FIRST_NUMBER_RANK)
+    width = shapes.high[constraints] - shapes.low[constraints]
     form = np.where(kind == Kind.BAND, 0, kind)
     group = (shapes.attribute[constraints] * 3 + zone) * 4 + form
-    code = group * 64 + _widths(group, np.where(kind == Kind.BAND, span, 0))
+    code = group * 64 + _widths(group, np.where(kind == Kind.BAND, width, 0))
     codes, cluster = np.unique(code, return_inverse=True)
     example = np.empty(len(codes), np.int64)
     example[cluster] = np.arange(len(cluster))
     reach = np.zeros(len(codes), np.int64)
-    np.maximum.at(reach, cluster, np.where(kind == Kind.BAND, span, KEY_MAX))
+    np.maximum.at(reach, cluster, np.where(kind == Kind.BAND, width, KEY_MAX))
     shown = constraints[example]
     table = OrderedTable(
-        _starts(shapes.attribute[shown], lines),
+        _starts(shapes.attribute[shown], domains),
         is_up_to[example],
         shapes.zone_low[shown],
         shapes.zone_high[shown],
@@ -259,10 +259,12 @@ def _ordered(lines: Lines, shapes: Shape, choice: Choice) -> tuple[OrderedTable,
     return table, Entries(cluster, conjunctions, key)
 
 
-def _widths(group: Ints, span: Ints) -> Ints:
+def _widths(group: Ints, width: Ints) -> Ints:
     """For each range the class of its width, by powers of two; small classes join the next."""
-    width = np.frexp(span.astype(np.float64))[1].astype(np.int64)
-    classes, member, size = np.unique(group * 64 + width, return_inverse=True, return_counts=True)
+    width_class = np.frexp(width.astype(np.float64))[1].astype(np.int64)
+    classes, member, size = np.unique(
+        group * 64 + width_class, return_inverse=True, return_counts=True
+    )
     target = classes.copy()
     joining = 0
     for at in range(len(classes) - 1):
@@ -284,13 +286,13 @@ def _points(
 ) -> tuple[Ints, Entries, int]:
     conjunctions = np.flatnonzero(choice.kind == Kind.POINTS)
     constraints = choice.constraint[conjunctions]
-    last = ranked.lines.last_cells()
+    last = ranked.domains.last_ranks()
     size = np.zeros(len(last), np.int64)
     used = np.unique(shapes.attribute[constraints])
     size[used] = last[used] // 2 + 1
     ends = taken + np.cumsum(size)
     base = np.where(size > 0, ends - size, -1)
-    members, starts = selection(rows.run_start, constraints)
+    members, starts = selection(rows.range_start, constraints)
     count = np.diff(starts)
     value = ranked.low[members].astype(np.int64) // 2
     cluster = np.repeat(base[shapes.attribute[constraints]], count) + value
@@ -301,19 +303,19 @@ def _points(
 
 def _point_chances(rows: Rows, ranked: Ranked, is_points: Flags) -> Floats:
     """For constraints of single values the share of those values among all asked for."""
-    runs = np.diff(rows.run_start)
-    of_points = np.repeat(is_points, runs)
-    on = np.repeat(rows.attribute, runs)[of_points]
-    size = ranked.lines.last_cells() // 2 + 1
+    ranges = np.diff(rows.range_start)
+    of_points = np.repeat(is_points, ranges)
+    on = np.repeat(rows.attribute, ranges)[of_points]
+    size = ranked.domains.last_ranks() // 2 + 1
     value = (np.cumsum(size) - size)[on] + ranked.low[of_points] // 2
-    weight = np.repeat(1.0 / runs, runs)[of_points]
-    asked = np.bincount(value, weight, minlength=int(size.sum()))
-    all_asked = np.bincount(on, weight, minlength=len(size)) + _UNSEEN_POINTS
+    weight = np.repeat(1.0 / ranges, ranges)[of_points]
+    uses = np.bincount(value, weight, minlength=int(size.sum()))
+    all_uses = np.bincount(on, weight, minlength=len(size)) + _UNSEEN_POINTS
     share = np.zeros(len(of_points))
-    share[of_points] = asked[value] / all_asked[on]
-    return np.add.reduceat(share, rows.run_start[:-1]) if len(runs) else share
+    share[of_points] = uses[value] / all_uses[on]
+    return np.add.reduceat(share, rows.range_start[:-1]) if len(ranges) else share
 
 
-def _starts(attributes: Ints, lines: Lines) -> Ints:
+def _starts(attributes: Ints, domains: Domains) -> Ints:
     """Where each attribute's group begins in a column of sorted attributes."""
-    return np.searchsorted(attributes, np.arange(len(lines.number_start)))
+    return np.searchsorted(attributes, np.arange(len(domains.number_start)))

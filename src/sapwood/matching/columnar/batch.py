@@ -2,28 +2,29 @@
 
 To write a value into an array from Python costs as much as to match it. So all records of a batch
 are written by one call, as MessagePack: names and values, each value with its type. Which attribute
-a name is, and which cell a value is in, compiled code finds out without the interpreter lock.
+a name is, and which rank a value is in, compiled code finds out without the interpreter lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, cast
 
 import msgspec
 import numpy as np
 
 from sapwood.errors import InvalidValueError
 from sapwood.limits import INTEGER_MAX, INTEGER_MIN
-from sapwood.matching.columnar.columns import I32, I64
+from sapwood.matching.columnar.columns import I32, I64, U64
 from sapwood.matching.keys import text_bytes
+from sapwood.matching.storage import frozen
 from sapwood.model.publication import Record, Value
 
 REPEATS: Final = 1
 """Flag of a kernel: a slot may be there more than once."""
 
 UNREADABLE: Final = 2
-"""Flag of a kernel: a record holds what no record may, and nothing was told of any."""
+"""Flag of a kernel: a record holds what no record may, and nothing was matched."""
 
 FLAGS, RECORDS, HEAD = range(3)
 """What a kernel tells first: flags, and of how many records it tells. The last number is how many
@@ -32,35 +33,35 @@ elements that takes."""
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
-class Found(NamedTuple):
+class SegmentMatches(NamedTuple):
     """What a segment says about `n` records.
 
     Record `i` matches `slots[offsets[i]:offsets[i + 1]]`, in no particular order, and may match the
-    conjunctions `doubts[doubt_offsets[i]:doubt_offsets[i + 1]]`, which have pattern checks.
-    `repeats` tells that a slot may be there more than once.
+    conjunctions `unverified[unverified_offsets[i]:unverified_offsets[i + 1]]`, which have pattern
+    checks. `repeats` tells that a slot may be there more than once.
     """
 
     offsets: I64  # [n + 1]
     slots: I32
-    doubt_offsets: I64  # [n + 1]
-    doubts: I32
+    unverified_offsets: I64  # [n + 1]
+    unverified: I32
     repeats: bool
 
     @classmethod
-    def of(cls, told: I32, records: int) -> Found:
+    def of(cls, result: I32, records: int) -> SegmentMatches:
         """Read what a kernel told of so many records, or of the first ones of these.
 
         That is: flags; of how many records it tells; for each of all records how many slots it has
-        and how many doubts (records, records); all slots; all doubts.
+        and how many unverified matches (records, records); all slots; all unverified matches.
         """
-        count = told.item(RECORDS)
-        offsets, doubt_offsets = (np.zeros(count + 1, np.int64) for _ in range(2))
-        np.cumsum(told[HEAD : HEAD + count], out=offsets[1:])
-        np.cumsum(told[HEAD + records : HEAD + records + count], out=doubt_offsets[1:])
+        count = result.item(RECORDS)
+        offsets, unverified_offsets = (np.zeros(count + 1, np.int64) for _ in range(2))
+        np.cumsum(result[HEAD : HEAD + count], out=offsets[1:])
+        np.cumsum(result[HEAD + records : HEAD + records + count], out=unverified_offsets[1:])
         first = HEAD + 2 * records
         last = first + int(offsets[-1])
-        repeats = bool(told[FLAGS] & REPEATS)
-        return cls(offsets, told[first:last], doubt_offsets, told[last:], repeats)
+        repeats = bool(result[FLAGS] & REPEATS)
+        return cls(offsets, result[first:last], unverified_offsets, result[last:], repeats)
 
 
 def encoded(records: Sequence[Record]) -> bytes:
@@ -111,3 +112,33 @@ def _plain_text(text: str) -> str | bytes:
     except UnicodeEncodeError:
         return text_bytes(text)
     return str(text)
+
+
+PLACE_BITS: Final = 32
+
+NAME_HEAD: Final = 1
+"""Words before the first column."""
+
+
+def name_table(names: Iterable[str]) -> U64:
+    """The names of the attributes 0, 1, 2, ... as 64-bit words, one after the other.
+
+    How many there are (a); the first eight bytes of each name, as numbers that sort alike, sorted
+    (a); of each name, in the same order, where its bytes begin and its number (a, each in half a
+    word); where they end (1); the place of each attribute in that order (a); the bytes.
+    """
+    numbered = sorted((text_bytes(name), number) for number, name in enumerate(names))
+    count = len(numbered)
+    ends = np.cumsum([0, *(len(name) for name, _ in numbered)])
+    numbers = np.array([number for _, number in numbered], np.int64)
+    joined = b"".join(name for name, _ in numbered)
+    buffer = np.zeros(NAME_HEAD + 3 * count + 1 + (len(joined) + 7) // 8, np.uint64)
+    buffer[0] = count
+    prefixes = [int.from_bytes(name[:8].ljust(8, b"\0"), "big") for name, _ in numbered]
+    buffer[NAME_HEAD : NAME_HEAD + count] = prefixes
+    at = NAME_HEAD + count
+    buffer[at : at + count + 1] = ends << PLACE_BITS
+    buffer[at : at + count] |= numbers.astype(np.uint64)
+    buffer[at + count + 1 + numbers] = np.arange(count)
+    buffer[at + 2 * count + 1 :].view(np.uint8)[: len(joined)] = np.frombuffer(joined, np.uint8)
+    return cast("U64", frozen(buffer))

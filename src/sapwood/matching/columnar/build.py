@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar import access, grids, rowing
+from sapwood.matching.columnar import access, bitmaps, grids
 from sapwood.matching.columnar.access import Choice, Entries, Shape, Tables
+from sapwood.matching.columnar.bitmaps import BitmapKernels, BitmapLayout, FillTask
+from sapwood.matching.columnar.bucket_hints import bucket_hints
 from sapwood.matching.columnar.columns import (
     BLOCK_END,
     CHECKED,
@@ -20,13 +22,10 @@ from sapwood.matching.columnar.columns import (
     SHARED,
     U8,
     U32,
-    U64,
-    image_of,
+    segment_buffer,
 )
 from sapwood.matching.columnar.grids import Grids
-from sapwood.matching.columnar.guides import guides
-from sapwood.matching.columnar.ranking import Lines, rank
-from sapwood.matching.columnar.rowing import Plans
+from sapwood.matching.columnar.ranking import Domains, rank
 from sapwood.matching.columnar.rows import Checks, Ints, Rows, selection
 from sapwood.matching.columnar.sampling import Sample, sampled
 from sapwood.matching.columnar.segment import Annex, Segment
@@ -34,35 +33,10 @@ from sapwood.matching.storage import Array, frozen
 from sapwood.matching.texts import packed
 
 
-class RowKernels(Protocol):
-    """The module that fills bit rows."""
-
-    def fill_rows(self, task: FillTask, rows: U64) -> None:
-        """See `sapwood.matching.columnar.kernels.plain.fill_rows`."""
-
-
-class FillTask(NamedTuple):
-    """What filling bit rows needs to know; runs have their first and last cell."""
-
-    region_first: Ints  # [p] entry
-    region_last: Ints  # [p]
-    plan_start: Ints  # [p + 1]
-    plan_attribute: Ints
-    plan_row: Ints  # [p]
-    slices: int  # rows of each attribute
-    bucket_scale: Ints  # [a]
-    entry_conjunction: Ints
-    constraint_start: Ints
-    constraint_attribute: Ints
-    run_start: Ints
-    run_low: Ints
-    run_high: Ints
-
-
 def build(
     rows: Rows,
     attributes: int,
-    kernels: RowKernels,
+    kernels: BitmapKernels,
     sample: Sample | None = None,
 ) -> Segment:
     """The segment of some conjunctions on the attributes `0 .. attributes - 1`.
@@ -71,44 +45,46 @@ def build(
     Takes a few microseconds for each conjunction, most of it sorting.
     """
     ranked = rank(rows, attributes)
-    seen = sampled(sample, ranked.lines) if sample else None
+    seen = sampled(sample, ranked.domains) if sample else None
     shapes = access.shape(rows, ranked, attributes, seen)
     choice = access.choose(rows, shapes)
-    pairs = grids.paired(shapes, choice, ranked.lines)
+    pairs = grids.paired(shapes, choice, ranked.domains)
     choice = grids.with_pairs(choice, pairs)
     tables, entries = access.clusters(rows, ranked, shapes, choice, pairs.buckets)
     layout = _lay_out(rows, shapes, choice, tables, entries)
-    regions = rowing.regions(tables, pairs.grids, layout.cluster_start)
-    plans = rowing.plans(rows, shapes, choice, layout.entries, regions, ranked.lines)
-    runs, run_start = selection(rows.run_start, layout.constraints)
+    entry_ranges = bitmaps.entry_ranges(tables, pairs.grids, layout.cluster_start)
+    bitmap_layout = bitmaps.bitmap_layout(
+        rows, shapes, choice, layout.entries, entry_ranges, ranked.domains
+    )
+    ranges, range_start = selection(rows.range_start, layout.constraints)
     task = FillTask(
-        plans.first,
-        plans.last,
-        plans.start,
-        plans.attribute,
-        plans.row,
-        plans.rows,
-        plans.scale,
+        bitmap_layout.first,
+        bitmap_layout.last,
+        bitmap_layout.start,
+        bitmap_layout.attribute,
+        bitmap_layout.word,
+        bitmap_layout.bins,
+        bitmap_layout.scale,
         layout.number[layout.entries.conjunction],
         layout.constraint_start,
         shapes.attribute[layout.constraints],
-        run_start,
-        ranked.low[runs].astype(np.int64),
-        ranked.high[runs].astype(np.int64),
+        range_start,
+        ranked.low[ranges].astype(np.int64),
+        ranked.high[ranges].astype(np.int64),
     )
-    bit_rows = np.full(plans.words, np.uint64(0xFFFF_FFFF_FFFF_FFFF))
-    kernels.fill_rows(task, bit_rows)
-    image = image_of(
+    bitmap_words = np.full(bitmap_layout.words, np.uint64(0xFFFF_FFFF_FFFF_FFFF))
+    kernels.fill_bitmaps(task, bitmap_words)
+    buffer = segment_buffer(
         {
-            **_line_columns(ranked.lines),
-            **_directory_columns(tables, layout, plans),
+            **_domain_columns(ranked.domains),
+            **_directory_columns(tables, layout, bitmap_layout),
             **_grid_columns(pairs.grids, tables.first_bucket),
             **_block_columns(task, rows.slot[layout.order], choice.is_exact[layout.order]),
-            "rows": bit_rows,
+            "bitmaps": bitmap_words,
         }
     )
     annex, marks = _annex(rows, layout)
-    return Segment(image, Annex(*(frozen(array) for array in annex)), marks)
+    return Segment(buffer, Annex(*(frozen(array) for array in annex)), marks)
 
 
 class _Layout(NamedTuple):
@@ -153,45 +129,49 @@ def _lay_out(
     )
 
 
-def _line_columns(lines: Lines) -> dict[str, Array]:
-    offsets, joined = packed(lines.texts)
-    counts = lines.number_counts()
-    is_single = _held_by_singles(lines)
+def _domain_columns(domains: Domains) -> dict[str, Array]:
+    offsets, joined = packed(domains.texts)
+    counts = domains.number_counts()
+    is_single = _held_by_singles(domains)
     of_single = np.repeat(is_single, counts)
-    remainders = lines.remainders[~of_single]
-    guide_start, guide, guide_scale = guides(lines)
+    remainders = domains.remainders[~of_single]
+    hint_start, hint, hint_scale = bucket_hints(domains)
     return {
         "number_start": _starts(np.where(is_single, 0, counts)),
-        "numbers": lines.numbers[~of_single],
+        "numbers": domains.numbers[~of_single],
         "remainders": remainders if np.any(remainders) else remainders[:0],
         "single_start": _starts(np.where(is_single, counts, 0)),
-        "singles": lines.numbers[of_single].astype(np.float32),
-        "guide_start": guide_start,
-        "guide": guide,
-        "guide_scale": guide_scale,
-        "text_start": lines.text_start,
-        "text_prefixes": _prefixes(lines.texts)[lines.text_refs],
-        "text_refs": lines.text_refs,
+        "singles": domains.numbers[of_single].astype(np.float32),
+        "hint_start": hint_start,
+        "hint": hint,
+        "hint_scale": hint_scale,
+        "text_start": domains.text_start,
+        "text_prefixes": _prefixes(domains.texts)[domains.text_refs],
+        "text_refs": domains.text_refs,
         "text_offsets": offsets,
         "text_bytes": joined,
     }
 
 
-def _held_by_singles(lines: Lines) -> npt.NDArray[np.bool_]:
-    """Which lines have only numbers that 32 bits hold exactly."""
+def _held_by_singles(domains: Domains) -> npt.NDArray[np.bool_]:
+    """Which domains have only numbers that 32 bits hold exactly."""
     with np.errstate(over="ignore"):
-        lost = lines.numbers != lines.numbers.astype(np.float32)
-    lost |= lines.remainders != 0
-    on = np.repeat(np.arange(len(lines.number_start) - 1), lines.number_counts())
-    held: npt.NDArray[np.bool_] = np.bincount(on[lost], minlength=len(lines.number_start) - 1) == 0
+        lost = domains.numbers != domains.numbers.astype(np.float32)
+    lost |= domains.remainders != 0
+    on = np.repeat(np.arange(len(domains.number_start) - 1), domains.number_counts())
+    held: npt.NDArray[np.bool_] = (
+        np.bincount(on[lost], minlength=len(domains.number_start) - 1) == 0
+    )
     return held
 
 
-def _directory_columns(tables: Tables, layout: _Layout, plans: Plans) -> dict[str, Array]:
+def _directory_columns(
+    tables: Tables, layout: _Layout, bitmap_layout: BitmapLayout
+) -> dict[str, Array]:
     entry_conjunction = layout.number[layout.entries.conjunction]
     is_plain = len(entry_conjunction) == len(layout.order)
     return {
-        "bucket_scale": plans.scale,
+        "bin_scale": bitmap_layout.scale,
         "points": tables.points,
         "ordered_start": tables.ordered.start,
         "ordered_is_up_to": tables.ordered.is_up_to,
@@ -199,12 +179,12 @@ def _directory_columns(tables: Tables, layout: _Layout, plans: Plans) -> dict[st
         "ordered_zone_high": tables.ordered.zone_high,
         "ordered_reach": tables.ordered.reach,
         "cluster_start": layout.cluster_start,
-        "region_first": plans.first,
-        "region_last": plans.last,
-        "plan_start": plans.start,
-        "plan_attribute": plans.attribute,
-        "plan_row": plans.row,
-        "slices": np.array([plans.rows]),
+        "partition_first": bitmap_layout.first,
+        "partition_last": bitmap_layout.last,
+        "bitmap_start": bitmap_layout.start,
+        "bitmap_attribute": bitmap_layout.attribute,
+        "bitmap_word": bitmap_layout.word,
+        "bins": np.array([bitmap_layout.bins]),
         "entry_key": layout.entries.key[: layout.ordered],
         "entry_conjunction": entry_conjunction[:0] if is_plain else entry_conjunction,
     }
@@ -226,11 +206,11 @@ def _grid_columns(found: Grids, first_bucket: int) -> dict[str, Array]:
 def _block_columns(
     task: FillTask, slot: I32, is_implied: npt.NDArray[np.bool_]
 ) -> dict[str, Array]:
-    """Constraints of one run have its cells in their block, others a number in `several`."""
-    first, runs = task.run_start[:-1], np.diff(task.run_start)
-    has_several = runs > 1
-    spans = task.run_high - task.run_low
-    members, several_start = selection(task.run_start, np.flatnonzero(has_several))
+    """Constraints of one range have its ranks in their block, others a number in `several`."""
+    first, ranges = task.range_start[:-1], np.diff(task.range_start)
+    has_several = ranges > 1
+    widths = task.range_high - task.range_low
+    members, several_start = selection(task.range_start, np.flatnonzero(has_several))
     attribute = task.constraint_attribute
     bits = next(bits for bits in (8, 16, 32) if attribute.max(initial=0) >> bits == 0)
     count = np.diff(task.constraint_start)
@@ -239,9 +219,9 @@ def _block_columns(
     blocks[start[:-1]] = slot | is_implied.astype(np.uint32) << IMPLIED_BIT
     place = np.arange(len(attribute)) - np.repeat(task.constraint_start[:-1], count)
     block = np.repeat(start[:-1], count) + 1
-    low = np.where(has_several, np.cumsum(has_several) - 1, task.run_low[first])
+    low = np.where(has_several, np.cumsum(has_several) - 1, task.range_low[first])
     blocks[block + 2 * place] = _u32(low)
-    blocks[block + 2 * place + 1] = _u32(np.where(has_several, SEVERAL, spans[first]))
+    blocks[block + 2 * place + 1] = _u32(np.where(has_several, SEVERAL, widths[first]))
     packed_at = block + 2 * np.repeat(count, count) + place * bits // 32
     np.bitwise_or.at(blocks, packed_at, (attribute << place * bits % 32).astype(np.uint32))
     strides = np.unique(np.diff(start))
@@ -252,7 +232,7 @@ def _block_columns(
         "block_start": start[:0] if stride[0] else start,
         "blocks": blocks,
         "several_start": several_start,
-        "several": np.stack([task.run_low[members], spans[members]], axis=1).reshape(-1),
+        "several": np.stack([task.range_low[members], widths[members]], axis=1).reshape(-1),
     }
 
 
@@ -270,7 +250,7 @@ def _annex(rows: Rows, layout: _Layout) -> tuple[Annex, U8]:
     annex = Annex(
         _u32(by_slot),
         _u32(owner[by_owner]),
-        _u32(checks.probe[by_owner]),
+        _u32(checks.predicate[by_owner]),
         checks.forbidden[by_owner],
     )
     return annex, marks

@@ -1,9 +1,9 @@
 """What kernels read of a segment: named columns, all in one block of memory.
 
 A compiled function takes some 60 ns for each array that it is handed, and a segment has thirty. So
-they lie in one array of 64-bit words, the *image*: a table of contents, then one column after the
-other. A kernel takes the columns that it needs out of it (`kernels.views`), some nanoseconds for
-each. An image is also what is saved and mapped: one file.
+they lie in one array of 64-bit words, the *segment buffer*: a table of contents, then one column
+after the other. A kernel takes the columns that it needs out of it (`kernels.views`), some
+nanoseconds for each. A segment buffer is also what is saved and mapped: one file.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ I32: TypeAlias = npt.NDArray[np.int32]
 I64: TypeAlias = npt.NDArray[np.int64]
 
 KEY_MAX: Final = (1 << 32) - 1
-"""The largest cell number and key."""
+"""The largest rank number and key."""
 
 SEVERAL: Final = KEY_MAX
-"""Stands for a span where a constraint has several runs; no run is so long."""
+"""Stands for a width where a constraint has several ranges; no range is so long."""
 
 SLOT_MASK: Final = (1 << 31) - 1
 """The bits of a block's first word that are the slot."""
@@ -40,13 +40,13 @@ BLOCK_END: Final = 2
 """Words after the last block, so that a kernel may read on where a block has no constraint."""
 
 BLOCK_WORDS: Final = 8
-"""Words of the bit rows that lie together: a cache line."""
+"""Words of the bitmaps that lie together: a cache line."""
 
 ATTRIBUTES_MAX: Final = 20
-"""Attributes with bit rows in one region: 20 or 40 bytes for each entry."""
+"""Attributes with bitmaps in one partition: 20 or 40 bytes for each entry."""
 
-ROWS_MIN: Final = 24
-"""Entries of a stretch for which bit rows are worth reading."""
+BITMAPS_FROM: Final = 24
+"""Entries of a candidate range for which bitmaps are worth reading."""
 
 DEAD: Final = 1
 """Mark: the conjunction was removed."""
@@ -60,18 +60,18 @@ SHARED: Final = 4
 _WORD_BYTES: Final = 8
 
 _LINE_WORDS: Final = 8
-"""Words of a cache line. Columns begin at lines, so that bit rows are whole lines."""
+"""Words of a cache line. Columns begin at cache lines, so that bitmaps are whole ones."""
 
 (
-    NUMBER_START, NUMBERS, REMAINDERS, SINGLE_START, SINGLES, GUIDE_START, GUIDE, GUIDE_SCALE,
-    TEXT_START, TEXT_PREFIXES, TEXT_REFS, TEXT_OFFSETS, TEXT_BYTES, BUCKET_SCALE,
+    NUMBER_START, NUMBERS, REMAINDERS, SINGLE_START, SINGLES, HINT_START, HINT, HINT_SCALE,
+    TEXT_START, TEXT_PREFIXES, TEXT_REFS, TEXT_OFFSETS, TEXT_BYTES, BIN_SCALE,
     POINTS, ORDERED_START, ORDERED_IS_UP_TO, ORDERED_ZONE_LOW, ORDERED_ZONE_HIGH, ORDERED_REACH,
     GRID_START, GRID_SECOND, GRID_FIRST_SCALE, GRID_SECOND_SCALE,
     GRID_FIRST_REACH, GRID_SECOND_REACH, GRID_COLUMNS, GRID_CLUSTER,
     CLUSTER_START,
-    REGION_FIRST, REGION_LAST, PLAN_START, PLAN_ATTRIBUTE, PLAN_ROW, SLICES, BIT_ROWS,
+    PARTITION_FIRST, PARTITION_LAST, BITMAP_START, BITMAP_ATTRIBUTE, BITMAP_WORD, BINS, BITMAPS,
     ENTRY_KEY, ENTRY_CONJUNCTION, ATTRIBUTE_BITS, BLOCK_STRIDE, BLOCK_START, BLOCKS,
-    SEVERAL_START, SEVERAL_CELLS,
+    SEVERAL_START, SEVERAL_RANGES,
 ) = range(44)  # fmt: skip
 """The places of the columns in the table of contents, for kernels."""
 
@@ -79,8 +79,8 @@ _LINE_WORDS: Final = 8
 class Columns(NamedTuple):
     """The columns of a segment with `a` attributes, `n` conjunctions and `e` entries.
 
-    A run of cells is kept as its first cell and its *span*, the number of steps to its last one:
-    `cell - low <= span`, in unsigned arithmetic, is the whole test.
+    A rank range is kept as its first rank and its *width*, the number of steps to its last one:
+    `rank - low <= width`, in unsigned arithmetic, is the whole test.
 
     Attribute `i` has the numbers `number_start[i]` up to `number_start[i + 1]` of `numbers`, or
     `single_start[i]` up to `single_start[i + 1]` of `singles` if 32 bits hold all of them exactly;
@@ -89,27 +89,30 @@ class Columns(NamedTuple):
 
     A block is all that a kernel reads of a candidate, in one cache line or two: its slot, with a
     bit for whether the lookup implies its last constraint, which then need not be evaluated; the
-    first cell and the span of the run of each constraint, in the order of evaluation (or the number
-    of the constraint in `several`, and `SEVERAL`); and the attributes of these, of `attribute_bits`
-    each, as many as fit into a word. So many constraints take `1 + 2 c + ceil(c bits / 32)` words.
+    first rank and the width of the range of each constraint, in the order of evaluation (or the
+    number of the constraint in `several`, and `SEVERAL`); and the attributes of these, of
+    `attribute_bits` each, as many as fit into a word. So many constraints take `1 + 2 c + ceil(c
+    bits / 32)` words: `kernels.blocks` shows one. docs/matching.md shows every column of eight
+    filters.
     """
 
-    # Lines: from a value to its cell (`ranking.Lines`; `text_prefixes` are the first eight bytes).
+    # Domains: from a value to its rank (`ranking.Domains`; `text_prefixes` are the first eight
+    # bytes).
     number_start: U32  # [a + 1]
     numbers: npt.NDArray[np.float64]
     remainders: npt.NDArray[np.int16]
     single_start: U32  # [a + 1]
     singles: npt.NDArray[np.float32]
-    guide_start: U32  # [a + 1] groups places by attribute (`guides.Guides`)
-    guide: U32
-    guide_scale: npt.NDArray[np.float64]  # [a]
+    hint_start: U32  # [a + 1] groups places by attribute (`bucket_hints.BucketHints`)
+    hint: U32
+    hint_scale: npt.NDArray[np.float64]  # [a]
     text_start: U32  # [a + 1]
     text_prefixes: U64
     text_refs: U32
     text_offsets: I64
     text_bytes: U8
-    bucket_scale: I64  # [a] cell * scale >> 32 is the slice of a line that a cell is in
-    # Directory: from a cell to clusters (`access.Tables`).
+    bin_scale: I64  # [a] rank * scale >> 32 is the bin that a rank is in
+    # Directory: from a rank to clusters (`access.Tables`).
     points: I64  # [a]
     ordered_start: U32  # [a + 1]
     ordered_is_up_to: U8
@@ -126,14 +129,14 @@ class Columns(NamedTuple):
     grid_columns: U32  # [g]
     grid_cluster: U32  # [g] the cluster of the first bucket
     cluster_start: U32  # [clusters + 1] entries of each cluster
-    # Bit rows of the larger clusters and grids (`rowing`).
-    region_first: U32  # [p] entry, ascending
-    region_last: U32  # [p]
-    plan_start: U32  # [p + 1]
-    plan_attribute: U32
-    plan_row: I64  # [p] the region's first word
-    slices: U8  # [1] rows of an attribute
-    rows: U64
+    # Bitmaps of the larger clusters and grids (`bitmaps`).
+    partition_first: U32  # [p] entry, ascending
+    partition_last: U32  # [p]
+    bitmap_start: U32  # [p + 1]
+    bitmap_attribute: U32
+    bitmap_word: I64  # [p] the partition's first word
+    bins: U8  # [1] rows of an attribute
+    bitmaps: U64
     # Entries: the conjunctions of each cluster.
     entry_key: U32  # [entries in ordered clusters], which come first
     entry_conjunction: U32  # [e], or [0] if entry i is conjunction i
@@ -143,7 +146,7 @@ class Columns(NamedTuple):
     block_start: U32  # [n + 1], or [0] if all blocks have as many words
     blocks: U32
     several_start: U32
-    several: U32  # [2 r] first cell and span of each run
+    several: U32  # [2 r] first rank and width of each range
 
 
 _TYPES: Final[Mapping[str, type[np.generic]]] = MappingProxyType(
@@ -153,15 +156,15 @@ _TYPES: Final[Mapping[str, type[np.generic]]] = MappingProxyType(
         "remainders": np.int16,
         "single_start": np.uint32,
         "singles": np.float32,
-        "guide_start": np.uint32,
-        "guide": np.uint32,
-        "guide_scale": np.float64,
+        "hint_start": np.uint32,
+        "hint": np.uint32,
+        "hint_scale": np.float64,
         "text_start": np.uint32,
         "text_prefixes": np.uint64,
         "text_refs": np.uint32,
         "text_offsets": np.int64,
         "text_bytes": np.uint8,
-        "bucket_scale": np.int64,
+        "bin_scale": np.int64,
         "points": np.int64,
         "ordered_start": np.uint32,
         "ordered_is_up_to": np.uint8,
@@ -177,13 +180,13 @@ _TYPES: Final[Mapping[str, type[np.generic]]] = MappingProxyType(
         "grid_columns": np.uint32,
         "grid_cluster": np.uint32,
         "cluster_start": np.uint32,
-        "region_first": np.uint32,
-        "region_last": np.uint32,
-        "plan_start": np.uint32,
-        "plan_attribute": np.uint32,
-        "plan_row": np.int64,
-        "slices": np.uint8,
-        "rows": np.uint64,
+        "partition_first": np.uint32,
+        "partition_last": np.uint32,
+        "bitmap_start": np.uint32,
+        "bitmap_attribute": np.uint32,
+        "bitmap_word": np.int64,
+        "bins": np.uint8,
+        "bitmaps": np.uint64,
         "entry_key": np.uint32,
         "entry_conjunction": np.uint32,
         "attribute_bits": np.uint8,
@@ -200,8 +203,8 @@ _FIRST: Final = 2 * len(_TYPES) + -2 * len(_TYPES) % _LINE_WORDS
 """The word that the first column begins at."""
 
 
-def image_of(columns: Mapping[str, Array]) -> U64:
-    """The columns of these names as one image; whole numbers must fit the types of `Columns`."""
+def segment_buffer(columns: Mapping[str, Array]) -> U64:
+    """The columns as one segment buffer; whole numbers must fit the types of `Columns`."""
     arrays = [_narrowed(columns[name], kind) for name, kind in _TYPES.items()]
     contents = np.zeros((_FIRST // 2, 2), np.uint64)
     at = _FIRST
@@ -210,34 +213,34 @@ def image_of(columns: Mapping[str, Array]) -> U64:
         at = _end(at, array.nbytes)
     spare = np.zeros(at + _LINE_WORDS, np.uint64)
     skipped = -spare.ctypes.data // _WORD_BYTES % _LINE_WORDS
-    image = spare[skipped : skipped + at]
-    image[:_FIRST] = contents.reshape(-1)
+    buffer = spare[skipped : skipped + at]
+    buffer[:_FIRST] = contents.reshape(-1)
     for (start, _), array in zip(contents.tolist(), arrays, strict=False):
-        image[start:].view(np.uint8)[: array.nbytes] = array.view(np.uint8)
-    return cast("U64", frozen(image))
+        buffer[start:].view(np.uint8)[: array.nbytes] = array.view(np.uint8)
+    return cast("U64", frozen(buffer))
 
 
-def columns_of(image: U64) -> Columns:
-    """The views that make up the columns of an image."""
-    contents = image[: 2 * len(_TYPES)].reshape(-1, 2).tolist()
+def columns_of(buffer: U64) -> Columns:
+    """The views that make up the columns of a segment buffer."""
+    contents = buffer[: 2 * len(_TYPES)].reshape(-1, 2).tolist()
     views: list[Array] = []
     for (start, length), kind in zip(contents, _TYPES.values(), strict=True):
         words = -(-length * np.dtype(kind).itemsize // _WORD_BYTES)
-        views.append(image[start : start + words].view(kind)[:length])
+        views.append(buffer[start : start + words].view(kind)[:length])
     return Columns(*views)
 
 
-def is_whole(image: Array) -> bool:
-    """Whether an array is an image as far as its table of contents tells: nothing is missing."""
-    if image.dtype != np.uint64 or image.ndim != 1 or len(image) < _FIRST:
+def is_whole(buffer: Array) -> bool:
+    """Whether an array is a whole segment buffer by its table of contents."""
+    if buffer.dtype != np.uint64 or buffer.ndim != 1 or len(buffer) < _FIRST:
         return False
     at = _FIRST
-    contents = image[: 2 * len(_TYPES)].reshape(-1, 2).tolist()
+    contents = buffer[: 2 * len(_TYPES)].reshape(-1, 2).tolist()
     for (start, length), kind in zip(contents, _TYPES.values(), strict=True):
         if start != at:
             return False
         at = _end(at, length * np.dtype(kind).itemsize)
-    return at == len(image)
+    return at == len(buffer)
 
 
 def _end(at: int, size: int) -> int:

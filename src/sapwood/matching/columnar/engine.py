@@ -1,29 +1,29 @@
-"""The columnar engine: a mutable tail, immutable segments, and when the one becomes the other.
+"""The columnar engine: a log-structured merge tree of filters.
 
-Additions go to the tail, filters that are tried one by one; a full tail is written into rows, and
-enough rows become a segment. A match folds what there is into a segment when trying the tail has
-cost about as much as folding will, so neither a burst of additions nor a burst of matches pays for
+Additions go to the *memtable*, whose filters are tried one by one; a full memtable is *frozen* into
+rows, and enough rows become a segment. A match compacts earlier, when trying the memtable has cost
+about as much as a compaction will, so neither a burst of additions nor a burst of matches pays for
 the other. Segments are joined like the digits of a binary counter (Bentley and Saxe 1980, the
-logarithmic method), but none of these joins makes a segment of more than `FoldPolicy.joined_max`
-conjunctions. That bounds what one match, addition or removal may have to wait for, and what an
-addition costs in all: a few rebuilds of some microseconds each. The price is that n conjunctions
-may be in `n / joined_max` segments, and a match searches each of them.
+logarithmic method), but none of these joins makes a segment of more than
+`CompactionPolicy.joined_max` conjunctions. That bounds what one match, addition or removal may have
+to wait for, and what an addition costs in all: a few rebuilds of some microseconds each. The price
+is that n conjunctions may be in `n / joined_max` segments, and a match searches each of them.
 
-`fold` joins all segments into one, and chooses all access constraints anew from what was added and
-matched. It takes some microseconds for each conjunction, most of it outside the interpreter lock,
-and may run in a thread of its own beside everything else.
+`fold` is the full compaction: one segment, with all access constraints chosen anew from what was
+added and matched. It takes some microseconds for each conjunction, most of it outside the
+interpreter lock, and may run in a thread of its own beside everything else.
 
-A segment remembers how much was looked up for each record of the sample that it was built with.
-When that has grown much since, because other records come now, access constraints are chosen anew:
-by `fold`, and by a match where the segment is small enough and has been matched often enough since.
+A segment remembers how many entries a record of the sample led to when it was built. When other
+records come, and lead to far more, the *statistics* of the segment are stale, and access
+constraints are chosen anew: by `fold`, and by a match where the segment is small enough and has
+been matched often enough since.
 
-A removal marks conjunctions; a segment with more marked than unmarked ones is built again, which
-is paid for by the removals. Segments too large for that wait for `fold`.
+A removal marks conjunctions (a tombstone is one bit); a segment with more marked than unmarked ones
+is built again, which is paid for by the removals. Segments too large for that wait for `fold`.
 
-Threads: whoever changes something holds the lock, and publishes what came of it as a new
-`Snapshot`. A match takes the one that is published, in one read, and sees nothing else. Folding
-leaves the former one published until it is done; an addition or a removal takes it back, and the
-next match publishes the next one.
+Threads: a change holds the lock, and publishes its result as a new `Snapshot`. A match takes the
+published one, in one read, and sees nothing else. A compaction leaves the former snapshot published
+until it is done; an addition or a removal withdraws it, and the next match publishes the next one.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from sapwood.errors import InvariantError
 from sapwood.matching.columnar import restoring, saving
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import DEAD
-from sapwood.matching.columnar.folding import (
+from sapwood.matching.columnar.compaction import (
     FREE,
-    IN_TAIL,
+    FROZEN,
+    IN_MEMTABLE,
     NOWHERE,
-    WRITTEN,
-    FoldPolicy,
-    Part,
+    CompactionPolicy,
+    SegmentEntry,
     State,
     first_to_join,
     free_serial,
 )
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
-from sapwood.matching.columnar.searching import KernelsName, LazyKernels, Searcher
+from sapwood.matching.columnar.searching import Kernels, LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
@@ -78,29 +78,30 @@ _MADE_EVERY: Final = 1021
 _SAMPLED_MIN: Final = 64
 """Records in the sample that say something about all."""
 
-_DRIFT: Final = 2.0
-_DRIFT_ENTRIES: Final = 64.0
-"""A segment has drifted when records lead to `_DRIFT` times as many entries, and so many more."""
+_STALE_FACTOR: Final = 2.0
+_STALE_CANDIDATES: Final = 64.0
+"""The statistics of a segment are stale when a record leads to `_STALE_FACTOR` times as many
+entries as when it was built, and to `_STALE_CANDIDATES` more."""
 
-_DRIFT_RECORDS: Final = 2 * _SAMPLED_EVERY * _SAMPLED_MAX
-"""Matched records until drift is asked about again: twice what the sample reaches back."""
+_STALE_RECORDS: Final = 2 * _SAMPLED_EVERY * _SAMPLED_MAX
+"""Matched records between two checks of the statistics: twice what the sample reaches back."""
 
 
 class ColumnarEngine:
     """Access predicates over columns (see `sapwood.matching.columnar`).
 
-    `kernels` names the compiled loops or their plain twins, which need no compiler and are slow.
+    `kernels` are the compiled ones unless others are given, as tests do.
 
-    #: _published, where it is not `None`, holds every filter; nothing is in _state.written then
+    #: _published, where it is not `None`, holds every filter; _state.frozen_rows is empty then
     """
 
     def __init__(
-        self, policy: FoldPolicy | None = None, *, kernels: KernelsName = "compiled"
+        self, policy: CompactionPolicy | None = None, *, kernels: Kernels | None = None
     ) -> None:
-        self._policy = policy or FoldPolicy()
+        self._policy = policy or CompactionPolicy()
         #: attribute -> number, from 0 without gaps; only ever grows
         self._attributes: dict[str, int] = {}
-        self._probes = Probes()
+        self._predicates = LikePredicates()
         self._kernels = LazyKernels(kernels)
         #: for the first so many attributes; `_named` brings it up to date
         self._searcher = Searcher(self._attributes, self._kernels)
@@ -108,21 +109,21 @@ class ColumnarEngine:
         #: all that a match reads; `None` if something was added or removed since the last match
         self._published: Snapshot | None = None
         self._taken = 0
-        #: filters of the tail tried since the last fold
+        #: filters of the memtable tried since the last compaction
         self._tried = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
-        #: `_matched` when it was last asked whether segments have drifted
-        self._drift_asked = 0
+        #: `_matched` when statistics were last checked
+        self._statistics_checked = 0
         #: records that were matched, the latest last; replaced as a whole
         self._sample: tuple[Record, ...] = ()
         #: whoever replaces any of the above, or changes what is in it, holds this; but for the
         #: counts and the sample, of which something may be lost
         self._lock = Lock()
-        #: whoever joins everything holds this
-        self._fold_lock = Lock()
-        #: the parts that `fold` is joining in another thread, a beginning of the state's
-        self._folding: tuple[Part, ...] = ()
+        #: held during a full compaction
+        self._compaction_lock = Lock()
+        #: the segments that `fold` is joining in another thread, the oldest of the state's
+        self._compacting: tuple[SegmentEntry, ...] = ()
 
     def __len__(self) -> int:
         """The number of taken slots."""
@@ -131,37 +132,37 @@ class ColumnarEngine:
     def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`; an amortized few rebuilds of its conjunctions."""
         with self._lock:
-            homes = self._state.homes
-            if slot >= len(homes):
-                homes = _grown(homes, slot + 1)
-                self._state = self._state._replace(homes=homes)
-            assert homes[slot] == FREE, f"slot {slot} is taken"
+            slot_locations = self._state.slot_locations
+            if slot >= len(slot_locations):
+                slot_locations = _grown(slot_locations, slot + 1)
+                self._state = self._state._replace(slot_locations=slot_locations)
+            assert slot_locations[slot] == FREE, f"slot {slot} is taken"
             self._published = None
             self._taken += 1
-            homes[slot] = IN_TAIL
-            tail = self._state.tail
-            tail[slot] = filter
-            if len(tail) > self._policy.tail_max:
-                self._write_tail()
-                if len(self._state.written) >= self._policy.written_max:
-                    self._fold_newest()
+            slot_locations[slot] = IN_MEMTABLE
+            memtable = self._state.memtable
+            memtable[slot] = filter
+            if len(memtable) > self._policy.memtable_max:
+                self._freeze_memtable()
+                if len(self._state.frozen_rows) >= self._policy.frozen_max:
+                    self._compact_newest()
 
     def remove(self, slot: int) -> None:
         """Free `slot`; amortized constant."""
         with self._lock:
-            if self._state.homes[slot] == WRITTEN:
-                self._fold_newest()
+            if self._state.slot_locations[slot] == FROZEN:
+                self._compact_newest()
             self._published = None
-            parts, _, tail, homes = self._state
-            home = int(homes[slot])
-            assert home != FREE, f"slot {slot} is free"
-            homes[slot] = FREE
+            segments, _, memtable, slot_locations = self._state
+            location = int(slot_locations[slot])
+            assert location != FREE, f"slot {slot} is free"
+            slot_locations[slot] = FREE
             self._taken -= 1
-            if home == IN_TAIL:
-                del tail[slot]
-            elif home != NOWHERE:
-                at = next(at for at, part in enumerate(parts) if part.serial == home)
-                parts[at].segment.remove(slot, self._kernels.loaded)
+            if location == IN_MEMTABLE:
+                del memtable[slot]
+            elif location != NOWHERE:
+                at = next(at for at, entry in enumerate(segments) if entry.serial == location)
+                segments[at].segment.remove(slot, self._kernels.loaded)
                 self._rebuild_if_sparse(at)
 
     def filter(self, slot: int) -> Filter:
@@ -171,47 +172,50 @@ class ColumnarEngine:
         that compare alike with all values of records.
         """
         with self._lock:
-            if self._state.homes[slot] == WRITTEN:
-                self._fold_newest()
-            home = int(self._state.homes[slot])
-            assert home != FREE, f"slot {slot} is free"
-            if home == IN_TAIL:
-                return self._state.tail[slot]
-            if home == NOWHERE:
+            if self._state.slot_locations[slot] == FROZEN:
+                self._compact_newest()
+            location = int(self._state.slot_locations[slot])
+            assert location != FREE, f"slot {slot} is free"
+            if location == IN_MEMTABLE:
+                return self._state.memtable[slot]
+            if location == NOWHERE:
                 return NOTHING
-            segment = next(part.segment for part in self._state.parts if part.serial == home)
-            return restoring.filter_of(segment, slot, list(self._attributes), self._probes)
+            segment = next(
+                entry.segment for entry in self._state.segments if entry.serial == location
+            )
+            return restoring.filter_of(segment, slot, list(self._attributes), self._predicates)
 
     def holds(self, slot: int) -> bool:
         """Whether a slot is taken."""
-        homes = self._state.homes
-        return slot < len(homes) and bool(homes[slot] != FREE)
+        slot_locations = self._state.slot_locations
+        return slot < len(slot_locations) and bool(slot_locations[slot] != FREE)
 
     def taken(self) -> Iterable[int]:
         """The taken slots, ascending."""
-        slots: list[int] = np.flatnonzero(self._state.homes != FREE).tolist()
+        slots: list[int] = np.flatnonzero(self._state.slot_locations != FREE).tolist()
         return slots
 
     def memory(self) -> Mapping[str, int]:
         """Bytes of each column of all segments together, and of what is not in segments."""
-        parts, written, tail, homes = self._state
+        segments, frozen_rows, memtable, slot_locations = self._state
         published, searcher = self._published, self._searcher
         found: dict[str, int] = {}
-        for part in parts:
-            for name, size in part.segment.parts_of_memory():
+        for entry in segments:
+            for name, size in entry.segment.memory_parts():
                 found[name] = found.get(name, 0) + size
         others = {
-            "homes": homes.nbytes,
-            "written": held_bytes(written) - held_bytes(self._attributes, self._probes),
-            "tail": held_bytes(tail, published and published.tail),
-            "names": held_bytes(self._attributes, self._probes, searcher.numbers) + searcher.held,
+            "homes": slot_locations.nbytes,
+            "written": held_bytes(frozen_rows) - held_bytes(self._attributes, self._predicates),
+            "tail": held_bytes(memtable, published and published.memtable),
+            "names": held_bytes(self._attributes, self._predicates, searcher.numbers)
+            + searcher.held,
             "sample": held_bytes(self._sample),
         }
         return found | others
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
-        """Bytes of lookups, bit rows and conjunctions that matching a record reads, on average."""
-        snapshot = self._published or self._refreshed()
+        """Bytes of lookups, bitmaps and conjunctions that matching a record reads, on average."""
+        snapshot = self._published or self._published_snapshot()
         return snapshot.touched_bytes(records)
 
     def match(self, record: Record) -> list[int]:
@@ -222,7 +226,7 @@ class ColumnarEngine:
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        return len(self._settled((record,)).found(record, 1)) > 0
+        return len(self._snapshot_for((record,)).found(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
         """How many filters accept `record`."""
@@ -231,7 +235,7 @@ class ColumnarEngine:
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records: one call of the kernel for each segment.
 
-        The kernel runs without the interpreter lock; what is left in Python is some hundred
+        The kernel ranges without the interpreter lock; what is left in Python is some hundred
         nanoseconds a record to write it for the kernel. Rows of a table are read where they are.
         """
         found = self.found_many(records)
@@ -241,14 +245,15 @@ class ColumnarEngine:
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
-        return self._settled((record,)).found(record, limit)
+        return self._snapshot_for((record,)).found(record, limit)
 
-    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
 
-        Ends after the record with which some segment, or the tail, has `most` matches or more.
+        Ends after the record with which some segment, or the memtable, has `max_matches` matches or
+        more.
         """
-        return self._settled(records).found_many(records, most)
+        return self._snapshot_for(records).found_many(records, max_matches)
 
     def fold(self) -> None:
         """Join everything into one segment whose access constraints are chosen anew.
@@ -256,25 +261,24 @@ class ColumnarEngine:
         May run in one thread beside any other use. Does nothing if another thread is folding, or if
         there is one segment already, without removed conjunctions and as good as it can be.
         """
-        if self._fold_lock.acquire(blocking=False):
+        if self._compaction_lock.acquire(blocking=False):
             try:
-                self._fold_all()
+                self._compact_all()
             finally:
-                self._fold_lock.release()
+                self._compaction_lock.release()
 
     def save(self, folder: Path) -> None:
         """Fold everything into one segment and write its arrays."""
         store = Folder(folder)
-        with self._fold_lock:  # another thread that folds is waited for
-            self._fold_all()
-        parts = self._state.parts
-        usual = parts[0].usual if parts else None
-        saving.write_names(
-            store, saving.Names(list(self._attributes), list(self._probes.texts()), usual)
+        with self._compaction_lock:  # another thread that folds is waited for
+            self._compact_all()
+        segments = self._state.segments
+        mean_candidates = segments[0].mean_candidates if segments else None
+        names = saving.Names(
+            list(self._attributes), list(self._predicates.texts()), mean_candidates
         )
-        store.write_arrays({"nowhere": np.flatnonzero(self._state.homes == NOWHERE)})
-        for part in parts:
-            part.segment.save(store.make_folder("segment"))
+        nowhere = np.flatnonzero(self._state.slot_locations == NOWHERE)
+        saving.write(store, names, nowhere, [entry.segment for entry in segments])
 
     def load(
         self,
@@ -286,59 +290,63 @@ class ColumnarEngine:
         store = Folder(folder)
         names = saving.read_names(store)
         self._attributes.update((name, number) for number, name in enumerate(names.attributes))
-        self._probes.restore(names.probes)
+        self._predicates.restore(names.predicates)
         nowhere = store.read_arrays(("nowhere",))["nowhere"]
-        parts: tuple[Part, ...] = ()
+        segments: tuple[SegmentEntry, ...] = ()
         if store.folder("segment").exists:
-            parts = (Part(0, Segment.load(store.folder("segment")), names.usual),)
-        held = [part.segment.slots() for part in parts]
+            segments = (
+                SegmentEntry(0, Segment.load(store.folder("segment")), names.mean_candidates),
+            )
+        held = [entry.segment.slots() for entry in segments]
         saving.check_slots(store, nowhere, held)
         slots = np.concatenate([nowhere, *held])
-        homes = np.full(max(64, int(slots.max(initial=0)) + 1), FREE, np.int16)
-        homes[slots] = 0
-        homes[nowhere] = NOWHERE
-        self._state = State(parts, self._writer(), {}, homes)
+        slot_locations = np.full(max(64, int(slots.max(initial=0)) + 1), FREE, np.int16)
+        slot_locations[slots] = 0
+        slot_locations[nowhere] = NOWHERE
+        self._state = State(segments, self._writer(), {}, slot_locations)
         self._published = None
-        self._taken = int(np.count_nonzero(homes != FREE))
+        self._taken = int(np.count_nonzero(slot_locations != FREE))
 
     def validate(self) -> None:
-        """Every taken slot is where `homes` says, and nowhere else."""
-        parts, written, tail, homes = self._state
-        found = np.where(homes == NOWHERE, homes, np.int16(FREE))
-        found[list(tail)] = IN_TAIL
-        for home, slots in (
-            (WRITTEN, written.rows().slot),
-            *((part.serial, part.segment.slots()) for part in parts),
+        """Every taken slot is where `slot_locations` says, and nowhere else."""
+        segments, frozen_rows, memtable, slot_locations = self._state
+        found = np.where(slot_locations == NOWHERE, slot_locations, np.int16(FREE))
+        found[list(memtable)] = IN_MEMTABLE
+        for location, slots in (
+            (FROZEN, frozen_rows.rows().slot),
+            *((entry.serial, entry.segment.slots()) for entry in segments),
         ):
             if np.any(found[slots] != FREE):
                 raise InvariantError("a slot is in two places")
-            found[slots] = home
-        if len({part.serial for part in parts}) < len(parts):
-            raise InvariantError("two parts have the same number")
-        for part in parts:
-            part.segment.validate()
-        if not np.array_equal(found, homes):
+            found[slots] = location
+        if len({entry.serial for entry in segments}) < len(segments):
+            raise InvariantError("two segments have the same number")
+        for entry in segments:
+            entry.segment.validate()
+        if not np.array_equal(found, slot_locations):
             raise InvariantError("a slot is not where it is said to be")
-        if self._taken != np.count_nonzero(homes != FREE):
+        if self._taken != np.count_nonzero(slot_locations != FREE):
             raise InvariantError("the count of taken slots is wrong")
         published = self._published
         if published is not None and (
-            published.parts is not parts or dict(published.tail) != tail or len(written)
+            published.segments is not segments
+            or dict(published.memtable) != memtable
+            or len(frozen_rows)
         ):
             raise InvariantError("what matches read is not what there is")
 
-    def _settled(self, records: Sequence[Record]) -> Snapshot:
-        """What records are matched against, folded first if that is due.
+    def _snapshot_for(self, records: Sequence[Record]) -> Snapshot:
+        """The snapshot to match records against, after a compaction if that is due.
 
-        One record in many is kept, as what records are like.
+        One record in many is kept for the sample.
         """
         before = self._matched
         self._matched = before + len(records)
         next_kept = -(before + 1) % _SAMPLED_EVERY
         if next_kept < len(records):
-            if self._is_drift_due() and self._lock.acquire(blocking=False):
+            if self._is_statistics_check_due() and self._lock.acquire(blocking=False):
                 try:
-                    self._rebuild_drifted()
+                    self._rebuild_stale()
                 finally:
                     self._lock.release()
             is_made = isinstance(records, RecordTable) and len(self._sample) == _SAMPLED_MAX
@@ -346,34 +354,36 @@ class ColumnarEngine:
             kept = range(-(before + 1) % every, len(records), every)[-_SAMPLED_MAX:]
             latest = (*self._sample, *(as_dict(records[at]) for at in kept))
             self._sample = latest[-_SAMPLED_MAX:]
-        snapshot = self._published or self._refreshed()
-        if snapshot.tail:
-            self._tried += len(snapshot.tail)
+        snapshot = self._published or self._published_snapshot()
+        if snapshot.memtable:
+            self._tried += len(snapshot.memtable)
             # Whoever comes second matches what there is.
-            if self._is_fold_due(snapshot) and self._lock.acquire(blocking=False):
+            if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
                 try:
                     if self._published is snapshot:
-                        self._write_tail()
-                        snapshot = self._fold_newest()
+                        self._freeze_memtable()
+                        snapshot = self._compact_newest()
                 finally:
                     self._lock.release()
         return snapshot
 
-    def _refreshed(self) -> Snapshot:
-        """The published snapshot, made first if there is none; what is written is folded then."""
+    def _published_snapshot(self) -> Snapshot:
+        """The published snapshot, made first if there is none; frozen rows are compacted then."""
         with self._lock:
             if self._published is not None:
                 return self._published
-            if len(self._state.written):
-                self._write_tail()
-                return self._fold_newest()
+            if len(self._state.frozen_rows):
+                self._freeze_memtable()
+                return self._compact_newest()
             return self._publish()
 
     def _publish(self) -> Snapshot:
-        """Let matches read what there is by now; the lock is held, and nothing is written."""
-        parts, written, tail, _ = self._state
-        assert not len(written), "what is written is in no part"
-        published = Snapshot(parts, tuple(tail.items()), self._named(), self._probes.known())
+        """Let matches read what there is by now; the lock is held, and no rows are frozen."""
+        segments, frozen_rows, memtable, _ = self._state
+        assert not len(frozen_rows), "frozen rows are in no segment"
+        published = Snapshot(
+            segments, tuple(memtable.items()), self._named(), self._predicates.known()
+        )
         self._published = published
         return published
 
@@ -382,146 +392,152 @@ class ColumnarEngine:
         self._searcher = self._searcher.grown(self._attributes)
         return self._searcher
 
-    def _is_drift_due(self) -> bool:
-        """Whether enough was matched since it was last asked to pay for asking and building."""
-        return self._matched - self._drift_asked >= max(_DRIFT_RECORDS, self._taken)
+    def _is_statistics_check_due(self) -> bool:
+        """Whether enough was matched since the last check to pay for one and for building."""
+        return self._matched - self._statistics_checked >= max(_STALE_RECORDS, self._taken)
 
-    def _is_fold_due(self, snapshot: Snapshot) -> bool:
-        """Whether trying the tail has cost about as much as folding will; a guess beside `fold`."""
-        newer = len(snapshot.tail)
-        if newer > self._policy.tail_max:
+    def _is_compaction_due(self, snapshot: Snapshot) -> bool:
+        """Whether trying the memtable has cost about as much as a compaction will."""
+        newer = len(snapshot.memtable)
+        if newer > self._policy.memtable_max:
             return True
-        sizes = [part.segment.live for part in snapshot.parts[len(self._folding) :]]
+        sizes = [entry.segment.live for entry in snapshot.segments[len(self._compacting) :]]
         joining = sum(sizes[first_to_join(self._policy, sizes, newer) :])
         cost = self._policy.conjunction_cost * (newer + joining)
-        return self._tried > self._policy.fold_cost + cost
+        return self._tried > self._policy.compaction_cost + cost
 
     def _writer(self) -> RowWriter:
-        return RowWriter(self._attributes, self._probes)
+        return RowWriter(self._attributes, self._predicates)
 
-    def _write_tail(self) -> None:
-        """Write all filters of the tail into rows."""
-        _, written, tail, homes = self._state
-        for slot, wanted in tail.items():
-            before = len(written)
-            written.add(slot, wanted)
-            homes[slot] = WRITTEN if len(written) > before else NOWHERE
-        self._state = self._state._replace(tail={})
+    def _freeze_memtable(self) -> None:
+        """Write all filters of the memtable into rows."""
+        _, frozen_rows, memtable, slot_locations = self._state
+        for slot, added in memtable.items():
+            before = len(frozen_rows)
+            frozen_rows.add(slot, added)
+            slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
+        self._state = self._state._replace(memtable={})
 
-    def _fold_newest(self) -> Snapshot:
-        """Make a part of what was written and of the parts that it has caught up with.
+    def _compact_newest(self) -> Snapshot:
+        """Join the frozen rows, and the segments that they have caught up with, into one segment.
 
-        What is in the tail stays there.
+        The memtable stays as it is.
         """
-        parts, written, _, homes = self._state
+        segments, frozen_rows, _, slot_locations = self._state
         self._tried = 0
-        sizes = [part.segment.live for part in parts[len(self._folding) :]]
-        first = len(self._folding) + first_to_join(self._policy, sizes, len(written))
-        rows = joined([*(part.segment.rows() for part in parts[first:]), written.rows()])
+        sizes = [entry.segment.live for entry in segments[len(self._compacting) :]]
+        first = len(self._compacting) + first_to_join(self._policy, sizes, len(frozen_rows))
+        rows = joined([*(entry.segment.rows() for entry in segments[first:]), frozen_rows.rows()])
         self._state = self._state._replace(
-            parts=(*parts[:first], *self._built(rows, parts, homes)), written=self._writer()
+            segments=(*segments[:first], *self._built(rows, segments, slot_locations)),
+            frozen_rows=self._writer(),
         )
         return self._publish()
 
     def _rebuild_if_sparse(self, at: int) -> None:
-        """Build a part again without what was removed, if that is most of it and not too much."""
-        parts, _, _, homes = self._state
-        segment = parts[at].segment
+        """Build a segment again if most of it was removed, and it is not too large."""
+        segments, _, _, slot_locations = self._state
+        segment = segments[at].segment
         if (
             segment.dead > segment.live
             and segment.live <= self._policy.joined_max
-            and at >= len(self._folding)
+            and at >= len(self._compacting)
         ):
-            smaller = self._built(segment.rows(), parts, homes)
-            self._replace_parts((*parts[:at], *smaller, *parts[at + 1 :]))
+            smaller = self._built(segment.rows(), segments, slot_locations)
+            self._replace_segments((*segments[:at], *smaller, *segments[at + 1 :]))
 
     def _built(
-        self, rows: Rows, others: tuple[Part, ...], homes: npt.NDArray[np.int16]
-    ) -> tuple[Part, ...]:
-        """The part made of `rows`, entered in `homes`; none if there are no rows."""
+        self, rows: Rows, others: tuple[SegmentEntry, ...], slot_locations: npt.NDArray[np.int16]
+    ) -> tuple[SegmentEntry, ...]:
+        """The segment of `rows`, entered in `slot_locations`; none if there are no rows."""
         if not len(rows.slot):
             return ()
         serial, searcher, sample = free_serial(others), self._named(), self._sample
-        homes[rows.slot] = serial
+        slot_locations[rows.slot] = serial
         segment = _segment_of(rows, searcher, sample)
-        return (Part(serial, segment, _usual(segment, searcher, sample)),)
+        return (SegmentEntry(serial, segment, _mean_candidates(segment, searcher, sample)),)
 
-    def _is_stale(self, part: Part) -> bool:
-        """Whether a part would be better if it were built again."""
-        return part.segment.dead > 0 or self._has_drifted(part)
+    def _is_stale(self, entry: SegmentEntry) -> bool:
+        """Whether a segment would be better if it were built again."""
+        return entry.segment.dead > 0 or self._has_stale_statistics(entry)
 
-    def _has_drifted(self, part: Part) -> bool:
-        """Whether records lead to many more entries of a part than when it was built.
+    def _has_stale_statistics(self, entry: SegmentEntry) -> bool:
+        """Whether records lead to many more entries of a segment than when it was built.
 
-        So they do where nothing was known of records then.
+        Statistics are stale, too, where no record had been matched by then.
         """
         sample = self._sample
         if len(sample) < _SAMPLED_MIN:
             return False
-        now = _usual(part.segment, self._named(), sample)
+        now = _mean_candidates(entry.segment, self._named(), sample)
         assert now is not None, "there are records"
-        return part.usual is None or now > _DRIFT * part.usual + _DRIFT_ENTRIES
+        return (
+            entry.mean_candidates is None
+            or now > _STALE_FACTOR * entry.mean_candidates + _STALE_CANDIDATES
+        )
 
-    def _rebuild_drifted(self) -> None:
-        """Build small parts again that have drifted."""
-        self._drift_asked = self._matched
-        for part in self._state.parts[len(self._folding) :]:
-            if part.segment.live <= self._policy.joined_max and self._has_drifted(part):
-                parts, _, _, homes = self._state
-                at = next(at for at, other in enumerate(parts) if other is part)
-                again = self._built(part.segment.rows(), parts, homes)
-                self._replace_parts((*parts[:at], *again, *parts[at + 1 :]))
+    def _rebuild_stale(self) -> None:
+        """Build small segments with stale statistics again."""
+        self._statistics_checked = self._matched
+        for entry in self._state.segments[len(self._compacting) :]:
+            if entry.segment.live <= self._policy.joined_max and self._has_stale_statistics(entry):
+                segments, _, _, slot_locations = self._state
+                at = next(at for at, other in enumerate(segments) if other is entry)
+                again = self._built(entry.segment.rows(), segments, slot_locations)
+                self._replace_segments((*segments[:at], *again, *segments[at + 1 :]))
 
-    def _fold_all(self) -> None:
+    def _compact_all(self) -> None:
         """Join everything into one segment; no other thread does."""
         with self._lock:
-            self._write_tail()
-            if len(self._state.written):
-                self._fold_newest()
+            self._freeze_memtable()
+            if len(self._state.frozen_rows):
+                self._compact_newest()
             else:
                 self._publish()
-            parts = self._state.parts
-            if not parts or (len(parts) == 1 and not self._is_stale(parts[0])):
+            segments = self._state.segments
+            if not segments or (len(segments) == 1 and not self._is_stale(segments[0])):
                 return
-            self._folding = parts
+            self._compacting = segments
             searcher, sample = self._named(), self._sample
         try:
-            rows = joined([part.segment.rows() for part in parts])
+            rows = joined([entry.segment.rows() for entry in segments])
             segment = _segment_of(rows, searcher, sample) if len(rows.slot) else None
-            usual = None if segment is None else _usual(segment, searcher, sample)
+            mean_candidates = (
+                None if segment is None else _mean_candidates(segment, searcher, sample)
+            )
             with self._lock:
-                self._install(segment, usual)
+                self._install(segment, mean_candidates)
         finally:
             with self._lock:
-                self._folding = ()
+                self._compacting = ()
 
-    def _replace_parts(self, parts: tuple[Part, ...]) -> None:
-        """Have the same filters in other parts; the lock is held."""
-        self._state = self._state._replace(parts=parts)
+    def _replace_segments(self, segments: tuple[SegmentEntry, ...]) -> None:
+        """Put other segments with the same filters in place; the lock is held."""
+        self._state = self._state._replace(segments=segments)
         if self._published is not None:
             self._publish()
 
-    def _install(self, segment: Segment | None, usual: float | None) -> None:
-        """Put the segment that `fold` made in the place of the parts that it was made of."""
-        parts, _, _, homes = self._state
-        former, self._folding = self._folding, ()
-        newer = parts[len(former) :]
+    def _install(self, segment: Segment | None, mean_candidates: float | None) -> None:
+        """Replace the segments that `fold` has joined by the joined one."""
+        segments, _, _, slot_locations = self._state
+        former, self._compacting = self._compacting, ()
+        newer = segments[len(former) :]
         if segment is None:
-            self._replace_parts(newer)
+            self._replace_segments(newer)
             return
         # A slot that was freed meanwhile, and perhaps taken again, is elsewhere or nowhere by now.
         slots = segment.slots()
-        is_here = np.isin(homes[slots], [part.serial for part in former])
+        is_here = np.isin(slot_locations[slots], [entry.serial for entry in former])
         segment.marks[~is_here] |= DEAD
         segment.dead = int(np.count_nonzero(~is_here))
-        serial = free_serial(parts)
-        homes[slots[is_here]] = serial
-        self._replace_parts((Part(serial, segment, usual), *newer))
+        serial = free_serial(segments)
+        slot_locations[slots[is_here]] = serial
+        self._replace_segments((SegmentEntry(serial, segment, mean_candidates), *newer))
 
 
-def _grown(homes: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
-    grown = np.full(max(slots, len(homes) + len(homes) // 2), FREE, np.int16)
-    grown[: len(homes)] = homes
+def _grown(slot_locations: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
+    grown = np.full(max(slots, len(slot_locations) + len(slot_locations) // 2), FREE, np.int16)
+    grown[: len(slot_locations)] = slot_locations
     return grown
 
 
@@ -531,6 +547,8 @@ def _segment_of(rows: Rows, searcher: Searcher, sample: tuple[Record, ...]) -> S
     return build(rows, len(searcher.numbers), searcher.kernels, seen)
 
 
-def _usual(segment: Segment, searcher: Searcher, sample: tuple[Record, ...]) -> float | None:
+def _mean_candidates(
+    segment: Segment, searcher: Searcher, sample: tuple[Record, ...]
+) -> float | None:
     """Entries that a record of the sample leads to on average; `None` without a sample."""
     return searcher.looked_up(segment, sample) / len(sample) if sample else None

@@ -2,7 +2,7 @@
 
 Where many conjunctions constrain the same two attributes by single values or by ranges with two
 sides, they lie in a *grid* (a grid file, Nievergelt and others 1984, of their lower ends): each
-attribute's line is cut into slices of about as many constants each, and a pair of slices is a
+attribute's domain is cut into slices of about as many constants each, and a pair of slices is a
 bucket. What a record may satisfy lies in the buckets from the slice of its value less the greatest
 width back to the slice of its value; for single values, whose width is none, that is one bucket. A
 lookup leaves few candidates, which are then evaluated exactly, for about the price of two random
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.access import BAND_LOSS, Buckets, Choice, Floats, Kind, Shape
-from sapwood.matching.columnar.ranking import Lines
+from sapwood.matching.columnar.ranking import Domains
 from sapwood.matching.columnar.rows import Ints
 
 SCALE_BITS: Final = 32
@@ -55,7 +55,7 @@ class Grids(NamedTuple):
 
     start: Ints  # [a + 1] groups them by the first attribute
     second: Ints  # [g] the second attribute
-    first_scale: Ints  # [g] cell * scale >> 32 is the slice of a cell
+    first_scale: Ints  # [g] rank * scale >> 32 is the slice of a rank
     second_scale: Ints  # [g]
     first_reach: Ints  # [g] steps from a range's lower end to its upper one, at most
     second_reach: Ints  # [g]
@@ -82,7 +82,7 @@ class _Pairs(NamedTuple):
     cost: Floats
 
 
-def paired(shapes: Shape, choice: Choice, lines: Lines) -> Paired:
+def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
     """The conjunctions for which two constraints are the better lookup than the one chosen."""
     cost = np.minimum(np.where(shapes.kind == Kind.BAND, BAND_LOSS, 1.0) * shapes.chance, 1.0)
     pairs = _best_pairs(shapes, cost, len(choice.kind))
@@ -100,7 +100,7 @@ def paired(shapes: Shape, choice: Choice, lines: Lines) -> Paired:
     kept = (is_worth & (size >= _MEMBERS_MIN))[grid]
     pairs = _Pairs(pairs.conjunction[kept], pairs.first[kept], pairs.second[kept], pairs.cost[kept])
     _, grid = np.unique(grid[kept], return_inverse=True)  # numbered without gaps again
-    return _laid_out(pairs, grid, shapes, lines)
+    return _laid_out(pairs, grid, shapes, domains)
 
 
 def with_pairs(choice: Choice, pairs: Paired) -> Choice:
@@ -115,7 +115,7 @@ def with_pairs(choice: Choice, pairs: Paired) -> Choice:
 
 def _best_pairs(shapes: Shape, cost: Floats, conjunctions: int) -> _Pairs:
     """For each conjunction the most selective pair among those of its first few constraints."""
-    is_usable = (shapes.kind == Kind.BAND) | ((shapes.kind == Kind.POINTS) & (shapes.runs == 1))
+    is_usable = (shapes.kind == Kind.BAND) | ((shapes.kind == Kind.POINTS) & (shapes.ranges == 1))
     usable = np.flatnonzero(is_usable)
     count = np.bincount(shapes.owner[usable], minlength=conjunctions)
     start = np.cumsum(count) - count
@@ -155,11 +155,11 @@ def _widths(shapes: Shape) -> Ints:
     Widths are relative to the least on the attribute, so that ranges of about one width share a
     class.
     """
-    span = shapes.high - shapes.low
+    width = shapes.high - shapes.low
     is_band = shapes.kind == Kind.BAND
     least = np.full(int(shapes.attribute.max(initial=0)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(least, shapes.attribute[is_band], np.maximum(1, span[is_band]))
-    relative = np.maximum(1, span) / least[shapes.attribute]
+    np.minimum.at(least, shapes.attribute[is_band], np.maximum(1, width[is_band]))
+    relative = np.maximum(1, width) / least[shapes.attribute]
     classes = 1 + np.log2(np.maximum(1.0, relative)).astype(np.int64) // 2
     return np.where(is_band, classes, _NO_WIDTH)
 
@@ -175,27 +175,27 @@ def _ordered(pairs: _Pairs, shapes: Shape, sides: Ints) -> _Pairs:
     )
 
 
-def _laid_out(pairs: _Pairs, grid: Ints, shapes: Shape, lines: Lines) -> Paired:
+def _laid_out(pairs: _Pairs, grid: Ints, shapes: Shape, domains: Domains) -> Paired:
     """Cut the slices of each grid, and put every conjunction into its bucket."""
     size = np.bincount(grid)
     example = np.empty(len(size), np.int64)
     example[grid] = np.arange(len(grid))
     allowed = np.maximum(1, size // _BUCKET_MEMBERS)
-    first = _side(shapes, pairs.first, grid, example, lines)
+    first = _side(shapes, pairs.first, grid, example, domains)
     root = np.sqrt(allowed).astype(np.int64)
     rows = np.minimum(
-        first.most, np.where(first.is_point, allowed, np.minimum(root, _RANGE_SLICES[0]))
+        first.slices_max, np.where(first.is_point, allowed, np.minimum(root, _RANGE_SLICES[0]))
     )
-    second = _side(shapes, pairs.second, grid, example, lines)
+    second = _side(shapes, pairs.second, grid, example, domains)
     room = np.maximum(1, allowed // rows)
     columns = np.minimum(
-        second.most, np.where(second.is_point, room, np.minimum(room, _RANGE_SLICES[1]))
+        second.slices_max, np.where(second.is_point, room, np.minimum(room, _RANGE_SLICES[1]))
     )
     first_scale, second_scale = first.scale(rows), second.scale(columns)
     bucket = np.cumsum(rows * columns) - rows * columns
     row = shapes.low[pairs.first] * first_scale[grid] >> SCALE_BITS
     column = shapes.low[pairs.second] * second_scale[grid] >> SCALE_BITS
-    attributes = len(lines.number_start) - 1
+    attributes = len(domains.number_start) - 1
     grids = Grids(
         np.searchsorted(first.attribute, np.arange(attributes + 1)),
         second.attribute,
@@ -217,20 +217,20 @@ class _Side(NamedTuple):
 
     attribute: Ints
     is_point: npt.NDArray[np.bool_]
-    last: Ints  # the last cell of the line
-    most: Ints  # slices that make sense
+    last: Ints  # the last rank of the domain
+    slices_max: Ints  # slices that make sense
     reach: Ints
 
     def scale(self, slices: Ints) -> Ints:
-        """What turns a cell into its slice, if there are so many."""
-        exact = self.is_point & (slices == self.most)
+        """What turns a rank into its slice, if there are so many."""
+        exact = self.is_point & (slices == self.slices_max)
         return np.where(exact, 1 << (SCALE_BITS - 1), (slices << SCALE_BITS) // (self.last + 1))
 
 
-def _side(shapes: Shape, constraint: Ints, grid: Ints, example: Ints, lines: Lines) -> _Side:
+def _side(shapes: Shape, constraint: Ints, grid: Ints, example: Ints, domains: Domains) -> _Side:
     attribute = shapes.attribute[constraint[example]]
     is_point = shapes.kind[constraint[example]] == Kind.POINTS
-    last = lines.last_cells()[attribute]
+    last = domains.last_ranks()[attribute]
     reach = np.zeros(len(example), np.int64)
     np.maximum.at(reach, grid, shapes.high[constraint] - shapes.low[constraint])
     return _Side(attribute, is_point, last, np.where(is_point, last // 2 + 1, last + 1), reach)

@@ -1,7 +1,7 @@
-"""From values to cells and back: the lines of a segment's attributes.
+"""From values to ranks and back: the domains of a segment's attributes.
 
 Ranking replaces every constant by its rank among the constants of its attribute. It is what makes
-evaluation exact and small: a 64-bit integer, a float and a text all become a number of cells.
+evaluation exact and small: a 64-bit integer, a float and a text all become a number of ranks.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.line import (
-    ABSENT_CELL,
-    FALSE_CELL,
-    FIRST_TEXT_CELL,
-    NUMBERS_CELL,
-    TRUE_CELL,
+from sapwood.matching.columnar.domains import (
+    ABSENT_RANK,
+    FALSE_RANK,
+    FIRST_NUMBER_RANK,
+    FIRST_TEXT_RANK,
+    TRUE_RANK,
     High,
     Low,
 )
 from sapwood.matching.columnar.rows import Bytes, Ints, Rows
 
-Cells: TypeAlias = npt.NDArray[np.uint32]
+Ranks: TypeAlias = npt.NDArray[np.uint32]
 
 _RADIX_MAX: Final = (1 << 16) - 1
 """Numbers up to here numpy sorts by radix."""
 
 
-class Lines(NamedTuple):
+class Domains(NamedTuple):
     """The constants of `a` attributes, sorted within each attribute.
 
     Attribute `i` has the numbers `number_start[i]` up to `number_start[i + 1]` and the texts
@@ -45,34 +45,34 @@ class Lines(NamedTuple):
     texts: Sequence[bytes]
 
     def number_counts(self) -> Ints:
-        """How many numbers are on each line."""
+        """How many numbers are on each domain."""
         return np.diff(self.number_start)
 
     def text_counts(self) -> Ints:
-        """How many texts are on each line."""
+        """How many texts are on each domain."""
         return np.diff(self.text_start)
 
-    def text_cells(self) -> Ints:
-        """The first cell of a text on each line."""
-        return FIRST_TEXT_CELL + 2 * self.number_counts()
+    def text_ranks(self) -> Ints:
+        """The first rank of a text on each domain."""
+        return FIRST_TEXT_RANK + 2 * self.number_counts()
 
-    def last_cells(self) -> Ints:
-        """The last cell of each line."""
-        return self.text_cells() + 2 * self.text_counts()
+    def last_ranks(self) -> Ints:
+        """The last rank of each domain."""
+        return self.text_ranks() + 2 * self.text_counts()
 
 
 class Ranked(NamedTuple):
-    """Runs as cells, both ends included, and the lines they are on."""
+    """Runs as ranks, both ends included, and the domains they are on."""
 
-    lines: Lines
-    low: Cells
-    high: Cells
+    domains: Domains
+    low: Ranks
+    high: Ranks
 
 
 class _Ends(NamedTuple):
-    """What a code of `line.Low` or `line.High` says about the cell of its end.
+    """What a code of `domain.Low` or `domain.High` says about the rank of its end.
 
-    The cell is `base`, and two more for each number on the line where `after_numbers` is set, for
+    The rank is `base`, and two more for each number on the domain where `after_numbers` is set, for
     each text where `after_texts` is set, and for each rank where the end is at a constant.
     """
 
@@ -84,8 +84,8 @@ class _Ends(NamedTuple):
 
 
 def rank(rows: Rows, attributes: int) -> Ranked:
-    """The lines of the attributes `0 .. attributes - 1`, and the runs of `rows` on them."""
-    on = np.repeat(rows.attribute, np.diff(rows.run_start))
+    """The domains of the attributes `0 .. attributes - 1`, and the ranges of `rows` on them."""
+    on = np.repeat(rows.attribute, np.diff(rows.range_start))
     low_ends, high_ends = _low_ends(), _high_ends()
     low_number, high_number = low_ends.at_number[rows.low], high_ends.at_number[rows.high]
     low_text, high_text = low_ends.at_text[rows.low], high_ends.at_text[rows.high]
@@ -100,7 +100,7 @@ def rank(rows: Rows, attributes: int) -> Ranked:
         rows.texts, np.concatenate([rows.low_at[low_text], rows.high_at[high_text]])
     )
     text_refs = _distinct(np.concatenate([on[low_text], on[high_text]]), (refs,), attributes)
-    lines = Lines(
+    domains = Domains(
         numbers.start,
         rows.numbers[used[numbers.example]],
         rows.remainders[used[numbers.example]],
@@ -108,28 +108,34 @@ def rank(rows: Rows, attributes: int) -> Ranked:
         refs[text_refs.example].astype(np.uint32),
         texts,
     )
-    low_rank, high_rank = np.zeros(len(on), np.int64), np.zeros(len(on), np.int64)
-    low_rank[low_number], high_rank[high_number] = _split(numbers.rank, low_number)
-    low_rank[low_text], high_rank[high_text] = _split(text_refs.rank, low_text)
+    low_place, high_place = np.zeros(len(on), np.int64), np.zeros(len(on), np.int64)
+    low_place[low_number], high_place[high_number] = _split(numbers.rank, low_number)
+    low_place[low_text], high_place[high_text] = _split(text_refs.rank, low_text)
     return Ranked(
-        lines,
-        _cells(low_ends, rows.low, low_rank, lines, on),
-        _cells(high_ends, rows.high, high_rank, lines, on),
+        domains,
+        _ranks(low_ends, rows.low, low_place, domains, on),
+        _ranks(high_ends, rows.high, high_place, domains, on),
     )
 
 
 def unrank(ranked: Ranked, on: Ints) -> tuple[Bytes, Ints, Bytes, Ints]:
     """Runs on the attributes `on` as `Rows` keeps them: low, low_at, high, high_at.
 
-    Places refer to `lines.numbers` and `lines.texts`. The inverse of `rank`.
+    Places refer to `domains.numbers` and `domains.texts`. The inverse of `rank`.
     """
-    lines = ranked.lines
-    text_cell, last = lines.text_cells()[on], lines.last_cells()[on]
+    domains = ranked.domains
+    text_rank, last = domains.text_ranks()[on], domains.last_ranks()[on]
     low = ranked.low.astype(np.int64)
     low_code = np.select(
-        (low < NUMBERS_CELL, low == NUMBERS_CELL, low == text_cell, low > text_cell, low % 2 == 1),
         (
-            np.where(low == TRUE_CELL, Low.TRUE, low),
+            low < FIRST_NUMBER_RANK,
+            low == FIRST_NUMBER_RANK,
+            low == text_rank,
+            low > text_rank,
+            low % 2 == 1,
+        ),
+        (
+            np.where(low == TRUE_RANK, Low.TRUE, low),
             Low.FIRST_NUMBER,
             Low.FIRST_TEXT,
             Low.AT_TEXT,
@@ -138,34 +144,34 @@ def unrank(ranked: Ranked, on: Ints) -> tuple[Bytes, Ints, Bytes, Ints]:
         Low.AFTER_NUMBER,
     ).astype(np.uint8)
     high = ranked.high.astype(np.int64)
-    in_texts = high >= text_cell
+    in_texts = high >= text_rank
     high_code = np.select(
-        (high < NUMBERS_CELL, high == text_cell - 2, high == last, high % 2 == 1),
+        (high < FIRST_NUMBER_RANK, high == text_rank - 2, high == last, high % 2 == 1),
         (
-            np.where(high == TRUE_CELL, High.TRUE, high),
+            np.where(high == TRUE_RANK, High.TRUE, high),
             High.LAST_NUMBER,
             High.LAST_TEXT,
             np.where(in_texts, High.AT_TEXT, High.AT_NUMBER),
         ),
         np.where(in_texts, High.BEFORE_TEXT, High.BEFORE_NUMBER),
     ).astype(np.uint8)
-    # Absence and false have the code that is their cell.
+    # Absence and false have the code that is their rank.
     # A low end in a gap lies after its constant, a high end before it: hence the step of one.
-    low_at = _places(lines, on, _low_ends(), low_code, low - 1)
-    high_at = _places(lines, on, _high_ends(), high_code, high)
+    low_at = _places(domains, on, _low_ends(), low_code, low - 1)
+    high_at = _places(domains, on, _high_ends(), high_code, high)
     return low_code, low_at, high_code, high_at
 
 
 def _low_ends() -> _Ends:
     at_number = {Low.AT_NUMBER: 1, Low.AFTER_NUMBER: 2}
     bases = {
-        Low.ABSENT: ABSENT_CELL,
-        Low.FALSE: FALSE_CELL,
-        Low.TRUE: TRUE_CELL,
-        Low.FIRST_NUMBER: NUMBERS_CELL,
-        **{code: NUMBERS_CELL + step for code, step in at_number.items()},
-        Low.FIRST_TEXT: FIRST_TEXT_CELL,
-        Low.AT_TEXT: FIRST_TEXT_CELL + 1,
+        Low.ABSENT: ABSENT_RANK,
+        Low.FALSE: FALSE_RANK,
+        Low.TRUE: TRUE_RANK,
+        Low.FIRST_NUMBER: FIRST_NUMBER_RANK,
+        **{code: FIRST_NUMBER_RANK + step for code, step in at_number.items()},
+        Low.FIRST_TEXT: FIRST_TEXT_RANK,
+        Low.AT_TEXT: FIRST_TEXT_RANK + 1,
     }
     return _Ends(
         np.array([bases[code] for code in Low], np.int64),
@@ -180,13 +186,13 @@ def _high_ends() -> _Ends:
     at_number = {High.AT_NUMBER: 1, High.BEFORE_NUMBER: 0}
     at_text = {High.AT_TEXT: 1, High.BEFORE_TEXT: 0}
     bases = {
-        High.ABSENT: ABSENT_CELL,
-        High.FALSE: FALSE_CELL,
-        High.TRUE: TRUE_CELL,
-        High.LAST_NUMBER: NUMBERS_CELL,
-        **{code: NUMBERS_CELL + step for code, step in at_number.items()},
-        High.LAST_TEXT: FIRST_TEXT_CELL,
-        **{code: FIRST_TEXT_CELL + step for code, step in at_text.items()},
+        High.ABSENT: ABSENT_RANK,
+        High.FALSE: FALSE_RANK,
+        High.TRUE: TRUE_RANK,
+        High.LAST_NUMBER: FIRST_NUMBER_RANK,
+        **{code: FIRST_NUMBER_RANK + step for code, step in at_number.items()},
+        High.LAST_TEXT: FIRST_TEXT_RANK,
+        **{code: FIRST_TEXT_RANK + step for code, step in at_text.items()},
     }
     return _Ends(
         np.array([bases[code] for code in High], np.int64),
@@ -197,26 +203,26 @@ def _high_ends() -> _Ends:
     )
 
 
-def _cells(ends: _Ends, codes: Bytes, ranks: Ints, lines: Lines, on: Ints) -> Cells:
-    cells = (
+def _ranks(ends: _Ends, codes: Bytes, places: Ints, domains: Domains, on: Ints) -> Ranks:
+    ranks = (
         ends.base[codes]
-        + 2 * ranks
-        + 2 * ends.after_numbers[codes] * lines.number_counts()[on]
-        + 2 * ends.after_texts[codes] * lines.text_counts()[on]
+        + 2 * places
+        + 2 * ends.after_numbers[codes] * domains.number_counts()[on]
+        + 2 * ends.after_texts[codes] * domains.text_counts()[on]
     )
-    assert len(cells) == 0 or cells.max() < np.iinfo(np.uint32).max, "a line has too many cells"
-    result: Cells = cells.astype(np.uint32)
+    assert len(ranks) == 0 or ranks.max() < np.iinfo(np.uint32).max, "a domain has too many ranks"
+    result: Ranks = ranks.astype(np.uint32)
     return result
 
 
-def _places(lines: Lines, on: Ints, ends: _Ends, codes: Bytes, cells: Ints) -> Ints:
+def _places(domains: Domains, on: Ints, ends: _Ends, codes: Bytes, ranks: Ints) -> Ints:
     """Where the constants of ends are in the tables; 0 for ends that are at none."""
     places = np.zeros(len(codes), np.int64)
     number = ends.at_number[codes]
-    places[number] = lines.number_start[on[number]] + (cells[number] - NUMBERS_CELL) // 2
+    places[number] = domains.number_start[on[number]] + (ranks[number] - FIRST_NUMBER_RANK) // 2
     text = ends.at_text[codes]
-    ranks = (cells[text] - lines.text_cells()[on[text]]) // 2
-    places[text] = lines.text_refs[lines.text_start[on[text]] + ranks]
+    order = (ranks[text] - domains.text_ranks()[on[text]]) // 2
+    places[text] = domains.text_refs[domains.text_start[on[text]] + order]
     return places
 
 

@@ -8,17 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from sapwood.matching.columnar.columns import SEVERAL, Columns
-from sapwood.matching.columnar.line import (
-    FIRST_TEXT_CELL,
-    NUMBERS_CELL,
-    TRUE_CELL,
+from sapwood.matching.columnar.domains import (
+    FIRST_NUMBER_RANK,
+    FIRST_TEXT_RANK,
+    TRUE_RANK,
     Constant,
     High,
     Low,
-    Run,
+    RankRange,
     constraint_of,
 )
-from sapwood.matching.columnar.residual import Probes
+from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.segment import Segment, block
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
@@ -26,114 +26,118 @@ from sapwood.model.like import Pattern
 from sapwood.model.reduction import in_normal_order
 
 
-def filter_of(segment: Segment, slot: int, names: Sequence[str], probes: Probes) -> Filter:
+def filter_of(
+    segment: Segment, slot: int, names: Sequence[str], predicates: LikePredicates
+) -> Filter:
     """The filter of which the segment holds the conjunctions in `slot`.
 
     `names` are those of the attributes by number. Equal to the filter that was added as long as
     that had no integer constant beyond 64 bits.
     """
     conjunctions = (
-        _conjunction(segment, conjunction, names, probes)
+        _conjunction(segment, conjunction, names, predicates)
         for conjunction in segment.found(slot).tolist()
     )
     return Filter(tuple(in_normal_order(conjunctions)))
 
 
 def _conjunction(
-    segment: Segment, conjunction: int, names: Sequence[str], probes: Probes
+    segment: Segment, conjunction: int, names: Sequence[str], predicates: LikePredicates
 ) -> Conjunction:
     columns = segment.columns
-    checks = _checks(segment, conjunction, probes)
+    checks = _checks(segment, conjunction, predicates)
     constraints = []
-    for attribute, cells in zip(*block(columns, conjunction), strict=True):
+    for attribute, ranks in zip(*block(columns, conjunction), strict=True):
         name = names[attribute]
         mine = [(pattern, forbidden) for on, pattern, forbidden in checks if on == name]
-        constraints.append((name, constraint_of(_runs(columns, cells, attribute), mine)))
+        constraints.append((name, constraint_of(_ranges(columns, ranks, attribute), mine)))
     return Conjunction(tuple(sorted(constraints, key=lambda named: named[0])))
 
 
-def _checks(segment: Segment, conjunction: int, probes: Probes) -> list[tuple[str, Pattern, bool]]:
+def _checks(
+    segment: Segment, conjunction: int, predicates: LikePredicates
+) -> list[tuple[str, Pattern, bool]]:
     annex = segment.annex
     first = int(np.searchsorted(annex.check_owner, conjunction))
     last = int(np.searchsorted(annex.check_owner, conjunction, side="right"))
     return [
-        (*probes.probe(int(annex.check_probe[at])), bool(annex.check_forbidden[at]))
+        (*predicates.predicate(int(annex.check_probe[at])), bool(annex.check_forbidden[at]))
         for at in range(first, last)
     ]
 
 
-def _runs(columns: Columns, own: tuple[int, int], attribute: int) -> Iterator[Run]:
-    """The runs of a constraint: `ranking.unrank` for a few cells, without making arrays of them."""
-    low, span = own
-    line = _line(columns, attribute)
-    if span != SEVERAL:
-        yield Run(*_low_end(columns, line, low), *_high_end(columns, line, low + span))
+def _ranges(columns: Columns, own: tuple[int, int], attribute: int) -> Iterator[RankRange]:
+    """The rank ranges of a constraint: `ranking.unrank` for a few of them, without arrays."""
+    low, width = own
+    domain = _domain(columns, attribute)
+    if width != SEVERAL:
+        yield RankRange(*_low_end(columns, domain, low), *_high_end(columns, domain, low + width))
         return
     first, last = columns.several_start[low : low + 2].tolist()
     pairs = columns.several[2 * first : 2 * last].tolist()
-    for cell, width in zip(pairs[::2], pairs[1::2], strict=True):
-        yield Run(*_low_end(columns, line, cell), *_high_end(columns, line, cell + width))
+    for rank, width in zip(pairs[::2], pairs[1::2], strict=True):
+        yield RankRange(*_low_end(columns, domain, rank), *_high_end(columns, domain, rank + width))
 
 
-class _Line(NamedTuple):
-    """A line: its attribute, where its texts begin, its first cell of a text and its last cell."""
+class _Domain(NamedTuple):
+    """A domain: attribute, place of its texts, first rank of a text, last rank."""
 
     attribute: int
     text_start: int
-    text_cell: int
-    last_cell: int
+    text_rank: int
+    last_rank: int
 
 
-def _line(columns: Columns, attribute: int) -> _Line:
+def _domain(columns: Columns, attribute: int) -> _Domain:
     numbers = sum(
         int(start[attribute + 1]) - int(start[attribute])
         for start in (columns.number_start, columns.single_start)
     )
     first, last = columns.text_start[attribute : attribute + 2].tolist()
-    text_cell = FIRST_TEXT_CELL + 2 * numbers
-    return _Line(attribute, first, text_cell, text_cell + 2 * (last - first))
+    text_rank = FIRST_TEXT_RANK + 2 * numbers
+    return _Domain(attribute, first, text_rank, text_rank + 2 * (last - first))
 
 
-def _low_end(columns: Columns, line: _Line, cell: int) -> tuple[Low, Constant]:
-    if cell < NUMBERS_CELL:
-        # Absence and false have the code that is their cell.
-        return (Low.TRUE if cell == TRUE_CELL else Low(cell)), None
-    if cell == NUMBERS_CELL:
+def _low_end(columns: Columns, domain: _Domain, rank: int) -> tuple[Low, Constant]:
+    if rank < FIRST_NUMBER_RANK:
+        # Absence and false have the code that is their rank.
+        return (Low.TRUE if rank == TRUE_RANK else Low(rank)), None
+    if rank == FIRST_NUMBER_RANK:
         return Low.FIRST_NUMBER, None
-    if cell == line.text_cell:
+    if rank == domain.text_rank:
         return Low.FIRST_TEXT, None
     # An end in a gap lies after its constant: hence the step of one.
-    if cell > line.text_cell:
-        return Low.AT_TEXT, _text(columns, line, (cell - 1 - line.text_cell) // 2)
-    code = Low.AT_NUMBER if cell % 2 == 1 else Low.AFTER_NUMBER
-    return code, _number(columns, line.attribute, (cell - 1 - NUMBERS_CELL) // 2)
+    if rank > domain.text_rank:
+        return Low.AT_TEXT, _text(columns, domain, (rank - 1 - domain.text_rank) // 2)
+    code = Low.AT_NUMBER if rank % 2 == 1 else Low.AFTER_NUMBER
+    return code, _number(columns, domain.attribute, (rank - 1 - FIRST_NUMBER_RANK) // 2)
 
 
-def _high_end(columns: Columns, line: _Line, cell: int) -> tuple[High, Constant]:
-    if cell < NUMBERS_CELL:
-        return (High.TRUE if cell == TRUE_CELL else High(cell)), None
-    if cell == line.text_cell - 2:
+def _high_end(columns: Columns, domain: _Domain, rank: int) -> tuple[High, Constant]:
+    if rank < FIRST_NUMBER_RANK:
+        return (High.TRUE if rank == TRUE_RANK else High(rank)), None
+    if rank == domain.text_rank - 2:
         return High.LAST_NUMBER, None
-    if cell == line.last_cell:
+    if rank == domain.last_rank:
         return High.LAST_TEXT, None
-    if cell >= line.text_cell:
-        code = High.AT_TEXT if cell % 2 == 1 else High.BEFORE_TEXT
-        return code, _text(columns, line, (cell - line.text_cell) // 2)
-    code = High.AT_NUMBER if cell % 2 == 1 else High.BEFORE_NUMBER
-    return code, _number(columns, line.attribute, (cell - NUMBERS_CELL) // 2)
+    if rank >= domain.text_rank:
+        code = High.AT_TEXT if rank % 2 == 1 else High.BEFORE_TEXT
+        return code, _text(columns, domain, (rank - domain.text_rank) // 2)
+    code = High.AT_NUMBER if rank % 2 == 1 else High.BEFORE_NUMBER
+    return code, _number(columns, domain.attribute, (rank - FIRST_NUMBER_RANK) // 2)
 
 
-def _number(columns: Columns, attribute: int, rank: int) -> Constant:
+def _number(columns: Columns, attribute: int, place: int) -> Constant:
     single, end = columns.single_start[attribute : attribute + 2].tolist()
     if single < end:
-        return float(columns.singles[single + rank])
-    at = int(columns.number_start[attribute]) + rank
+        return float(columns.singles[single + place])
+    at = int(columns.number_start[attribute]) + place
     nearest = float(columns.numbers[at])
     remainder = int(columns.remainders[at]) if len(columns.remainders) else 0
     return int(nearest) + remainder if remainder else nearest
 
 
-def _text(columns: Columns, line: _Line, rank: int) -> str:
-    ref = int(columns.text_refs[line.text_start + rank])
+def _text(columns: Columns, domain: _Domain, place: int) -> str:
+    ref = int(columns.text_refs[domain.text_start + place])
     encoded = columns.text_bytes[columns.text_offsets[ref] : columns.text_offsets[ref + 1]]
     return encoded.tobytes().decode("utf-8", "surrogatepass")

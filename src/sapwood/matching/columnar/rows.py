@@ -2,7 +2,7 @@
 
 This is the neutral form between filters and segments: filters are written into it, segments are
 built from it and can be turned back into it, so that several segments can be joined without ever
-reading a filter again. Attributes and pattern probes are numbered by the engine.
+reading a filter again. Attributes and pattern like predicates are numbered by the engine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.line import High, Low, Run, number_run, runs, text_run
+from sapwood.matching.columnar.domains import High, Low, RankRange, number_range, ranges, text_range
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
@@ -26,31 +26,32 @@ Slots: TypeAlias = npt.NDArray[np.int32]
 
 
 class Checks(NamedTuple):
-    """Pattern checks that conjunctions need beyond their runs of cells.
+    """Pattern checks that conjunctions need beyond their rank ranges.
 
-    `owner` (ascending) is the conjunction, `probe` the engine's number of a pair of attribute and
-    pattern, and `forbidden` tells that a text which fits the pattern fails. Values that are no
+    `owner` (ascending) is the conjunction, `predicate` the engine's number of a pair of attribute
+    and pattern, and `forbidden` tells that a text which fits the pattern fails. Values that are no
     texts pass.
     """
 
     owner: Ints
-    probe: Ints
+    predicate: Ints
     forbidden: npt.NDArray[np.bool_]
 
 
 class Rows(NamedTuple):
-    """`n` conjunctions with `c` constraints made of `r` runs.
+    """`n` conjunctions with `c` constraints made of `r` ranges.
 
-    Constraints of conjunction `i` are `constraint_start[i]` up to `constraint_start[i + 1]`, runs
-    of constraint `j` are `run_start[j]` up to `run_start[j + 1]`, in line order. Ends are codes of
-    `line.Low` and `line.High` with the place of their constant in `numbers` (floats with their
-    `remainders`, see `keys.number_key`) or in `texts` (UTF-8, any order, repetitions allowed).
+    Constraints of conjunction `i` are `constraint_start[i]` up to `constraint_start[i + 1]`, ranges
+    of constraint `j` are `range_start[j]` up to `range_start[j + 1]`, in domain order. Ends are
+    codes of `domain.Low` and `domain.High` with the place of their constant in `numbers` (floats
+    with their `remainders`, see `keys.number_key`) or in `texts` (UTF-8, any order, repetitions
+    allowed).
     """
 
     slot: Slots  # [n]
     constraint_start: Ints  # [n + 1]
     attribute: Ints  # [c]
-    run_start: Ints  # [c + 1]
+    range_start: Ints  # [c + 1]
     low: Bytes  # [r]
     low_at: Ints  # [r]
     high: Bytes  # [r]
@@ -61,7 +62,7 @@ class Rows(NamedTuple):
     checks: Checks
 
 
-class ProbeNumbers(Protocol):
+class PredicateNumbers(Protocol):
     """Numbers pairs of attribute and pattern."""
 
     def number(self, attribute: str, pattern: Pattern) -> int:
@@ -71,16 +72,16 @@ class ProbeNumbers(Protocol):
 class RowWriter:
     """Collects conjunctions into `Rows`.
 
-    `attributes` (name to number) and `probes` are the engine's; what is new is numbered.
+    `attributes` (name to number) and `predicates` are the engine's; what is new is numbered.
     """
 
-    def __init__(self, attributes: dict[str, int], probes: ProbeNumbers) -> None:
+    def __init__(self, attributes: dict[str, int], predicates: PredicateNumbers) -> None:
         self._attribute_numbers = attributes
-        self._probes = probes
+        self._predicates = predicates
         self._slots = array("i")
         self._constraint_start = array("q", (0,))
         self._attributes = array("q")
-        self._run_start = array("q", (0,))
+        self._range_start = array("q", (0,))
         self._low, self._high = bytearray(), bytearray()
         self._low_at, self._high_at = array("q"), array("q")
         self._numbers = array("d")
@@ -103,12 +104,12 @@ class RowWriter:
 
     def rows(self) -> Rows:
         """All that was written."""
-        owner, probe, forbidden = self._checks
+        owner, predicate, forbidden = self._checks
         return Rows(
             np.array(self._slots, np.int32),
             np.array(self._constraint_start, np.int64),
             np.array(self._attributes, np.int64),
-            np.array(self._run_start, np.int64),
+            np.array(self._range_start, np.int64),
             np.array(self._low, np.uint8),
             np.array(self._low_at, np.int64),
             np.array(self._high, np.uint8),
@@ -117,29 +118,31 @@ class RowWriter:
             np.array(self._remainders, np.int16),
             [text_bytes(text) for text in self._texts],
             Checks(
-                np.array(owner, np.int64), np.array(probe, np.int64), np.array(forbidden, np.bool_)
+                np.array(owner, np.int64),
+                np.array(predicate, np.int64),
+                np.array(forbidden, np.bool_),
             ),
         )
 
     def _add_constraint(self, attribute: str, constraint: Constraint) -> None:
-        numbers, ranges = constraint.numbers, constraint.strings.ranges
-        if constraint.absent or constraint.booleans or len(numbers) + len(ranges) != 1:
-            for run in runs(constraint):
-                self._add_run(run)
+        numbers, text_ranges = constraint.numbers, constraint.strings.ranges
+        if constraint.absent or constraint.booleans or len(numbers) + len(text_ranges) != 1:
+            for rank_range in ranges(constraint):
+                self._add_range(rank_range)
         elif numbers:
-            self._add_run(number_run(numbers[0]))
+            self._add_range(number_range(numbers[0]))
         else:
-            self._add_run(text_run(*ranges[0]))
+            self._add_range(text_range(*text_ranges[0]))
         number = self._attribute_numbers.get(attribute)
         if number is None:
             number = self._attribute_numbers[attribute] = len(self._attribute_numbers)
         self._attributes.append(number)
-        self._run_start.append(len(self._low))
+        self._range_start.append(len(self._low))
         if not constraint.strings.is_plain:
             self._add_checks(attribute, constraint)
 
-    def _add_run(self, run: Run) -> None:
-        low, low_constant, high, high_constant = run
+    def _add_range(self, rank_range: RankRange) -> None:
+        low, low_constant, high, high_constant = rank_range
         place = 0 if low_constant is None else self._place(low_constant)
         self._low.append(low)
         self._low_at.append(place)
@@ -149,14 +152,14 @@ class RowWriter:
         self._high_at.append(place)
 
     def _add_checks(self, attribute: str, constraint: Constraint) -> None:
-        owner, probe, forbidden = self._checks
+        owner, predicate, forbidden = self._checks
         for patterns, fails in (
             (constraint.strings.required, False),
             (constraint.strings.forbidden, True),
         ):
             for pattern in patterns:
                 owner.append(len(self._slots))
-                probe.append(self._probes.number(attribute, pattern))
+                predicate.append(self._predicates.number(attribute, pattern))
                 forbidden.append(fails)
 
     def _place(self, constant: int | float | str) -> int:
@@ -186,7 +189,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
         np.concatenate([part.slot for part in parts]),
         _joined_starts([part.constraint_start for part in parts]),
         np.concatenate([part.attribute for part in parts]),
-        _joined_starts([part.run_start for part in parts]),
+        _joined_starts([part.range_start for part in parts]),
         np.concatenate([part.low for part in parts]),
         _joined_places(parts, low=True),
         np.concatenate([part.high for part in parts]),
@@ -204,21 +207,21 @@ def kept(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
         return rows
     conjunctions = np.flatnonzero(mask)
     constraints, constraint_start = selection(rows.constraint_start, conjunctions)
-    picked, run_start = selection(rows.run_start, constraints)
+    picked, range_start = selection(rows.range_start, constraints)
     number = np.cumsum(mask) - 1
     checked = mask[rows.checks.owner]
     return rows._replace(
         slot=rows.slot[conjunctions],
         constraint_start=constraint_start,
         attribute=rows.attribute[constraints],
-        run_start=run_start,
+        range_start=range_start,
         low=rows.low[picked],
         low_at=rows.low_at[picked],
         high=rows.high[picked],
         high_at=rows.high_at[picked],
         checks=Checks(
             number[rows.checks.owner[checked]],
-            rows.checks.probe[checked],
+            rows.checks.predicate[checked],
             rows.checks.forbidden[checked],
         ),
     )
@@ -260,6 +263,6 @@ def _joined_checks(parts: Sequence[Rows]) -> Checks:
         np.concatenate(
             [part.checks.owner + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
         ),
-        np.concatenate([part.checks.probe for part in parts]),
+        np.concatenate([part.checks.predicate for part in parts]),
         np.concatenate([part.checks.forbidden for part in parts]),
     )

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.matching.columnar.line import (
-    ABSENT_CELL,
-    FALSE_CELL,
-    FIRST_TEXT_CELL,
-    NUMBERS_CELL,
-    TRUE_CELL,
+from sapwood.matching.columnar.domains import (
+    ABSENT_RANK,
+    FALSE_RANK,
+    FIRST_NUMBER_RANK,
+    FIRST_TEXT_RANK,
+    TRUE_RANK,
 )
-from sapwood.matching.columnar.ranking import Lines, Ranked
+from sapwood.matching.columnar.ranking import Domains, Ranked
 from sapwood.matching.columnar.rows import Ints, Rows
 from sapwood.matching.keys import number_key, text_bytes
 from sapwood.model.publication import Record, Value
@@ -29,9 +29,9 @@ class Sample(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """The cells of some records' values, sorted, one column for all attributes.
+    """The ranks of some records' values, sorted, one column for all attributes.
 
-    An element is `attribute << 32 | cell`. Absent attributes have none: `present` tells how many
+    An element is `attribute << 32 | rank`. Absent attributes have none: `present` tells how many
     there are of each.
     """
 
@@ -43,18 +43,18 @@ class Sampled(NamedTuple):
         """How many of the records satisfy each constraint of `rows`."""
         if not len(rows.attribute):
             return np.zeros(0, np.int64)
-        on = np.repeat(rows.attribute, np.diff(rows.run_start))
+        on = np.repeat(rows.attribute, np.diff(rows.range_start))
         first = np.searchsorted(self.keys, on << 32 | ranked.low)
         last = np.searchsorted(self.keys, on << 32 | ranked.high, side="right")
-        absent = np.where(ranked.low == ABSENT_CELL, self.records - self.present[on], 0)
-        return np.add.reduceat(last - first + absent, rows.run_start[:-1])
+        absent = np.where(ranked.low == ABSENT_RANK, self.records - self.present[on], 0)
+        return np.add.reduceat(last - first + absent, rows.range_start[:-1])
 
 
-def sampled(sample: Sample, lines: Lines) -> Sampled:
-    """The cells of the records' values on the lines; attributes beyond the lines are left out."""
-    count = len(lines.number_start) - 1
+def sampled(sample: Sample, domains: Domains) -> Sampled:
+    """The ranks of the values of records; attributes without a domain are left out."""
+    count = len(domains.number_start) - 1
     keys = [
-        attribute << 32 | _cell(value, attribute, lines)
+        attribute << 32 | _rank_of(value, attribute, domains)
         for record in sample.records
         for name, value in record.items()
         if (attribute := sample.attributes.get(name, count)) < count
@@ -63,25 +63,25 @@ def sampled(sample: Sample, lines: Lines) -> Sampled:
     return Sampled(len(sample.records), column, np.bincount(column >> 32, minlength=count))
 
 
-def _cell(value: Value, attribute: int, lines: Lines) -> int:
+def _rank_of(value: Value, attribute: int, domains: Domains) -> int:
     if isinstance(value, bool):
-        return TRUE_CELL if value else FALSE_CELL
-    first, last = int(lines.number_start[attribute]), int(lines.number_start[attribute + 1])
+        return TRUE_RANK if value else FALSE_RANK
+    first, last = int(domains.number_start[attribute]), int(domains.number_start[attribute + 1])
     if not isinstance(value, str):
         wanted = number_key(value)
 
         def number(at: int) -> tuple[float, int]:
-            return float(lines.numbers[at]), int(lines.remainders[at])
+            return float(domains.numbers[at]), int(domains.remainders[at])
 
         place = bisect_left(range(first, last), wanted, key=number)
         is_there = first + place < last and number(first + place) == wanted
-        return NUMBERS_CELL + 2 * place + is_there
+        return FIRST_NUMBER_RANK + 2 * place + is_there
     text = text_bytes(value)
-    start, stop = int(lines.text_start[attribute]), int(lines.text_start[attribute + 1])
+    start, stop = int(domains.text_start[attribute]), int(domains.text_start[attribute + 1])
 
     def constant(at: int) -> bytes:
-        return lines.texts[int(lines.text_refs[at])]
+        return domains.texts[int(domains.text_refs[at])]
 
     place = bisect_left(range(start, stop), text, key=constant)
     is_there = start + place < stop and constant(start + place) == text
-    return FIRST_TEXT_CELL + 2 * (last - first) + 2 * place + is_there
+    return FIRST_TEXT_RANK + 2 * (last - first) + 2 * place + is_there

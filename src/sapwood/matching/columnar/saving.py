@@ -2,44 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from sapwood.errors import FileFormatError
+from sapwood.matching.columnar import bitmaps
+from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import SLOT_MASK
+from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.rows import Ints, RowWriter
+from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.storage import Array, Folder
+from sapwood.model.filter import Filter
 
 LAYOUT: Final = 4
 """Which files there are and what is in them: another number for every change."""
 
 
 class Names(NamedTuple):
-    """Attributes and pattern probes by number, and `Part.usual` of the segment."""
+    """Attributes and like predicates by number, and `SegmentEntry.mean_candidates`."""
 
     attributes: Sequence[str]
-    probes: Sequence[tuple[str, str]]
-    usual: float | None
+    predicates: Sequence[tuple[str, str]]
+    mean_candidates: float | None
 
 
-def write_names(folder: Folder, names: Names) -> None:
-    """Write three JSON documents."""
-    folder.write_json("layout", {"layout": LAYOUT, "usual": names.usual})
+def write(folder: Folder, names: Names, nowhere: Ints, segments: Sequence[Segment]) -> None:
+    """Write all files of an engine that has one segment or none."""
+    assert len(segments) <= 1, "a saved engine has one segment"
+    folder.write_json("layout", {"layout": LAYOUT, "usual": names.mean_candidates})
     folder.write_json("attributes", list(names.attributes))
-    folder.write_json("probes", [list(probe) for probe in names.probes])
+    folder.write_json("probes", [list(predicate) for predicate in names.predicates])
+    folder.write_arrays({"nowhere": nowhere})
+    for segment in segments:
+        segment.save(folder.make_folder("segment"))
+
+
+def save_filters(folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:
+    """Write the files of an engine that has these filters, in their order, without any kernel."""
+    attributes: dict[str, int] = {}
+    predicates = LikePredicates()
+    writer = RowWriter(attributes, predicates)
+    nowhere: list[int] = []
+    for slot, added in filters:
+        before = len(writer)
+        writer.add(slot, added)
+        if len(writer) == before:
+            nowhere.append(slot)
+    segments = [build(writer.rows(), len(attributes), bitmaps)] if len(writer) else []
+    names = Names(list(attributes), list(predicates.texts()), None)
+    write(folder, names, np.array(nowhere, np.int64), segments)
 
 
 def read_names(folder: Folder) -> Names:
     """What `write_names` wrote; raises `FileFormatError` for anything else."""
-    usual = _read_layout(folder)
+    mean_candidates = _read_layout(folder)
     names = folder.read_json("attributes")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FileFormatError(folder.place("attributes.json"), "is not a list of names")
     pairs = folder.read_json("probes")
     if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
         raise FileFormatError(folder.place("probes.json"), "is not a list of pairs of texts")
-    return Names(names, [(attribute, pattern) for attribute, pattern in pairs], usual)
+    return Names(names, [(attribute, pattern) for attribute, pattern in pairs], mean_candidates)
 
 
 def check_slots(folder: Folder, nowhere: Array, elsewhere: Sequence[Array]) -> None:
@@ -60,10 +86,10 @@ def _read_layout(folder: Folder) -> float | None:
             folder.place("layout.json"),
             f"says layout {number!r}, this program reads {LAYOUT}; build the index again",
         )
-    usual = said.get("usual")
-    if usual is not None and not isinstance(usual, float):
+    mean_candidates = said.get("usual")
+    if mean_candidates is not None and not isinstance(mean_candidates, float):
         raise FileFormatError(folder.place("layout.json"), "does not say what is usual")
-    return usual
+    return mean_candidates
 
 
 def _is_pair(value: Any) -> bool:

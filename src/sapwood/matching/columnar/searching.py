@@ -6,84 +6,90 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from sapwood.matching.columnar.batch import UNREADABLE, encoded, refusal
-from sapwood.matching.columnar.build import RowKernels
+from sapwood.matching.columnar.batch import UNREADABLE, encoded, name_table, refusal
+from sapwood.matching.columnar.bitmaps import BitmapKernels
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
-from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 
-KernelsName: TypeAlias = Literal["compiled", "plain"]
-
-_KERNELS: Final = MappingProxyType(
-    {
-        "compiled": "sapwood.matching.columnar.kernels.compiled",
-        "plain": "sapwood.matching.columnar.kernels.plain",
-    }
-)
+_COMPILED: Final = "sapwood.matching.columnar.kernels.compiled"
 
 Prepared: TypeAlias = bytes | I64
 """Records in MessagePack, or of the columns of a table the numbers of the attributes."""
 
 _NO_ATTRIBUTE: Final = -1
 
-_SHARING: Final = 16
+_JOIN_THRESHOLD: Final = 16
 """Records that share an entry for which it pays to evaluate it for all of them at once. That takes
 some 20 ns whatever their number, and 2 to 3 ns for each alone."""
 
 
-class Kernels(RowKernels, RemovalKernels, Protocol):
+class Kernels(BitmapKernels, RemovalKernels, Protocol):
     """The module that does the matching proper."""
 
     def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
-        image: U64,
+        buffer: U64,
         marks: U8,
         names: U64,
         records: bytes,
         scratch: U32,
         limit: int,
-        most: int,
-        sharing: int,
+        max_matches: int,
+        join_threshold: int,
     ) -> I32:
-        """See `sapwood.matching.columnar.kernels.plain.match_batch`."""
+        """All matches of every record, as `SegmentMatches.of` reads them.
+
+        `records` is what `batch.encoded` makes, `names` what `name_table` does. `scratch` has two
+        elements for each attribute, two at least; its first half is all 0, and is left so. Keeps no
+        more than `limit` sure matches of a record, and ends after the record with which there are
+        `max_matches` matches or more. Records that cannot be read
+        give `UNREADABLE` alone.
+
+        Entries are evaluated for many records at once where `join_threshold` records share them on
+        average, and there is no `limit`.
+        """
 
     def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
-        image: U64,
+        buffer: U64,
         marks: U8,
         places: I64,
         numbers: I64,
         first: int,
         rows: int,
-        most: int,
-        sharing: int,
+        max_matches: int,
+        join_threshold: int,
     ) -> I32:
-        """See `sapwood.matching.columnar.kernels.plain.match_table`."""
+        """All matches of `rows` rows of a table, from row `first` of its columns on.
 
-    def looked_up(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `sapwood.matching.columnar.kernels.plain.looked_up`."""
+        `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column. The
+        rest is as for `match_batch`.
+        """
 
-    def touched(self, image: U64, names: U64, records: bytes, scratch: U32) -> int:
-        """See `sapwood.matching.columnar.kernels.plain.touched`."""
+    def looked_up(self, buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
+        """The number of entries that the lookups of a batch of records lead to."""
+
+    def touched(self, buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
+        """The bytes of directories, bitmaps and blocks that matching a batch reads."""
 
 
 class LazyKernels:
-    """The kernels of a name, imported when they are first needed."""
+    """The kernels that were given, or else the compiled ones, imported at their first use."""
 
-    def __init__(self, name: KernelsName) -> None:
-        self._name = name
+    def __init__(self, given: Kernels | None = None) -> None:
+        self._given = given
 
     @cached_property
     def loaded(self) -> Kernels:
         """The module."""
-        return cast("Kernels", import_module(_KERNELS[self._name]))
+        return self._given or cast("Kernels", import_module(_COMPILED))
 
 
 class Searcher:
@@ -100,7 +106,7 @@ class Searcher:
         self._kernels = kernels
         #: attribute -> number, from 0 without gaps, in this order
         self.numbers: Final[Mapping[str, int]] = MappingProxyType(dict(attributes))
-        self._names: Final = names_image(self.numbers)
+        self._names: Final = name_table(self.numbers)
         #: what kernels write into: one for each search that was under way at the same time
         self._scratch: Final[list[U32]] = []
 
@@ -135,43 +141,52 @@ class Searcher:
         batch: Prepared,
         *,
         limit: int = ALL,
-        most: int = ALL,
+        max_matches: int = ALL,
     ) -> I32:
-        """What the kernel tells of records, of which `prepared` made `batch` (`Found.of`).
+        """What the kernel tells of records, of which `prepared` made `batch` (`SegmentMatches.of`).
 
-        `limit` sure matches are enough for a record, unless records are a table; with `most` it
-        ends after the record with which there are so many. Raises `InvalidValueError` for what no
-        record may hold.
+        `limit` sure matches are enough for a record, unless records are a table; with `max_matches`
+        it ends after the record with which there are so many. Raises `InvalidValueError` for what
+        no record may hold.
         """
         if isinstance(records, RecordTable):
             assert not isinstance(batch, bytes), "a table is not encoded"
             rows = (records.places, batch, records.first, len(records))
-            return self.kernels.match_table(segment.image, segment.marks, *rows, most, _SHARING)
+            return self.kernels.match_table(
+                segment.buffer, segment.marks, *rows, max_matches, _JOIN_THRESHOLD
+            )
         assert isinstance(batch, bytes), "records are encoded"
         try:
             scratch = self._scratch.pop()
         except IndexError:
             scratch = self._new_scratch()
-        told = self.kernels.match_batch(
-            segment.image, segment.marks, self._names, batch, scratch, limit, most, _SHARING
+        result = self.kernels.match_batch(
+            segment.buffer,
+            segment.marks,
+            self._names,
+            batch,
+            scratch,
+            limit,
+            max_matches,
+            _JOIN_THRESHOLD,
         )
         self._scratch.append(scratch)
-        if told.item(0) & UNREADABLE:
+        if result.item(0) & UNREADABLE:
             raise refusal(records)
-        return told
+        return result
 
     def looked_up(self, segment: Segment, records: Sequence[Record]) -> int:
         """Entries that the lookups of some records lead to."""
         look_up = self.kernels.looked_up
-        return look_up(segment.image, self._names, encoded(records), self._new_scratch())
+        return look_up(segment.buffer, self._names, encoded(records), self._new_scratch())
 
     def touched(self, segments: Iterable[Segment], records: Sequence[Record]) -> int:
-        """Bytes of lookups, bit rows and conjunctions that matching some records reads."""
+        """Bytes of lookups, bitmaps and conjunctions that matching some records reads."""
         batch, touched = encoded(records), self.kernels.touched
         return sum(
-            touched(segment.image, self._names, batch, self._new_scratch()) for segment in segments
+            touched(segment.buffer, self._names, batch, self._new_scratch()) for segment in segments
         )
 
     def _new_scratch(self) -> U32:
-        """What kernels write into; see `sapwood.matching.columnar.kernels.plain.match_batch`."""
+        """What kernels write into; see `Kernels.match_batch`."""
         return np.zeros(2 * max(1, len(self.numbers)), np.uint32)

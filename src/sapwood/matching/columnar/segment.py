@@ -33,7 +33,7 @@ from sapwood.matching.columnar.columns import (
     entry_conjunctions,
     is_whole,
 )
-from sapwood.matching.columnar.ranking import Lines, Ranked, unrank
+from sapwood.matching.columnar.ranking import Domains, Ranked, unrank
 from sapwood.matching.columnar.rows import Checks, Ints, Rows, kept
 from sapwood.matching.storage import Array, Folder
 from sapwood.matching.texts import unpacked
@@ -54,25 +54,28 @@ _ANNEX_TYPES: Final = (np.uint32, np.uint32, np.uint32, np.bool_)
 class RemovalKernels(Protocol):
     """The module that marks what was removed."""
 
-    def mark_removed(self, image: U64, marks: U8, by_slot: U32, slot: int) -> int:
-        """See `sapwood.matching.columnar.kernels.plain.mark_removed`."""
+    def mark_removed(self, buffer: U64, marks: U8, by_slot: U32, slot: int) -> int:
+        """Mark the conjunctions of a slot as removed; returns how many were not so before.
+
+        `by_slot` are all conjunctions, sorted by slot.
+        """
 
 
 @dataclass(slots=True)
 class Segment:
-    """An image, its annex and its marks; `marks` alone changes."""
+    """An segment buffer, its annex and its marks; `marks` alone changes."""
 
-    image: U64
+    buffer: U64
     annex: Annex
     #: one byte a conjunction: DEAD, CHECKED, SHARED
     marks: U8
     #: the number of marks with DEAD
     dead: int = 0
-    #: views of the image
+    #: views of the segment buffer
     columns: Columns = field(init=False)
 
     def __post_init__(self) -> None:
-        self.columns = columns_of(self.image)
+        self.columns = columns_of(self.buffer)
 
     @property
     def conjunctions(self) -> int:
@@ -109,26 +112,26 @@ class Segment:
 
     def remove(self, slot: int, kernels: RemovalKernels) -> int:
         """Mark all conjunctions of a slot as removed; returns how many there were."""
-        removed = kernels.mark_removed(self.image, self.marks, self.annex.by_slot, slot)
+        removed = kernels.mark_removed(self.buffer, self.marks, self.annex.by_slot, slot)
         self.dead += removed
         return removed
 
     def rows(self) -> Rows:
         """The conjunctions that were not removed, as values again."""
         columns, annex = self.columns, self.annex
-        lines = _lines(columns)
+        domains = _domains(columns)
         constraint_start, attribute, own = constraints(columns)
-        run_start, run_low, run_span = _runs(columns, own)
-        ranked = Ranked(lines, run_low, run_low + run_span)
+        range_start, range_low, range_width = _ranges(columns, own)
+        ranked = Ranked(domains, range_low, range_low + range_width)
         whole = Rows(
             self.slots_of(np.arange(self.conjunctions)),
             constraint_start,
             attribute,
-            run_start,
-            *unrank(ranked, np.repeat(attribute, np.diff(run_start))),
-            lines.numbers,
-            lines.remainders,
-            lines.texts,
+            range_start,
+            *unrank(ranked, np.repeat(attribute, np.diff(range_start))),
+            domains.numbers,
+            domains.remainders,
+            domains.texts,
             Checks(
                 annex.check_owner.astype(np.int64),
                 annex.check_probe.astype(np.int64),
@@ -137,7 +140,7 @@ class Segment:
         )
         return kept(whole, (self.marks & DEAD) == 0)
 
-    def parts_of_memory(self) -> Iterator[tuple[str, int]]:
+    def memory_parts(self) -> Iterator[tuple[str, int]]:
         """Bytes of each column, of the annex and of the marks, by name."""
         for name, array in (*self.columns._asdict().items(), *self.annex._asdict().items()):
             yield name, array.nbytes
@@ -146,8 +149,8 @@ class Segment:
     def validate(self) -> None:
         """Raise `InvariantError` unless the arrays fit together."""
         columns, annex = self.columns, self.annex
-        if not is_whole(self.image):
-            raise InvariantError("the columns of a segment do not fill its image")
+        if not is_whole(self.buffer):
+            raise InvariantError("the columns of a segment do not fill its buffer")
         if self.dead != np.count_nonzero(self.marks & DEAD):
             raise InvariantError("a segment's count of removed conjunctions is wrong")
         entries = entry_conjunctions(columns)
@@ -164,8 +167,8 @@ class Segment:
                 raise InvariantError("a segment's groups do not partition what they group")
 
     def save(self, folder: Folder) -> None:
-        """Write the image and the other arrays; marks as they are."""
-        folder.write_arrays({"image": self.image, **self.annex._asdict(), "marks": self.marks})
+        """Write the segment buffer and the other arrays; marks as they are."""
+        folder.write_arrays({"image": self.buffer, **self.annex._asdict(), "marks": self.marks})
 
     @classmethod
     def load(cls, folder: Folder) -> Segment:
@@ -174,10 +177,10 @@ class Segment:
         What is looked at does not depend on the size: types, lengths, and that the groups of each
         column end where what they group ends.
         """
-        image = folder.read_arrays(("image",))["image"]
-        if not is_whole(image):
+        buffer = folder.read_arrays(("image",))["image"]
+        if not is_whole(buffer):
             raise FileFormatError(folder.place("image.npy"), "is no segment; build the index again")
-        columns = columns_of(image)
+        columns = columns_of(buffer)
         entries = _last(columns.cluster_start)
         if not _have_lengths(columns, entries) or any(
             _last(starts) != size for starts, size in _groupings(columns, entries)
@@ -194,7 +197,7 @@ class Segment:
             _expect(folder, name, arrays[name], kind, wanted)
         marks = folder.read_arrays(("marks",))["marks"]
         _expect(folder, "marks", marks, np.uint8, size)
-        return cls(image, annex, marks.copy(), int(np.count_nonzero(marks & DEAD)))
+        return cls(buffer, annex, marks.copy(), int(np.count_nonzero(marks & DEAD)))
 
 
 def _expect(folder: Folder, name: str, array: Array, kind: type[np.generic], size: int) -> None:
@@ -218,11 +221,11 @@ def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
         (columns.several_start, len(columns.several) // 2),
         (columns.number_start, len(columns.numbers)),
         (columns.single_start, len(columns.singles)),
-        (columns.guide_start, len(columns.guide)),
+        (columns.hint_start, len(columns.hint)),
         (columns.text_start, len(columns.text_refs)),
         (columns.text_offsets, len(columns.text_bytes)),
         (columns.ordered_start, len(columns.ordered_reach)),
-        (columns.plan_start, len(columns.plan_attribute)),
+        (columns.bitmap_start, len(columns.bitmap_attribute)),
         (columns.grid_start, len(columns.grid_second)),
     )
 
@@ -234,12 +237,12 @@ def _have_lengths(columns: Columns, entries: int) -> bool:
     return (
         len(columns.number_start)
         == len(columns.single_start)
-        == len(columns.guide_start)
-        == len(columns.guide_scale) + 1
+        == len(columns.hint_start)
+        == len(columns.hint_scale) + 1
         == len(columns.text_start)
         == len(columns.ordered_start)
         == len(columns.grid_start)
-        == len(columns.bucket_scale) + 1
+        == len(columns.bin_scale) + 1
         == attributes + 1
         and len(columns.ordered_is_up_to)
         == len(columns.ordered_zone_low)
@@ -254,11 +257,11 @@ def _have_lengths(columns: Columns, entries: int) -> bool:
         == len(columns.grid_second_reach)
         == len(columns.grid_columns)
         == len(columns.grid_cluster)
-        and len(columns.plan_start)
-        == len(columns.region_first) + 1
-        == len(columns.region_last) + 1
-        == len(columns.plan_row) + 1
-        and len(columns.slices) == 1
+        and len(columns.bitmap_start)
+        == len(columns.partition_first) + 1
+        == len(columns.partition_last) + 1
+        == len(columns.bitmap_word) + 1
+        and len(columns.bins) == 1
         and len(columns.entry_key) <= entries
         and len(columns.entry_conjunction) == (0 if entries == conjunctions else entries)
         and len(columns.attribute_bits) == 1
@@ -266,22 +269,22 @@ def _have_lengths(columns: Columns, entries: int) -> bool:
     )
 
 
-def line_starts(columns: Columns) -> Ints:
+def domain_starts(columns: Columns) -> Ints:
     """Where each attribute's numbers begin if those of all are in one column."""
     start: Ints = columns.number_start.astype(np.int64) + columns.single_start
     return start
 
 
-def _lines(columns: Columns) -> Lines:
-    """The lines with the numbers of all attributes in one column again."""
-    start = line_starts(columns)
+def _domains(columns: Columns) -> Domains:
+    """The domains with the numbers of all attributes in one column again."""
+    start = domain_starts(columns)
     numbers, remainders = np.empty(start[-1]), np.zeros(start[-1], np.int16)
-    # A line has numbers of one sort only, so a place is decided by the attribute.
+    # A domain has numbers of one sort only, so a place is decided by the attribute.
     is_wide = np.repeat(np.diff(columns.number_start) > 0, np.diff(start))
     numbers[is_wide], numbers[~is_wide] = columns.numbers, columns.singles
     if len(columns.remainders):
         remainders[is_wide] = columns.remainders
-    return Lines(
+    return Domains(
         start,
         numbers,
         remainders,
@@ -292,7 +295,7 @@ def _lines(columns: Columns) -> Lines:
 
 
 def constraints(columns: Columns) -> tuple[Ints, Ints, U32]:
-    """All constraints: where each conjunction's begin, their attributes, their cells [c, 2]."""
+    """All constraints: where each conjunction's begin, their attributes, their ranks [c, 2]."""
     bits = int(columns.attribute_bits[0])
     start = block_starts(columns)
     count = (np.diff(start) - 1) * 32 // (64 + bits)
@@ -302,14 +305,14 @@ def constraints(columns: Columns) -> tuple[Ints, Ints, U32]:
     block = np.repeat(start[:-1], count) + 1
     packed = columns.blocks[block + 2 * np.repeat(count, count) + place * bits // 32]
     attribute = packed.astype(np.int64) >> place * bits % 32 & (1 << bits) - 1
-    cells = np.stack(
+    ranks = np.stack(
         [columns.blocks[block + 2 * place], columns.blocks[block + 2 * place + 1]], axis=1
     )
-    return constraint_start, attribute, cells
+    return constraint_start, attribute, ranks
 
 
 def block(columns: Columns, conjunction: int) -> tuple[list[int], list[tuple[int, int]]]:
-    """The attributes and cells of one conjunction's constraints."""
+    """The attributes and ranks of one conjunction's constraints."""
     first, last = block_start_of(columns, np.array((conjunction, conjunction + 1))).tolist()
     bits = int(columns.attribute_bits[0])
     count = (last - first - 1) * 32 // (64 + bits)
@@ -319,15 +322,15 @@ def block(columns: Columns, conjunction: int) -> tuple[list[int], list[tuple[int
     return attributes, list(zip(words[0 : 2 * count : 2], words[1 : 2 * count : 2], strict=True))
 
 
-def _runs(columns: Columns, own: U32) -> tuple[Ints, U32, U32]:
-    """The runs of all constraints: where those of each begin, first cells, spans."""
+def _ranges(columns: Columns, own: U32) -> tuple[Ints, U32, U32]:
+    """The ranges of all constraints: where those of each begin, first ranks, widths."""
     has_several = own[:, 1] == SEVERAL
     count = np.ones(len(own), np.int64)
     count[has_several] = np.diff(columns.several_start)
     start = np.zeros(len(own) + 1, np.int64)
     np.cumsum(count, out=start[1:])
-    runs = np.empty((start[-1], 2), np.uint32)
+    ranges = np.empty((start[-1], 2), np.uint32)
     of_several = np.repeat(has_several, count)
-    runs[~of_several] = own[~has_several]
-    runs[of_several] = columns.several.reshape(-1, 2)
-    return start, runs[:, 0], runs[:, 1]
+    ranges[~of_several] = own[~has_several]
+    ranges[of_several] = columns.several.reshape(-1, 2)
+    return start, ranges[:, 0], ranges[:, 1]

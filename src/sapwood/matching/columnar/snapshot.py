@@ -1,4 +1,4 @@
-"""What a match reads of an engine: all of it, as it was at one moment.
+"""The snapshot of an engine: all that a match reads, as it was at one moment.
 
 The engine goes on changing while matches are under way, in other threads. A match is handed a
 snapshot and nothing else: what is below has no way to the engine, so it cannot read something
@@ -12,103 +12,137 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from sapwood.matching.columnar.batch import HEAD, REPEATS, Found, encoded
-from sapwood.matching.columnar.folding import Part
-from sapwood.matching.columnar.pairs import Pairs
-from sapwood.matching.columnar.residual import Probe, settle
+from sapwood.matching.columnar.batch import HEAD, REPEATS, SegmentMatches, encoded
+from sapwood.matching.columnar.compaction import SegmentEntry
+from sapwood.matching.columnar.like_checks import LikePredicate, verify
 from sapwood.matching.columnar.searching import Searcher
 from sapwood.matching.columnar.segment import Segment
-from sapwood.matching.protocol import ALL, SlotBatch, Slots
+from sapwood.matching.protocol import ALL, Offsets, SlotBatch, Slots
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
 _FIRST_SLOT: Final = HEAD + 2
 """Where the slots of a single record begin in what a kernel tells."""
 
-Tail: TypeAlias = tuple[tuple[int, Filter], ...]
+Memtable: TypeAlias = tuple[tuple[int, Filter], ...]
 """Slots with their filters, which are tried one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Every filter of an engine, in a part or in the tail.
+    """Every filter of an engine, in a segment or in the memtable.
 
-    `searcher` names all attributes, and `probes` has all probes, that the parts mention; either may
-    know more. What may still change are marks of removal in the parts, a byte at a time.
+    `searcher` names all attributes, and `predicates` has all like predicates, that the
+    segments mention; either may know more. Only marks of removal may still change, a byte at a
+    time.
     """
 
-    parts: tuple[Part, ...]
-    tail: Tail
+    segments: tuple[SegmentEntry, ...]
+    memtable: Memtable
     searcher: Searcher
-    probes: tuple[Probe, ...]
+    predicates: tuple[LikePredicate, ...]
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """Slots that accept one record, each once, in any order; `limit` are enough."""
         records = (record,)
-        pieces = [_accepting(self.tail, record)] if self.tail else []
+        pieces = [_accepting(self.memtable, record)] if self.memtable else []
         count = len(pieces[0]) if pieces else 0
         if count >= limit:
             return pieces[0]
         batch = encoded(records)
         flags = 0
-        doubtful: list[tuple[Segment, Found]] = []
-        for _, segment, _ in self.parts:
-            told = self.searcher.search(segment, records, batch, limit=limit)
-            said, _, sure, doubts = told[:_FIRST_SLOT].tolist()
-            flags |= said
-            pieces.append(told[_FIRST_SLOT : _FIRST_SLOT + sure])
-            count += sure
+        pending: list[tuple[Segment, SegmentMatches]] = []
+        for _, segment, _ in self.segments:
+            result = self.searcher.search(segment, records, batch, limit=limit)
+            new_flags, _, matches, unverified = result[:_FIRST_SLOT].tolist()
+            flags |= new_flags
+            pieces.append(result[_FIRST_SLOT : _FIRST_SLOT + matches])
+            count += matches
             if count >= limit:
                 return np.concatenate(pieces)
-            if doubts:
-                doubtful.append((segment, Found.of(told, 1)))
-        for segment, unsure in doubtful:
-            passes = settle(unsure, segment.annex, self.probes, records)
-            pieces.append(segment.slots_of(unsure.doubts[passes]))
+            if unverified:
+                pending.append((segment, SegmentMatches.of(result, 1)))
+        for segment, found in pending:
+            passes = verify(found, segment.annex, self.predicates, records)
+            pieces.append(segment.slots_of(found.unverified[passes]))
         if len(pieces) == 1 and not flags:
             return pieces[0]
         slots = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
         return np.unique(slots) if flags & REPEATS else slots
 
-    def found_many(self, records: Sequence[Record], most: int = ALL) -> SlotBatch:
+    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order.
 
-        Ends after the record with which some segment, or the tail, has `most` matches or more.
+        Ends after the record with which some segment, or the memtable, has `max_matches` matches or
+        more.
         """
         batch, given = self.searcher.prepared(records), len(records)
-        pairs = Pairs()
-        for _, segment, _ in self.parts:
-            told = self.searcher.search(segment, records[:given], batch, most=most)
-            found = Found.of(told, given)
-            if len(self.parts) == 1 and not (self.tail or found.repeats or len(found.doubts)):
+        pairs = MatchPairs()
+        for _, segment, _ in self.segments:
+            result = self.searcher.search(segment, records[:given], batch, max_matches=max_matches)
+            found = SegmentMatches.of(result, given)
+            if len(self.segments) == 1 and not (
+                self.memtable or found.repeats or len(found.unverified)
+            ):
                 # As a rule there is nothing to put together.
                 return SlotBatch(found.offsets, found.slots)
-            # All tell of as many records as the one that tells of the fewest.
+            # Some segment may have ended early: the others are cut to as many records.
             records = records[: len(found.offsets) - 1]
             numbers = np.arange(len(found.offsets) - 1)
             pairs.add(np.repeat(numbers, np.diff(found.offsets)), found.slots)
             pairs.repeats |= found.repeats
-            if len(found.doubts):
-                passes = settle(found, segment.annex, self.probes, records)
-                doubted = np.repeat(numbers, np.diff(found.doubt_offsets))
-                pairs.add(doubted[passes], segment.slots_of(found.doubts[passes]))
+            if len(found.unverified):
+                passes = verify(found, segment.annex, self.predicates, records)
+                unverified_records = np.repeat(numbers, np.diff(found.unverified_offsets))
+                pairs.add(unverified_records[passes], segment.slots_of(found.unverified[passes]))
         held = 0
-        for number, record in enumerate(records if self.tail else ()):
-            tail = _accepting(self.tail, record)
-            pairs.add(np.full(len(tail), number), tail)
-            held += len(tail)
-            if held >= most:
+        for number, record in enumerate(records if self.memtable else ()):
+            slots = _accepting(self.memtable, record)
+            pairs.add(np.full(len(slots), number), slots)
+            held += len(slots)
+            if held >= max_matches:
                 records = records[: number + 1]
                 break
         return pairs.batch(len(records))
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
-        """Bytes of lookups, bit rows and conjunctions that matching a record reads, on average."""
-        segments = [part.segment for part in self.parts]
+        """Bytes of lookups, bitmaps and conjunctions that matching a record reads, on average."""
+        segments = [entry.segment for entry in self.segments]
         return self.searcher.touched(segments, records) / max(1, len(records))
 
 
-def _accepting(tail: Tail, record: Record) -> Slots:
-    """The slots of the tail whose filters accept a record, by trying all."""
-    return np.array([slot for slot, wanted in tail if wanted.accepts(record)], np.int32)
+def _accepting(memtable: Memtable, record: Record) -> Slots:
+    """The slots of the memtable whose filters accept a record, by trying all."""
+    return np.array([slot for slot, added in memtable if added.accepts(record)], np.int32)
+
+
+_SLOT_BITS: Final = 32
+_SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
+
+
+class MatchPairs:
+    """Pairs of record and slot from several segments, brought into the order of a `SlotBatch`."""
+
+    def __init__(self) -> None:
+        self._numbers: list[npt.NDArray[np.int64]] = []
+        self._slots: list[Slots] = []
+        #: a pair may be there more than once
+        self.repeats = False
+
+    def add(self, numbers: npt.NDArray[np.int64], slots: Slots) -> None:
+        """Add pairs, in any order."""
+        self._numbers.append(numbers)
+        self._slots.append(slots)
+
+    def batch(self, records: int) -> SlotBatch:
+        """All pairs of the first so many records, sorted and each once."""
+        if not self._slots:
+            return SlotBatch(np.zeros(records + 1, np.int64), np.zeros(0, np.int32))
+        pairs = (np.concatenate(self._numbers) << _SLOT_BITS) | np.concatenate(self._slots)
+        pairs.sort()
+        if self.repeats:
+            pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+        offsets: Offsets = np.searchsorted(pairs, np.arange(records + 1) << _SLOT_BITS)
+        return SlotBatch(offsets, (pairs[: offsets[-1]] & _SLOT_MASK).astype(np.int32))

@@ -144,11 +144,11 @@ class MatchWriter(ABC):
 
     def _matched(self, batch: PublicationBatch) -> tuple[PublicationBatch, list[SlotBatch]]:
         """The first publications of a batch, one at least, and their slots in each index."""
-        most = max(MATCHES_HELD_MAX // max(len(self._parts), 1), 1)
+        max_matches = max(MATCHES_HELD_MAX // max(len(self._parts), 1), 1)
         found: list[SlotBatch] = []
         for part in self._parts:
             slots = part.index.match_slots(
-                batch.records, batch.documents, in_order=False, most=most
+                batch.records, batch.documents, in_order=False, max_matches=max_matches
             )
             batch = batch.part(0, len(slots.offsets) - 1)
             found.append(slots)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sapwood.errors import InvariantError
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import UNREADABLE, Found
-from sapwood.matching.columnar.kernels import compiled, plain, views
+from sapwood.matching.columnar.batch import UNREADABLE, SegmentMatches
+from sapwood.matching.columnar.kernels import compiled, views
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import ALL
 from sapwood.matching.storage import Folder
@@ -21,6 +21,7 @@ from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.examples import examples
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import grids_everywhere, made, told
 from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters, records
@@ -51,11 +52,11 @@ def test_match_batch_is_its_twins(
     wanted=st.lists(filters(), max_size=8),
     tabled=tables(),
     removed=st.sets(st.integers(0, 7), max_size=3),
-    most=st.sampled_from((1, 5, ALL)),
-    sharing=st.sampled_from((1, 2, ALL)),
+    max_matches=st.sampled_from((1, 5, ALL)),
+    join_threshold=st.sampled_from((1, 2, ALL)),
 )
 def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
-    wanted: list[Filter], tabled: Tabled, removed: set[int], most: int, sharing: int
+    wanted: list[Filter], tabled: Tabled, removed: set[int], max_matches: int, join_threshold: int
 ) -> None:
     whole, (table, records) = made(wanted), tabled
     segment = whole.segment()
@@ -63,11 +64,17 @@ def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
         segment.remove(slot, plain)
     numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
     rows = (table.places, numbers, table.first, len(table))
-    given = (segment.image, segment.marks, *rows, most, sharing)
-    ways = [Found.of(kernels.match_table(*given), len(table)) for kernels in (compiled, plain)]
-    ways.append(whole.found(compiled, segment, records, most=most, sharing=sharing))
+    given = (segment.buffer, segment.marks, *rows, max_matches, join_threshold)
+    ways = [
+        SegmentMatches.of(kernels.match_table(*given), len(table)) for kernels in (compiled, plain)
+    ]
+    ways.append(
+        whole.found(
+            compiled, segment, records, max_matches=max_matches, join_threshold=join_threshold
+        )
+    )
     found, twin, other = ways
-    if most == ALL:
+    if max_matches == ALL:
         assert found.repeats == twin.repeats == other.repeats
     assert told(found, segment) == told(twin, segment) == told(other, segment)
     assert found.offsets.tolist() == twin.offsets.tolist() == other.offsets.tolist()
@@ -80,7 +87,7 @@ def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
     asked=st.lists(records(), min_size=1, max_size=5),
     order=st.lists(st.integers(0, 4), min_size=1, max_size=150),
     removed=st.sets(st.integers(0, 7), max_size=3),
-    sharing=st.integers(1, 30),
+    join_threshold=st.integers(1, 30),
     is_gridded=st.booleans(),
 )
 def test_records_that_share_entries_match_what_they_match_alone(
@@ -88,7 +95,7 @@ def test_records_that_share_entries_match_what_they_match_alone(
     asked: list[Record],
     order: list[int],
     removed: set[int],
-    sharing: int,
+    join_threshold: int,
     is_gridded: bool,
 ) -> None:
     whole = made(wanted)
@@ -98,26 +105,30 @@ def test_records_that_share_entries_match_what_they_match_alone(
         segment.remove(slot, plain)
     alone = told(whole.found(compiled, segment, asked), segment)
     many = [at % len(asked) for at in order]
-    found = whole.found(compiled, segment, [asked[at] for at in many], sharing=sharing)
+    found = whole.found(
+        compiled, segment, [asked[at] for at in many], join_threshold=join_threshold
+    )
     assert told(found, segment) == [alone[at] for at in many]
 
 
-@pytest.mark.parametrize("sharing", [1, 4, ALL])
-@pytest.mark.parametrize("most", [1, 299, 300, 301, 10**6])
-def test_matching_ends_when_there_are_enough_matches(most: int, sharing: int) -> None:
+@pytest.mark.parametrize("join_threshold", [1, 4, ALL])
+@pytest.mark.parametrize("max_matches", [1, 299, 300, 301, 10**6])
+def test_matching_ends_when_there_are_enough_matches(max_matches: int, join_threshold: int) -> None:
     whole = made(["a > 0"] * 100 + ["a < 9"] * 50)
     segment = whole.segment()
     records: list[Record] = [{"a": at % 12} for at in range(100)]
-    found = whole.found(compiled, segment, records, most=most, sharing=sharing)
-    twin = whole.found(plain, segment, records, most=most)
+    found = whole.found(
+        compiled, segment, records, max_matches=max_matches, join_threshold=join_threshold
+    )
+    twin = whole.found(plain, segment, records, max_matches=max_matches)
     assert told(found, segment) == told(twin, segment)
-    assert len(found.offsets) - 1 == {1: 1, 299: 3, 300: 3, 301: 3, 10**6: 100}[most]
+    assert len(found.offsets) - 1 == {1: 1, 299: 3, 300: 3, 301: 3, 10**6: 100}[max_matches]
 
 
-@pytest.mark.parametrize("sharing", [1, ALL])
+@pytest.mark.parametrize("join_threshold", [1, ALL])
 @pytest.mark.parametrize("rows", [0, 1, 32, 33, 1000])
-def test_match_table_works_in_pieces(rows: int, sharing: int) -> None:
-    # So many attributes that not all rows are cells at a time.
+def test_match_table_works_in_pieces(rows: int, join_threshold: int) -> None:
+    # So many attributes that not all rows are ranks at a time.
     whole = made([f"a{number} = 1 and b > {number}" for number in range(1500)])
     segment = whole.segment()
     chosen = [number % 1500 for number in range(0, 7 * rows, 7)]
@@ -128,9 +139,9 @@ def test_match_table_works_in_pieces(rows: int, sharing: int) -> None:
         )
     table = RecordTable.of({**columns, "unknown": column_of(Kind.TEXT, ["x"] * rows)}, rows)
     numbers = np.array([whole.attributes.get(name, -1) for name in table.columns], np.int64)
-    given = (segment.image, segment.marks, table.places, numbers, 0, rows, ALL, sharing)
-    found = Found.of(compiled.match_table(*given), rows)
-    records = whole.found(compiled, segment, list(table), sharing=sharing)
+    given = (segment.buffer, segment.marks, table.places, numbers, 0, rows, ALL, join_threshold)
+    found = SegmentMatches.of(compiled.match_table(*given), rows)
+    records = whole.found(compiled, segment, list(table), join_threshold=join_threshold)
     assert told(found, segment) == told(records, segment)
 
 
@@ -151,12 +162,12 @@ def test_match_batch_stops_at_the_limit_like_its_twin(
 
 
 @pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
-def test_match_batch_takes_many_matches_and_many_doubts(kernels: ModuleType) -> None:
+def test_match_batch_takes_many_matches_and_many_unverified(kernels: ModuleType) -> None:
     whole = made(["true"] * 300 + ["a like '%x%'"] * 300)
     segment = whole.segment()
     found = whole.found(kernels, segment, [{"a": "y"}, {}, {"a": "x"}])
     assert np.diff(found.offsets).tolist() == [300, 300, 300]
-    assert np.diff(found.doubt_offsets).tolist() == [300, 0, 300]
+    assert np.diff(found.unverified_offsets).tolist() == [300, 0, 300]
 
 
 @pytest.mark.parametrize("kernels", [compiled, plain], ids=["compiled", "plain"])
@@ -165,9 +176,9 @@ def test_match_batch_tells_of_what_it_cannot_read(kernels: ModuleType, value: ob
     whole = made(["a = 1", "b = 1"])
     segment, scratch = whole.segment(), whole.scratch()
     records = msgspec.msgpack.encode([{"a": 1}, {"b": 1, "x": 0, "a": value}])
-    given = (segment.image, segment.marks, whole.names(), records, scratch)
-    for sharing in (1, ALL):
-        told = kernels.match_batch(*given, ALL, ALL, sharing)
+    given = (segment.buffer, segment.marks, whole.names(), records, scratch)
+    for join_threshold in (1, ALL):
+        told = kernels.match_batch(*given, ALL, ALL, join_threshold)
         assert told.tolist() == [UNREADABLE]
         assert not scratch[: len(scratch) // 2].any()
 

@@ -7,9 +7,9 @@ from typing import cast
 import numpy as np
 import pytest
 
-from sapwood.matching.columnar.kernels import plain
 from sapwood.matching.columnar.kernels.evaluation import evaluate, grown
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import ALIKE, DIFFERENT, made
 
 
@@ -19,21 +19,23 @@ def test_evaluate_keeps_what_holds(filters: list[str], record: Record) -> None:
     whole = made(filters)
     segment = whole.segment()
     segment.remove(0, plain)
-    cells = np.zeros(max(1, len(whole.attributes)), np.uint32)
-    plain.fill_cells(segment.columns, whole.names(), cast("plain.Readable", record), cells)
+    ranks = np.zeros(max(1, len(whole.attributes)), np.uint32)
+    plain.rank_record(segment.columns, whole.names(), cast("plain.Readable", record), ranks)
     # What the lookup implies is not evaluated: only what is found by it may be asked about.
     found = [
-        entry for pair in plain.find_stretches(segment.columns, cells) for entry in range(*pair)
+        entry
+        for pair in plain.find_candidate_ranges(segment.columns, ranks)
+        for entry in range(*pair)
     ]
     size = len(found)
-    candidates, doubts = np.array([*found, 0], np.uint32), np.empty(size, np.int32)
+    candidates, unverified = np.array([*found, 0], np.uint32), np.empty(size, np.int32)
     told = np.zeros(1 + size, np.int32)
-    count, doubt_count = evaluate(
-        segment.image, segment.marks, cells, candidates, size, 1000, told, 1, doubts, 0
+    count, unverified_count = evaluate(
+        segment.buffer, segment.marks, ranks, candidates, size, 1000, told, 1, unverified, 0
     )
     twin = whole.found(plain, segment, [record])
     assert sorted(told[1:count].tolist()) == sorted(twin.slots.tolist())
-    assert sorted(doubts[:doubt_count].tolist()) == sorted(twin.doubts.tolist())
+    assert sorted(unverified[:unverified_count].tolist()) == sorted(twin.unverified.tolist())
     assert bool(told[0]) == twin.repeats
 
 

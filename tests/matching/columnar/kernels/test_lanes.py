@@ -1,4 +1,4 @@
-"""Comparisons of many cells at a time against NumPy's."""
+"""Comparisons of many ranks at a time against NumPy's."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 
 from sapwood.matching.columnar.columns import U32
 from sapwood.matching.columnar.kernels.lanes import LANES, holding, lowest, within
-from sapwood.matching.columnar.kernels.views import behind, compiled, lent
+from sapwood.matching.columnar.kernels.views import as_pointer, compiled, offset
 
 WORDS = st.sampled_from((0, 1, 2, 7, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1))
-CELLS = st.lists(WORDS, min_size=LANES, max_size=LANES)
+RANKS = st.lists(WORDS, min_size=LANES, max_size=LANES)
 
 
 @compiled
-def lanes_within(cells: U32, skipped: int, low: int, span: int) -> int:
-    """`within` for the cells that come after some."""
-    found: int = within(behind(lent(cells), skipped), np.uint32(low), np.uint32(span))
+def lanes_within(ranks: U32, skipped: int, low: int, width: int) -> int:
+    """`within` for the ranks that come after some."""
+    found: int = within(offset(as_pointer(ranks), skipped), np.uint32(low), np.uint32(width))
     return found
 
 
 @compiled
-def lanes_holding(lows: U32, spans: U32, value: int) -> int:
+def lanes_holding(lows: U32, widths: U32, value: int) -> int:
     """`holding` for arrays."""
-    found: int = holding(lent(lows), lent(spans), np.uint32(value))
+    found: int = holding(as_pointer(lows), as_pointer(widths), np.uint32(value))
     return found
 
 
@@ -41,20 +41,20 @@ def bits_of(flags: npt.NDArray[np.bool_]) -> int:
     return sum(1 << at for at, is_set in enumerate(flags.tolist()) if is_set)
 
 
-@given(cells=CELLS, skipped=st.integers(0, 3), low=WORDS, span=WORDS)
-def test_within_tells_the_lanes_in_a_run(
-    cells: list[int], skipped: int, low: int, span: int
+@given(ranks=RANKS, skipped=st.integers(0, 3), low=WORDS, width=WORDS)
+def test_within_tells_the_lanes_in_a_range(
+    ranks: list[int], skipped: int, low: int, width: int
 ) -> None:
-    given_ = np.array([*range(skipped), *cells], np.uint32)
-    beyond = np.array(cells, np.uint32) - np.uint32(low)
-    assert lanes_within(given_, skipped, low, span) == bits_of(beyond <= np.uint32(span))
+    given_ = np.array([*range(skipped), *ranks], np.uint32)
+    beyond = np.array(ranks, np.uint32) - np.uint32(low)
+    assert lanes_within(given_, skipped, low, width) == bits_of(beyond <= np.uint32(width))
 
 
-@given(lows=CELLS, spans=CELLS, value=WORDS)
-def test_holding_tells_the_lanes_whose_run_holds_a_value(
-    lows: list[int], spans: list[int], value: int
+@given(lows=RANKS, widths=RANKS, value=WORDS)
+def test_holding_tells_the_lanes_whose_range_holds_a_value(
+    lows: list[int], widths: list[int], value: int
 ) -> None:
-    firsts, steps = np.array(lows, np.uint32), np.array(spans, np.uint32)
+    firsts, steps = np.array(lows, np.uint32), np.array(widths, np.uint32)
     expected = bits_of(np.uint32(value) - firsts <= steps)
     assert lanes_holding(firsts, steps, value) == expected
 

@@ -10,31 +10,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.kernels import plain
-from sapwood.matching.columnar.kernels.lookups import find_stretches, first_beyond
+from sapwood.matching.columnar.kernels.lookups import find_candidate_ranges, first_beyond
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import grids_everywhere, made
 from tests.strategies import filters, records
 
 
 @settings(deadline=None)
 @given(wanted=st.lists(filters(), max_size=8), asked=records())
-def test_find_stretches_finds_those_of_its_twin(wanted: list[Filter], asked: Record) -> None:
+def test_find_candidate_ranges_finds_those_of_its_twin(wanted: list[Filter], asked: Record) -> None:
     whole = made(wanted)
     for everywhere in (nullcontext(), grids_everywhere()):
         with everywhere:
             segment = whole.segment()
-        cells = np.zeros(max(1, len(whole.attributes)), np.uint32)
-        plain.fill_cells(segment.columns, whole.names(), cast("plain.Readable", asked), cells)
+        ranks = np.zeros(max(1, len(whole.attributes)), np.uint32)
+        plain.rank_record(segment.columns, whole.names(), cast("plain.Readable", asked), ranks)
         known = [whole.attributes[name] for name in asked if name in whole.attributes]
         present = np.array([*known, 0], np.uint32)
         twin = sorted(
-            pair for pair in plain.find_stretches(segment.columns, cells) if pair[0] < pair[1]
+            pair
+            for pair in plain.find_candidate_ranges(segment.columns, ranks)
+            if pair[0] < pair[1]
         )
         found, room, count = np.zeros(2, np.int64), 1, -1
         for _ in range(100):
-            count = find_stretches(segment.image, cells, present, len(known), found, room)
+            count = find_candidate_ranges(segment.buffer, ranks, present, len(known), found, room)
             if count >= 0:
                 break
             assert -count > room

@@ -7,9 +7,10 @@ from contextlib import nullcontext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.kernels import compiled, plain
+from sapwood.matching.columnar.kernels import compiled
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import grids_everywhere, made, measured
 from tests.strategies import filters, records
 

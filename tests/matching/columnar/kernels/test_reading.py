@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.matching.columnar.batch import name_table
 from sapwood.matching.columnar.columns import U8
 from sapwood.matching.columnar.kernels.reading import (
     ARRAY,
@@ -27,7 +28,6 @@ from sapwood.matching.columnar.kernels.reading import (
     read_value,
     text_order,
 )
-from sapwood.matching.columnar.naming import names_image
 from sapwood.matching.keys import text_bytes
 
 NAMES = st.text(st.sampled_from("a\0b\xe9\uffff"), max_size=20)
@@ -80,10 +80,10 @@ def test_read_value_reads_booleans_and_refuses_the_rest() -> None:
 def test_find_name_finds_the_number_whatever_the_guess(
     names: list[str], wanted: str, guess: int
 ) -> None:
-    image = names_image(names)
+    buffer = name_table(names)
     for name in (wanted, *names):
         data = b"<" + text_bytes(name) + b">"
-        found = find_name(image, letters(data), 1, len(data) - 1, guess)
+        found = find_name(buffer, letters(data), 1, len(data) - 1, guess)
         assert found == (names.index(name) if name in names else -1)
 
 

@@ -10,7 +10,12 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar.columns import U64, Columns
 from sapwood.matching.columnar.kernels import views
-from sapwood.matching.columnar.kernels.views import compiled, keep, lent
+from sapwood.matching.columnar.kernels.views import (
+    as_pointer,
+    compiled,
+    keep_alive,
+    prefetch_objects,
+)
 from tests.matching.columnar.made import made
 
 Array = npt.NDArray[Any]
@@ -19,8 +24,8 @@ Array = npt.NDArray[Any]
 def copier(read: Callable[[U64, int], Array]) -> Callable[[U64, int, Array], None]:
     """Compiled code that copies a column, which has no length where it is read."""
 
-    def copy(image: U64, place: int, into: Array) -> None:
-        column = read(lent(image), place)
+    def copy(buffer: U64, place: int, into: Array) -> None:
+        column = read(as_pointer(buffer), place)
         for at in range(len(into)):
             into[at] = column[at]
 
@@ -43,9 +48,9 @@ def test_views_are_the_columns() -> None:
     }
     for place, name in enumerate(Columns._fields):
         column = getattr(segment.columns, name)
-        assert views.length(segment.image, place) == len(column)
+        assert views.length(segment.buffer, place) == len(column)
         found = np.zeros_like(column)
-        readers[column.dtype](segment.image, place, found)
+        readers[column.dtype](segment.buffer, place, found)
         assert found.tolist() == column.tolist(), name
 
 
@@ -53,12 +58,12 @@ def test_what_an_array_has_lent_is_there_until_the_array_has_been_kept() -> None
     @compiled
     def squares(size: int) -> Array:
         owner, copied = np.empty(size, np.int64), np.empty(size, np.int64)
-        pointer = lent(owner)
+        pointer = as_pointer(owner)
         for at in range(size):
             pointer[at] = at * at
         for at in range(size):
             copied[at] = pointer[at]
-        keep(owner)
+        keep_alive(owner)
         return copied
 
     assert squares(1000).tolist() == [at * at for at in range(1000)]
@@ -66,13 +71,13 @@ def test_what_an_array_has_lent_is_there_until_the_array_has_been_kept() -> None
 
 def test_arrays_are_read_where_they_are() -> None:
     @compiled
-    def read(address: np.uint64, at: int, cells: Array) -> tuple[float, ...]:
+    def read(address: np.uint64, at: int, ranks: Array) -> tuple[float, ...]:
         return (
             views.places_at(address)[at],
             views.floats_at(address)[at],
             views.integers_at(address)[at],
             views.bytes_at(address)[at],
-            views.behind(cells, 2 * at)[1],
+            views.offset(ranks, 2 * at)[1],
         )
 
     longs = np.array([1, 2**62 + 5, 3], np.int64)
@@ -80,3 +85,25 @@ def test_arrays_are_read_where_they_are() -> None:
         found = read(np.uint64(longs.ctypes.data), at, np.arange(6, dtype=np.uint32))
         whole = [longs.view(kind)[at] for kind in (np.int64, np.float64, np.int32, np.uint8)]
         assert list(found) == [*whole, 2 * at + 1]
+
+
+OBJECTS = np.array([*(f"text {number}" for number in range(100)), None], np.object_)
+
+
+def is_missing(places: list[int]) -> bool:
+    wanted = np.array(places, np.int64)
+    return prefetch_objects(OBJECTS.ctypes.data, len(OBJECTS), wanted, id(None))
+
+
+def test_objects_are_asked_for_and_nothing_changes() -> None:
+    before = OBJECTS.tolist()
+    assert not is_missing([])
+    assert not is_missing([0, 99, 7, 7])
+    assert OBJECTS.tolist() == before
+
+
+def test_nothing_is_told_of_and_what_is_not_there() -> None:
+    assert is_missing([0, 100, 1])
+    assert is_missing([0, 101])
+    assert is_missing([-1])
+    assert is_missing([1 << 62, -(1 << 62)])

@@ -1,5 +1,8 @@
-"""The loops that must be compiled, each with a plain twin but for `fetching`.
+"""The compiled loops of the columnar engine, imported late: they bring numba.
 
-`compiled` imports numba and is imported late, on the first match; `plain` holds the same functions
-written for reading, without regard to speed: linear searches, and every conjunction tried.
+A batch goes through the modules in this order: `reading` (MessagePack), `rank_records` or
+`rank_columns` (values to ranks), `lookups` (ranks to candidate ranges), then `batch_join`, or
+`gathering` with `bitmaps` (candidate ranges to candidates) and `evaluation` with `blocks`
+(candidates to matches), and `result_buffer`. `compiled` is the door; `views`, `lanes` and
+`measuring` serve the others. docs/matching.md carries eight filters through all of it by hand.
 """

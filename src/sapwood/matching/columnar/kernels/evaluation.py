@@ -1,7 +1,4 @@
-"""Which candidates hold: their blocks, evaluated by compiled code.
-
-The plain twins are in `kernels.plain`.
-"""
+"""Evaluation of candidates: which conjunctions hold, read from their blocks; compiled."""
 
 from __future__ import annotations
 
@@ -34,40 +31,52 @@ from sapwood.matching.columnar.kernels.blocks import (
     head_at,
     is_in_one,
 )
-from sapwood.matching.columnar.kernels.views import ask, compiled, fetch, place, signed, u32
+from sapwood.matching.columnar.kernels.views import (
+    compiled,
+    place,
+    prefetch,
+    prefetch_column,
+    signed,
+    u32,
+)
 
 _AHEAD: Final = 16
-"""Candidates whose blocks are asked for before they are looked at."""
+"""Candidates whose blocks are prefetched."""
 _LINE_BYTES: Final = 64
 
 
 @compiled
 def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
-    image: U64,
+    buffer: U64,
     marks: U8,
-    cells: U32,
+    ranks: U32,
     candidates: U32,
     size: int,
     enough: int,
-    told: I32,
+    slots: I32,
     count: int,
-    doubts: I32,
-    doubt_count: int,
+    unverified: I32,
+    unverified_count: int,
 ) -> tuple[int, int]:
-    """Tell of the entries whose conjunctions hold.
+    """Append the entries whose conjunctions hold.
 
-    These are the first `size` of `candidates`, which are overwritten. Returns how much of `told`
-    and of `doubts` is filled; each has room for all candidates.
+    These are the first `size` of `candidates`, which are overwritten. Returns how much of `slots`
+    and of `unverified` is filled; each has room for all candidates. Ends when `slots` is filled up
+    to `enough`.
+
+    The candidates [4, 9], where both blocks ask for the ranks 7 .. 9 of `a`, conjunction 9 has
+    pattern checks, and the record has rank 8: the slot of 4 is appended to `slots`, and 9 to
+    `unverified`.
     """
-    blocks = blocks_of(image)
+    blocks = blocks_of(buffer)
     several_start, several = (
-        u32(image, at_column.SEVERAL_START),
-        u32(image, at_column.SEVERAL_CELLS),
+        u32(buffer, at_column.SEVERAL_START),
+        u32(buffer, at_column.SEVERAL_RANGES),
     )
-    if blocks.stride and blocks.is_owner:
-        left = _keep_likely_alike(image, blocks, cells, candidates, size)
+    if blocks.stride and blocks.entries_are_conjunctions:
+        left = _filter_by_first_alike(buffer, blocks, ranks, candidates, size)
     else:
-        left = _keep_likely(image, blocks, cells, candidates, size)
+        left = _filter_by_first(buffer, blocks, ranks, candidates, size)
     for at in range(left):
         conjunction = signed(candidates[at])
         block = block_of(blocks, conjunction)
@@ -75,33 +84,33 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
         holds = True
         for number in range(block.constraints - (head >> IMPLIED_BIT)):
             here = block.first + 2 * number
-            low, span = blocks.words[here], blocks.words[here + 1]
-            cell = cells[attribute_of(blocks, block, number)]
-            if np.uint32(cell - low) > span or (
-                span == SEVERAL and not is_in_one(several_start, several, signed(low), cell)
+            low, width = blocks.words[here], blocks.words[here + 1]
+            rank = ranks[attribute_of(blocks, block, number)]
+            if np.uint32(rank - low) > width or (
+                width == SEVERAL and not is_in_one(several_start, several, signed(low), rank)
             ):
                 holds = False
                 break
         mark = marks[conjunction]
         if not holds or mark & DEAD:
             continue
-        told[FLAGS] |= REPEATS * ((mark & SHARED) != 0)
+        slots[FLAGS] |= REPEATS * ((mark & SHARED) != 0)
         if mark & CHECKED:
-            doubts[doubt_count] = conjunction
-            doubt_count += 1
+            unverified[unverified_count] = conjunction
+            unverified_count += 1
             continue
-        told[count] = head & SLOT_MASK
+        slots[count] = head & SLOT_MASK
         count += 1
         if count >= enough:
             break
-    return count, doubt_count
+    return count, unverified_count
 
 
 @compiled
-def _keep_likely(image: U64, blocks: Blocks, cells: U32, candidates: U32, count: int) -> int:
+def _filter_by_first(buffer: U64, blocks: Blocks, ranks: U32, candidates: U32, count: int) -> int:
     """Turn entries into their conjunctions, if these have no constraint or the first one holds.
 
-    Returns how many are left; they come first. There is no branch, and blocks are asked for ahead,
+    Returns how many are left; they come first. There is no branch, and blocks are prefetched,
     so that many are fetched at a time.
     """
     left = 0
@@ -110,48 +119,50 @@ def _keep_likely(image: U64, blocks: Blocks, cells: U32, candidates: U32, count:
             conjunction = conjunction_of(blocks, signed(candidates[ahead]))
             candidates[ahead] = conjunction
             begin = head_at(blocks, conjunction)
-            fetch(image, at_column.BLOCKS, 4 * begin)
-            fetch(image, at_column.BLOCKS, 4 * begin + _LINE_BYTES)
+            prefetch_column(buffer, at_column.BLOCKS, 4 * begin)
+            prefetch_column(buffer, at_column.BLOCKS, 4 * begin + _LINE_BYTES)
         if ahead < _AHEAD:
             continue
         conjunction = signed(candidates[ahead - _AHEAD])
         block = block_of(blocks, conjunction)
         attribute = attribute_of(blocks, block, 0)
-        low, span = blocks.words[block.first], blocks.words[block.first + 1]
-        # `SEVERAL` is the largest span there is and passes whatever the cell.
-        passes = np.uint32(cells[attribute * (block.constraints > 0)] - low) <= span
+        low, width = blocks.words[block.first], blocks.words[block.first + 1]
+        # `SEVERAL` is the largest width there is and passes whatever the rank.
+        passes = np.uint32(ranks[attribute * (block.constraints > 0)] - low) <= width
         candidates[left] = conjunction
         left += passes | (block.constraints == 0)
     return left
 
 
 @compiled
-def _keep_likely_alike(image: U64, blocks: Blocks, cells: U32, candidates: U32, count: int) -> int:
-    """`_keep_likely` where entries are conjunctions and all blocks have the same size."""
+def _filter_by_first_alike(
+    buffer: U64, blocks: Blocks, ranks: U32, candidates: U32, count: int
+) -> int:
+    """`_filter_by_first` where entries are conjunctions and all blocks have the same size."""
     like = block_of(blocks, 0)
     if like.constraints == 0:
         return count
-    begin, size = place(image, at_column.BLOCKS), np.uint64(4 * blocks.stride)
+    begin, size = place(buffer, at_column.BLOCKS), np.uint64(4 * blocks.stride)
     for at in range(min(_AHEAD, count)):
-        _ask(begin + size * np.uint64(candidates[at]))
+        _prefetch_block(begin + size * np.uint64(candidates[at]))
     left = 0
     for at in range(count):
         if at + _AHEAD < count:
-            _ask(begin + size * np.uint64(candidates[at + _AHEAD]))
+            _prefetch_block(begin + size * np.uint64(candidates[at + _AHEAD]))
         conjunction = signed(candidates[at])
         first = head_at(blocks, conjunction) + 1
         block = Block(first, like.constraints, first + 2 * like.constraints)
-        cell = cells[attribute_of(blocks, block, 0)]
+        rank = ranks[attribute_of(blocks, block, 0)]
         candidates[left] = conjunction
-        left += np.uint32(cell - blocks.words[first]) <= blocks.words[first + 1]
+        left += np.uint32(rank - blocks.words[first]) <= blocks.words[first + 1]
     return left
 
 
 @compiled
-def _ask(address: np.uint64) -> None:
-    """Ask for the two cache lines from an address on."""
-    ask(address)
-    ask(address + np.uint64(_LINE_BYTES))
+def _prefetch_block(address: np.uint64) -> None:
+    """Prefetch the two cache lines from an address on."""
+    prefetch(address)
+    prefetch(address + np.uint64(_LINE_BYTES))
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The same comparison of many cells at a time, compiled: a bit for each.
+"""The same comparison of many ranks at a time, compiled: a bit for each.
 
 A *lane* is one of `LANES` elements that lie together. What compares them is one vector operation or
 a few, as many as the processor needs for so many.
@@ -36,34 +36,34 @@ def _spread(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(first, nothing, _ir.Constant(_WORDS, [0] * LANES))
 
 
-def _in_runs(builder: Any, values: Any, firsts: Any, spans: Any) -> Any:
-    """A bit for each lane whose value is at most a span beyond the first one of a run."""
-    is_within = builder.icmp_unsigned("<=", builder.sub(values, firsts), spans)
+def _in_ranges(builder: Any, values: Any, firsts: Any, widths: Any) -> Any:
+    """A bit for each lane whose value is at most a width beyond the first one of a range."""
+    is_within = builder.icmp_unsigned("<=", builder.sub(values, firsts), widths)
     return builder.bitcast(is_within, _ir.IntType(LANES))
 
 
 @_generated
-def within(_context: Any, cells: Any, _low: Any, _span: Any) -> tuple[Any, Any]:
-    """The lanes of `cells` that are at most a span beyond the first cell of a run."""
+def within(_context: Any, ranks: Any, _low: Any, _width: Any) -> tuple[Any, Any]:
+    """The lanes of `ranks` that are at most a width beyond the first rank of a range."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        values, first, span = arguments
-        run = _spread(builder, first), _spread(builder, span)
-        return _in_runs(builder, _load(builder, values), *run)
+        values, first, width = arguments
+        rank_range = _spread(builder, first), _spread(builder, width)
+        return _in_ranges(builder, _load(builder, values), *rank_range)
 
-    return types.uint64(cells, types.uint32, types.uint32), generate
+    return types.uint64(ranks, types.uint32, types.uint32), generate
 
 
 @_generated
-def holding(_context: Any, lows: Any, spans: Any, _value: Any) -> tuple[Any, Any]:
-    """The lanes whose run, a lane of `lows` and one of `spans`, holds a value."""
+def holding(_context: Any, lows: Any, widths: Any, _value: Any) -> tuple[Any, Any]:
+    """The lanes whose range, a lane of `lows` and one of `widths`, holds a value."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         firsts, steps, value = arguments
-        runs = _load(builder, firsts), _load(builder, steps)
-        return _in_runs(builder, _spread(builder, value), *runs)
+        ranges = _load(builder, firsts), _load(builder, steps)
+        return _in_ranges(builder, _spread(builder, value), *ranges)
 
-    return types.uint64(lows, spans, types.uint32), generate
+    return types.uint64(lows, widths, types.uint32), generate
 
 
 @_generated

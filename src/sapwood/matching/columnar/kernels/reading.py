@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from sapwood.matching.columnar.batch import NAME_HEAD, PLACE_BITS
 from sapwood.matching.columnar.columns import U8, U64
 from sapwood.matching.columnar.kernels.views import as_float, bytes_from, compiled, signed
-from sapwood.matching.columnar.naming import NAME_HEAD, PLACE_BITS
 
 UNKNOWN: Final = -1
 BOOLEAN: Final = 0
@@ -92,7 +92,7 @@ def read_value(letters: U8, at: int) -> tuple[int, int, float, int]:
 def find_name(names: U64, letters: U8, first: int, last: int, guess: int) -> int:
     """The number of the name `letters[first:last]`, or -1.
 
-    `names` is what `columnar.naming.names_image` makes. `guess` is a number that it may well have.
+    `names` is what `columnar.batch.name_table` makes. `guess` is a number that it may well have.
     """
     count = signed(names[0])
     starts, places = NAME_HEAD + count, NAME_HEAD + 2 * count + 1

@@ -1,10 +1,10 @@
-"""The columns of an image for compiled code, one by one: see `columnar.columns.columns_of`.
+"""The columns of a segment buffer for compiled code, one by one: see `columnar.columns.columns_of`.
 
 A compiled function counts the references to every array that it is handed or makes, and counting,
 which several threads may do at a time, costs more than most of what happens here. So these are
 pointers, called arrays as far as types go: they own nothing, have no length and no place before the
-first, and cannot be cut. Whoever calls a kernel holds the image meanwhile, and so does a kernel
-with what it allocates and lends (`keep`).
+first, and cannot be cut. Whoever calls a kernel holds the segment buffer meanwhile, and so does a
+kernel with what it allocates (`keep_alive`).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def compiled(function: F) -> F:
         return cast("F", njit(nogil=True)(function))
 
 
-def woven(function: F) -> F:
-    """`compiled` into each of its callers, so that arrays are handed over without being counted."""
+def inlined(function: F) -> F:
+    """`compiled` into each of its callers, so that no references to arrays are counted."""
     return cast("F", njit(nogil=True, inline="always")(function))
 
 
@@ -51,12 +51,12 @@ def _pointer_to(kind: Any) -> Callable[[Any], Any]:
 
     @_generated
     def cast_address(_context: Any, address: Any) -> tuple[Any, Any]:
-        wanted = types.CPointer(kind)
+        pointer_type = types.CPointer(kind)
 
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], context.get_value_type(wanted))
+            return builder.inttoptr(arguments[0], context.get_value_type(pointer_type))
 
-        return wanted(address), generate
+        return pointer_type(address), generate
 
     return cast_address
 
@@ -68,7 +68,7 @@ _to_f32, _to_f64 = map(_pointer_to, (types.float32, types.float64))
 
 
 @_generated
-def _lent(_context: Any, array: Any) -> tuple[Any, Any]:
+def _as_pointer(_context: Any, array: Any) -> tuple[Any, Any]:
     """A pointer to the first element of an array; a pointer stays what it is."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -90,15 +90,15 @@ def _address(_context: Any, pointer: Any) -> tuple[Any, Any]:
 
 
 @_generated
-def _fetch(_context: Any, address: Any) -> tuple[Any, Any]:
-    """Ask for the cache line at an address, without waiting for it."""
+def _prefetch(_context: Any, address: Any) -> tuple[Any, Any]:
+    """Prefetch the cache line at an address."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         word, types_of = cgutils.int32_t, cgutils.ir
         kind = types_of.FunctionType(types_of.VoidType(), [cgutils.voidptr_t, word, word, word])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
         pointer = builder.inttoptr(arguments[0], cgutils.voidptr_t)
-        builder.call(ask, [pointer, word(_TO_READ), word(_TO_KEEP), word(_AS_DATA)])
+        builder.call(prefetch, [pointer, word(_TO_READ), word(_TO_KEEP), word(_AS_DATA)])
         return None
 
     return types.void(address), generate
@@ -122,8 +122,8 @@ def as_float(bits: np.uint64) -> float:
 
 
 @_generated
-def keep(_context: Any, array: Any) -> tuple[Any, Any]:
-    """Do nothing with an array, which therefore exists up to here: it has lent its memory."""
+def keep_alive(_context: Any, array: Any) -> tuple[Any, Any]:
+    """Keep an array alive up to here, as a pointer to its memory was in use."""
 
     def generate(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
         return context.get_dummy_value()
@@ -132,9 +132,9 @@ def keep(_context: Any, array: Any) -> tuple[Any, Any]:
 
 
 @compiled
-def lent(array: npt.NDArray[K]) -> npt.NDArray[K]:
-    """An array without its owner and its length, who must both be looked after elsewhere."""
-    pointer: npt.NDArray[K] = _lent(array)
+def as_pointer(array: npt.NDArray[K]) -> npt.NDArray[K]:
+    """A pointer to the elements of an array, without owner and length."""
+    pointer: npt.NDArray[K] = _as_pointer(array)
     return pointer
 
 
@@ -184,105 +184,122 @@ def bytes_at(address: np.uint64) -> U8:
 @compiled
 def bytes_from(words: U64, first: int) -> U8:
     """The bytes of all words but the `first` ones."""
-    pointer: U8 = _to_u8(_address(_lent(words)) + np.uint64(8 * first))
+    pointer: U8 = _to_u8(_address(_as_pointer(words)) + np.uint64(8 * first))
     return pointer
 
 
 @compiled
-def behind(array: U32, first: int) -> U32:
+def offset(array: U32, first: int) -> U32:
     """An array from its element `first` on."""
-    pointer: U32 = _to_u32(_address(_lent(array)) + np.uint64(4 * first))
+    pointer: U32 = _to_u32(_address(_as_pointer(array)) + np.uint64(4 * first))
     return pointer
 
 
 @compiled
-def words_behind(array: I64, first: int) -> I64:
+def words_offset(array: I64, first: int) -> I64:
     """An array of signed words from its element `first` on."""
-    pointer: I64 = _to_i64(_address(_lent(array)) + np.uint64(8 * first))
+    pointer: I64 = _to_i64(_address(_as_pointer(array)) + np.uint64(8 * first))
     return pointer
 
 
 @compiled
 def half(scratch: U32, which: int) -> U32:
     """The first or the second half of an array."""
-    return behind(scratch, len(scratch) // 2 * which)
+    return offset(scratch, len(scratch) // 2 * which)
 
 
 @compiled
-def ask(address: np.uint64) -> None:
-    """Ask for the cache line at an address, without waiting for it."""
-    _fetch(address)
+def prefetch(address: np.uint64) -> None:
+    """Prefetch the cache line at an address."""
+    _prefetch(address)
 
 
 @compiled
-def fetch(image: U64, column: int, offset: int) -> None:
-    """Ask for what lies so many bytes into a column, without waiting for it."""
-    _fetch(place(image, column) + np.uint64(offset))
+def prefetch_column(buffer: U64, column: int, offset: int) -> None:
+    """Prefetch the cache line so many bytes into a column."""
+    _prefetch(place(buffer, column) + np.uint64(offset))
 
 
 @compiled
-def u8(image: U64, column: int) -> U8:
+def u8(buffer: U64, column: int) -> U8:
     """A column of unsigned 8-bit integers."""
-    pointer: U8 = _to_u8(place(image, column))
+    pointer: U8 = _to_u8(place(buffer, column))
     return pointer
 
 
 @compiled
-def i16(image: U64, column: int) -> npt.NDArray[np.int16]:
+def i16(buffer: U64, column: int) -> npt.NDArray[np.int16]:
     """A column of signed 16-bit integers."""
-    pointer: npt.NDArray[np.int16] = _to_i16(place(image, column))
+    pointer: npt.NDArray[np.int16] = _to_i16(place(buffer, column))
     return pointer
 
 
 @compiled
-def u32(image: U64, column: int) -> U32:
+def u32(buffer: U64, column: int) -> U32:
     """A column of unsigned 32-bit integers."""
-    pointer: U32 = _to_u32(place(image, column))
+    pointer: U32 = _to_u32(place(buffer, column))
     return pointer
 
 
 @compiled
-def f32(image: U64, column: int) -> npt.NDArray[np.float32]:
+def f32(buffer: U64, column: int) -> npt.NDArray[np.float32]:
     """A column of 32-bit floats."""
-    pointer: npt.NDArray[np.float32] = _to_f32(place(image, column))
+    pointer: npt.NDArray[np.float32] = _to_f32(place(buffer, column))
     return pointer
 
 
 @compiled
-def f64(image: U64, column: int) -> npt.NDArray[np.float64]:
+def f64(buffer: U64, column: int) -> npt.NDArray[np.float64]:
     """A column of 64-bit floats."""
-    pointer: npt.NDArray[np.float64] = _to_f64(place(image, column))
+    pointer: npt.NDArray[np.float64] = _to_f64(place(buffer, column))
     return pointer
 
 
 @compiled
-def i64(image: U64, column: int) -> I64:
+def i64(buffer: U64, column: int) -> I64:
     """A column of signed 64-bit integers."""
-    pointer: I64 = _to_i64(place(image, column))
+    pointer: I64 = _to_i64(place(buffer, column))
     return pointer
 
 
 @compiled
-def u64(image: U64, column: int) -> U64:
+def u64(buffer: U64, column: int) -> U64:
     """A column of unsigned 64-bit integers."""
-    pointer: U64 = _to_u64(place(image, column))
+    pointer: U64 = _to_u64(place(buffer, column))
     return pointer
 
 
 @compiled
-def place(image: U64, column: int) -> int:
+def place(buffer: U64, column: int) -> int:
     """The address of a column's first element."""
-    address: int = _address(_lent(image)) + np.uint64(8) * image[2 * column]
+    address: int = _address(_as_pointer(buffer)) + np.uint64(8) * buffer[2 * column]
     return address
 
 
 @compiled
-def length(image: U64, column: int) -> int:
+def length(buffer: U64, column: int) -> int:
     """How many elements a column has."""
-    return np.int64(image[2 * column + 1])  # type: ignore[return-value]
+    return np.int64(buffer[2 * column + 1])  # type: ignore[return-value]
 
 
 @compiled
 def signed(value: np.integer[Any]) -> int:
     """A signed integer: numba's `int` keeps what is unsigned, and differences would wrap round."""
     return np.int64(value)  # type: ignore[return-value]
+
+
+@compiled
+def prefetch_objects(address: int, size: int, places: I64, nothing: int) -> bool:
+    """Prefetch the objects at some places of an array of `size` objects that begins at `address`.
+
+    Returns whether one of them is the object at the address `nothing`, or is not there.
+    """
+    objects = words_at(np.uint64(address))
+    found = False
+    for place in places:
+        if not 0 <= place < size:
+            found = True
+            continue
+        prefetch(objects[place])
+        found |= objects[place] == np.uint64(nothing)
+    return found

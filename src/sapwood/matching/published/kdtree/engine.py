@@ -19,9 +19,9 @@ from typing import TypeAlias
 
 from sapwood.errors import InvariantError
 from sapwood.matching.counting import CountingEngine
-from sapwood.matching.onebyone import OneByOne
 from sapwood.matching.published.kdtree.boxes import box_of, point_of
 from sapwood.matching.published.kdtree.tree import DominanceTree
+from sapwood.matching.unbatched import UnbatchedEngine
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
@@ -30,7 +30,7 @@ _Key: TypeAlias = tuple[int, int]
 """A slot, and the place of one of its conjunctions in the filter."""
 
 
-class KdTreeEngine(OneByOne[Filter, Record]):
+class KdTreeEngine(UnbatchedEngine[Filter, Record]):
     """K-d trees for boxes, counting for the rest (see the module)."""
 
     def __init__(self) -> None:

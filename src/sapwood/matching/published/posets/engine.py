@@ -17,7 +17,7 @@ from itertools import count
 from typing import Protocol
 
 from sapwood.errors import InvariantError
-from sapwood.matching.onebyone import OneByOne
+from sapwood.matching.unbatched import UnbatchedEngine
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
@@ -55,7 +55,7 @@ class Poset(Protocol):
         """Raise `InvariantError` unless the structure is consistent."""
 
 
-class PosetEngine(OneByOne[Filter, Record]):
+class PosetEngine(UnbatchedEngine[Filter, Record]):
     """Matching over a poset (see the module)."""
 
     def __init__(self, poset: Poset) -> None:

@@ -13,7 +13,6 @@ from sapwood.language.xpath.bounds import UNBOUNDED
 from sapwood.language.xpath.normal import written_form
 from sapwood.language.xpath.parser import parse
 from sapwood.matching.documents.protocol import Readable
-from sapwood.matching.onebyone import OneByOne
 from sapwood.matching.published.xtrie.alternatives import (
     AttributeLabel,
     ElementLabel,
@@ -24,6 +23,7 @@ from sapwood.matching.published.xtrie.alternatives import (
 from sapwood.matching.published.xtrie.decomposition import Row, RowKind, decompose
 from sapwood.matching.published.xtrie.events import Characters, End, Start, events
 from sapwood.matching.published.xtrie.trie import RunTrie, TrieNode
+from sapwood.matching.unbatched import UnbatchedEngine
 from sapwood.model.patterns.conditions import Below, NameTest
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml import Document, DocumentBounds, read_document
@@ -65,7 +65,7 @@ class _Occurrence:
         return True
 
 
-class XTrieEngine(OneByOne[TreePattern, Readable]):
+class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
     """XTrie over tree patterns (see `sapwood.matching.published.xtrie`).
 
     Patterns that compare local names, and those that compare expanded ones, have a table each,

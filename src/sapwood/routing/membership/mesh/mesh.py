@@ -62,7 +62,7 @@ from functools import partial
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_ROUTERS_MAX
-from sapwood.matching.choice import Engines
+from sapwood.matching.engine_names import Engines
 from sapwood.overlay.spanning import fewest_links
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore

@@ -1,0 +1,96 @@
+"""Compaction: when the memtable becomes a segment, and which segments are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.rows import RowWriter
+from sapwood.matching.columnar.segment import Segment
+from sapwood.model.filter import Filter
+
+FREE: Final = -1
+IN_MEMTABLE: Final = -2
+NOWHERE: Final = -3
+FROZEN: Final = -4
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPolicy:
+    """When the memtable becomes a segment, and when segments are joined.
+
+    Costs are in units of trying one filter of the memtable, about a microsecond.
+    """
+
+    #: conjunctions; segments below this size count as equally large
+    smallest: int = 4096
+    #: filters in the memtable that a match may try one by one; they are objects of some kilobytes
+    #: each
+    memtable_max: int = 1024
+    #: conjunctions that were written into rows before they become a segment, even if nobody matches
+    frozen_max: int = 32_768
+    #: conjunctions of a segment that a match, an addition or a removal makes: a quarter of a second
+    #: to two thirds, depending on how much they say. Larger ones are made by `fold` alone
+    joined_max: int = 65_536
+    #: the cost of any compaction
+    compaction_cost: int = 2000
+    #: the further cost for each conjunction in it
+    conjunction_cost: int = 6
+
+
+class SegmentEntry(NamedTuple):
+    """A segment and its number, which no other segment in the same state has.
+
+    `mean_candidates` is how many entries a record led to on average when it was built, `None` where
+    nothing was known of records.
+    """
+
+    serial: int
+    segment: Segment
+    mean_candidates: float | None
+
+
+class State(NamedTuple):
+    """What changes read and replace; matches read a `Snapshot` that is made of it."""
+
+    #: from the oldest to the newest
+    segments: tuple[SegmentEntry, ...]
+    #: conjunctions on their way into a segment; before they are there nothing is matched
+    frozen_rows: RowWriter
+    #: slot -> filter
+    memtable: dict[int, Filter]
+    #: where each slot is: a segment's serial, IN_MEMTABLE, FROZEN, NOWHERE (its filter accepts
+    #: nothing) or FREE
+    slot_locations: npt.NDArray[np.int16]
+
+
+def first_to_join(policy: CompactionPolicy, sizes: Sequence[int], newer: int) -> int:
+    """The first of the segments that the newer rows have caught up with, by powers of two.
+
+    `sizes` are those of the segments, from the oldest to the newest, and `newer` conjunctions are
+    to become one. Joining from there on makes no segment of more than `policy.joined_max`, unless
+    the newer rows alone do. No two segments that could be joined have sizes of the same power of
+    two. With `smallest` 4, the sizes 40, 9, 5 and 6 newer ones, 5 is joined (11), and then 9 (20).
+    """
+    first = len(sizes)
+    for at in reversed(range(len(sizes))):
+        if newer + sizes[at] > policy.joined_max:
+            break
+        if newer and _size_class(policy, sizes[at]) <= _size_class(policy, newer):
+            first = at
+        newer += sizes[at]
+    return first
+
+
+def free_serial(segments: Sequence[SegmentEntry]) -> int:
+    """The smallest number that no segment has."""
+    taken = {entry.serial for entry in segments}
+    return next(serial for serial in range(len(taken) + 1) if serial not in taken)
+
+
+def _size_class(policy: CompactionPolicy, conjunctions: int) -> int:
+    return max(conjunctions, policy.smallest).bit_length()

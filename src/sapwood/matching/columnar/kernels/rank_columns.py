@@ -1,0 +1,235 @@
+"""From columns of values to ranks, compiled: see `matching.tables` and `columnar.domains`."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar import columns as at_column
+from sapwood.matching.columnar.columns import I64, KEY_MAX, U8, U32, U64
+from sapwood.matching.columnar.domains import (
+    FALSE_RANK,
+    FIRST_NUMBER_RANK,
+    FIRST_TEXT_RANK,
+    TRUE_RANK,
+)
+from sapwood.matching.columnar.kernels.lanes import LANES, lowest, within
+from sapwood.matching.columnar.kernels.rank_records import (
+    BucketHint,
+    hint_of,
+    number_rank,
+    remainder_of,
+    text_rank,
+)
+from sapwood.matching.columnar.kernels.views import (
+    bytes_at,
+    compiled,
+    f32,
+    f64,
+    floats_at,
+    i16,
+    integers_at,
+    length,
+    offset,
+    places_at,
+    signed,
+    u32,
+)
+from sapwood.matching.tables import (
+    PLACE_DATA,
+    PLACE_FIRST,
+    PLACE_OFFSETS,
+    PLACE_SIZE,
+    PLACE_VALIDITY,
+    Kind,
+)
+
+_BOOLEAN: Final = int(Kind.BOOLEAN)
+_INTEGER: Final = int(Kind.INTEGER)
+_FLOAT: Final = int(Kind.FLOAT)
+_TEXT: Final = int(Kind.TEXT)
+
+
+_FIRST_RANK: Final = np.uint32(1)
+_RANKS: Final = np.uint32(KEY_MAX - 1)
+"""The range of all ranks of what is there."""
+
+_RANKS_FOR_A_COLUMN: Final = 16
+"""Ranks that are looked at many at a time as fast as one rank by itself."""
+
+
+class _Piece(NamedTuple):
+    """Some rows of a column, and where their ranks go."""
+
+    data: np.uint64  # an address
+    validity: U8
+    has_absent: bool  # otherwise there is no validity
+    begin: int  # the place of the first row in both
+    rows: int
+    ranks: U32  # a row of `attributes` for each
+    attributes: int
+    attribute: int
+
+
+@compiled
+def rank_columns(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64, places: I64, numbers: I64, first: int, rows: int, ranks: U32
+) -> None:
+    """Write the ranks of `rows` rows of a table, from row `first` of its columns on.
+
+    `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; those
+    that are no attribute of the segment buffer are left out. In `ranks` each row has an element for
+    each attribute of the segment buffer. What is absent gets the rank 0.
+    """
+    attributes = length(buffer, at_column.NUMBER_START) - 1
+    for which in range(len(numbers)):
+        attribute = numbers[which]
+        if 0 <= attribute < attributes:
+            _fill_column(buffer, places, which, attribute, first, rows, ranks)
+
+
+@compiled
+def find_present(ranks: U32, attributes: int, numbers: I64, columns: int, present: U32) -> int:
+    """Write the attributes of a row's columns that are there; returns how many there are.
+
+    The row has `width` ranks, behind which there are `LANES` more of any value; `numbers` are the
+    attributes of so many columns.
+    """
+    if attributes <= _RANKS_FOR_A_COLUMN * columns:
+        return _find_all_present(ranks, attributes, present)
+    count = 0
+    for which in range(columns):
+        attribute = numbers[which]
+        if 0 <= attribute < attributes:
+            present[count] = attribute
+            count += ranks[attribute] != 0
+    return count
+
+
+@compiled
+def _find_all_present(ranks: U32, attributes: int, present: U32) -> int:
+    """`find_present` by looking at all ranks of the row, many at a time."""
+    count = 0
+    for first in range(0, attributes, LANES):
+        there = within(offset(ranks, first), _FIRST_RANK, _RANKS)
+        if attributes - first < LANES:
+            there &= (np.uint64(1) << np.uint64(attributes - first)) - np.uint64(1)
+        while there:
+            present[count] = first + lowest(there)
+            count += 1
+            there &= there - np.uint64(1)
+    return count
+
+
+@compiled
+def _fill_column(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64, places: I64, which: int, attribute: int, first: int, rows: int, ranks: U32
+) -> None:
+    at = which * PLACE_SIZE
+    kind, data, offsets = places[at], places[at + PLACE_DATA], places[at + PLACE_OFFSETS]
+    piece = _Piece(
+        data,
+        bytes_at(places[at + PLACE_VALIDITY]),
+        places[at + PLACE_VALIDITY] != 0,
+        places[at + PLACE_FIRST] + first,
+        rows,
+        ranks,
+        length(buffer, at_column.NUMBER_START) - 1,
+        attribute,
+    )
+    if kind == _BOOLEAN:
+        _fill_booleans(piece)
+    elif kind in (_INTEGER, _FLOAT):
+        _fill_numbers(buffer, piece, kind == _INTEGER)
+    elif kind == _TEXT:
+        _fill_texts(buffer, piece, integers_at(offsets))
+    else:
+        _fill_texts(buffer, piece, places_at(offsets))
+
+
+@compiled
+def _fill_booleans(piece: _Piece) -> None:
+    bits = bytes_at(piece.data)
+    for row in range(piece.rows):
+        at, rank = piece.begin + row, 0
+        if _is_there(piece, at):
+            rank = TRUE_RANK if _bit(bits, at) else FALSE_RANK
+        piece.ranks[row * piece.attributes + piece.attribute] = rank
+
+
+@compiled
+def _fill_numbers(
+    buffer: U64,
+    piece: _Piece,
+    is_whole: bool,  # noqa: FBT001 - as compiled code takes it
+) -> None:
+    attribute, given = piece.attribute, length(buffer, at_column.REMAINDERS)
+    remainders = i16(buffer, at_column.REMAINDERS)
+    start, hint = u32(buffer, at_column.SINGLE_START), hint_of(buffer, attribute)
+    low, high = signed(start[attribute]), signed(start[attribute + 1])
+    if low < high:
+        _rank_numbers(
+            piece, is_whole, f32(buffer, at_column.SINGLES), remainders, 0, low, high, hint
+        )
+        return
+    start = u32(buffer, at_column.NUMBER_START)
+    low, high = signed(start[attribute]), signed(start[attribute + 1])
+    _rank_numbers(
+        piece, is_whole, f64(buffer, at_column.NUMBERS), remainders, given, low, high, hint
+    )
+
+
+@compiled
+def _rank_numbers(  # noqa: PLR0917 - compiled code takes arrays apart
+    piece: _Piece,
+    is_whole: bool,  # noqa: FBT001 - as compiled code takes it
+    constants: npt.NDArray[np.floating[Any]],
+    remainders: npt.NDArray[np.int16],
+    given: int,
+    low: int,
+    high: int,
+    hint: BucketHint,
+) -> None:
+    """Write the ranks of numbers among the constants `low` up to `high`; see `number_rank`."""
+    wholes, floats = places_at(piece.data), floats_at(piece.data)
+    for row in range(piece.rows):
+        at, rank = piece.begin + row, 0
+        if _is_there(piece, at):
+            number, remainder = floats[at], 0
+            if is_whole:
+                whole = wholes[at]
+                number = float(whole)
+                remainder = remainder_of(whole, number)
+            rank = FIRST_NUMBER_RANK
+            rank += number_rank(constants, remainders, low, high, hint, number, remainder, given)
+        piece.ranks[row * piece.attributes + piece.attribute] = rank
+
+
+@compiled
+def _fill_texts(buffer: U64, piece: _Piece, offsets: npt.NDArray[np.signedinteger[Any]]) -> None:
+    number_start = u32(buffer, at_column.NUMBER_START)
+    single_start = u32(buffer, at_column.SINGLE_START)
+    text_start, attribute = u32(buffer, at_column.TEXT_START), piece.attribute
+    numbers = signed(number_start[attribute + 1]) - signed(number_start[attribute])
+    numbers += signed(single_start[attribute + 1]) - signed(single_start[attribute])
+    low, high = signed(text_start[attribute]), signed(text_start[attribute + 1])
+    letters = bytes_at(piece.data)
+    for row in range(piece.rows):
+        at, rank = piece.begin + row, 0
+        if _is_there(piece, at):
+            first, last = signed(offsets[at]), signed(offsets[at + 1])
+            rank = FIRST_TEXT_RANK + 2 * numbers
+            rank += text_rank(buffer, low, high, letters, first, last)
+        piece.ranks[row * piece.attributes + piece.attribute] = rank
+
+
+@compiled
+def _is_there(piece: _Piece, at: int) -> bool:
+    return not piece.has_absent or _bit(piece.validity, at)
+
+
+@compiled
+def _bit(bits: U8, at: int) -> bool:
+    return bool(signed(bits[at >> 3]) >> (at & 7) & 1)

@@ -1,0 +1,126 @@
+"""What ranks cannot say: general `like` patterns.
+
+Conjunctions with such patterns are found like all others, through their other constraints; only
+the candidates are then checked. A *like predicate* is a pair of attribute and pattern. However many
+conjunctions share one, it is tried once for each record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.columnar.batch import SegmentMatches
+from sapwood.matching.columnar.rows import Ints
+from sapwood.matching.columnar.segment import Annex
+from sapwood.model.like import Pattern, Wildcard
+from sapwood.model.publication import Record
+
+_NO_TEXT: Final = 0
+_FITS: Final = 1
+_FITS_NOT: Final = 2
+
+_ESCAPE: Final = "\\"
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+LikePredicate: TypeAlias = tuple[str, Pattern]
+"""An attribute, and a pattern that its text is tried against."""
+
+
+class LikePredicates:
+    """The engine's numbered like predicates; they only ever become more.
+
+    Whoever matches is handed those of one moment (`known`), never this.
+
+    #: _known is a beginning of _probes
+    """
+
+    def __init__(self) -> None:
+        self._predicates: list[LikePredicate] = []
+        #: the inverse of `_predicates`
+        self._numbers: dict[LikePredicate, int] = {}
+        self._known: tuple[LikePredicate, ...] = ()
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._predicates)
+
+    def number(self, attribute: str, pattern: Pattern) -> int:
+        """The number of a like predicate, a new one if it has none yet."""
+        number = self._numbers.get((attribute, pattern))
+        if number is None:
+            number = self._numbers[attribute, pattern] = len(self._predicates)
+            self._predicates.append((attribute, pattern))
+        return number
+
+    def known(self) -> tuple[LikePredicate, ...]:
+        """All like predicates by number, as they are now; takes a copy if there are new ones."""
+        if len(self._known) < len(self._predicates):
+            self._known = tuple(self._predicates)
+        return self._known
+
+    def predicate(self, number: int) -> LikePredicate:
+        """The like predicate of a number."""
+        return self._predicates[number]
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        r"""Attribute and pattern of each like predicate, in order; `\` escapes in the pattern."""
+        for attribute, pattern in self._predicates:
+            yield attribute, "".join(map(_written, pattern.tokens))
+
+    def restore(self, texts: Sequence[tuple[str, str]]) -> None:
+        """Take over what `texts` gave."""
+        for attribute, pattern in texts:
+            self.number(attribute, Pattern.parse(pattern, _ESCAPE))
+
+
+def verify(
+    found: SegmentMatches,
+    annex: Annex,
+    predicates: Sequence[LikePredicate],
+    records: Sequence[Record],
+) -> Flags:
+    """Which of the unverified conjunctions are matches after all.
+
+    Each pair of a record and a like predicate is tried once. It is numbered `record *
+    len(predicates) + predicate`: of 3 like predicates, number 7 is like predicate 1 tried on record
+    2.
+    """
+    record = np.repeat(np.arange(len(records)), np.diff(found.unverified_offsets))
+    first = np.searchsorted(annex.check_owner, found.unverified)
+    counts = np.searchsorted(annex.check_owner, found.unverified, side="right") - first
+    starts = np.cumsum(counts) - counts
+    checks = np.arange(counts.sum()) + np.repeat(first - starts, counts)
+    tries = np.repeat(record, counts) * len(predicates) + annex.check_probe[checks]
+    distinct, which = np.unique(tries, return_inverse=True)
+    outcomes = _outcomes(distinct, predicates, records)[which]
+    fails = outcomes == np.where(annex.check_forbidden[checks], _FITS, _FITS_NOT)
+    return ~np.logical_or.reduceat(fails, starts)
+
+
+def _outcomes(
+    tries: Ints, predicates: Sequence[LikePredicate], records: Sequence[Record]
+) -> npt.NDArray[np.uint8]:
+    pairs = (divmod(one, len(predicates)) for one in tries.tolist())
+    return np.array(
+        [_outcome(predicates[predicate], records[record]) for record, predicate in pairs], np.uint8
+    )
+
+
+def _outcome(predicate: LikePredicate, record: Record) -> int:
+    """Whether the attribute is no text, or fits the pattern, or does not."""
+    attribute, pattern = predicate
+    value = record.get(attribute)
+    if not isinstance(value, str):
+        return _NO_TEXT
+    return _FITS if pattern.matches(value) else _FITS_NOT
+
+
+def _written(token: str | Wildcard) -> str:
+    if isinstance(token, Wildcard):
+        return token.value
+    return _ESCAPE + token if token in ("%", "_", _ESCAPE) else token

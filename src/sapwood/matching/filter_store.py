@@ -1,0 +1,196 @@
+"""The two filter stores of an index: filters of records, and tree patterns of documents.
+
+Each store has an engine of its own, made when it is first needed: whoever matches records alone
+never imports what reads XML, and the other way round. The slots are the index's, so a slot is taken
+in at most one store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
+
+import msgspec
+
+from sapwood.errors import FileFormatError
+from sapwood.language import parse_filter
+from sapwood.language.written import Written, as_given, read_interest
+from sapwood.matching.documents.engines import DocumentEngineInfo
+from sapwood.matching.documents.protocol import DocumentEngine
+from sapwood.matching.engines import EngineInfo
+from sapwood.matching.protocol import Engine, Remembering, Unsorted
+from sapwood.matching.sizes import memory_of
+from sapwood.matching.storage import Folder
+from sapwood.matching.texts import TextColumn
+from sapwood.model.filter import Filter
+from sapwood.model.patterns.pattern import TreePattern
+
+_Filter = TypeVar("_Filter")
+_Filter_contra = TypeVar("_Filter_contra", contravariant=True)
+_Engine = TypeVar("_Engine", bound="_Slots[Any]")
+
+_READ_KEPT: Final = 1024
+"""Filters that are kept as they were read last: whoever looks at small indexes often, as routers do
+that check themselves, asks for the same ones again and again."""
+
+_PATTERN: Final = msgspec.json.Decoder(tuple[str, tuple[tuple[str, str], ...] | None])
+
+
+class _Slots(Protocol[_Filter_contra]):
+    """What both kinds of engines share; `Engine` and `DocumentEngine` say what it means."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, slot: int, filter: _Filter_contra, /) -> None: ...
+
+    def remove(self, slot: int) -> None: ...
+
+    def save(self, folder: Path) -> None: ...
+
+    def load(self, folder: Path, filter: Iterable[tuple[int, _Filter_contra]], /) -> None: ...
+
+
+class FilterStore(Generic[_Engine, _Filter]):
+    """The filters of one kind: an engine, and the text of each filter where the engine forgets it.
+
+    `write` and `read` turn a filter into text and back; `folder` is the name of the engine's folder
+    in a saved index, and begins the names of the arrays beside it.
+
+    #: _texts[slot] is "" where the slot is free, or taken in the other store, or past the end
+    #: there is an engine if there is a text
+    #: _memory is the engine if that gives filters back, and then there are no texts
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        make: Callable[[], _Engine],
+        write: Callable[[_Filter], str],
+        read: Callable[[str], _Filter],
+    ) -> None:
+        self._folder = folder
+        self._make = make
+        self._write = write
+        self._read = read
+        self._texts = TextColumn()
+        #: `None` as long as nothing needed it
+        self.engine: _Engine | None = None
+        #: the engine if it gives matches in any order; asking what it is takes as long as a match
+        self.unsorted: Unsorted | None = None
+        self._memory: Remembering[_Filter] | None = None
+
+    def __len__(self) -> int:
+        """The number of filters."""
+        return 0 if self.engine is None else len(self.engine)
+
+    def holds(self, slot: int) -> bool:
+        """Whether the slot is taken in this store."""
+        if self._memory is not None:
+            return self._memory.holds(slot)
+        return slot < len(self._texts) and self._texts[slot] != ""
+
+    def add(self, slot: int, filter: _Filter) -> None:
+        """Take a free slot."""
+        self._used().add(slot, filter)
+        if self._memory is None:
+            while len(self._texts) < slot:
+                self._texts[len(self._texts)] = ""
+            self._texts[slot] = self._write(filter)
+
+    def remove(self, slot: int) -> None:
+        """Free a slot that is taken in this store."""
+        self._used().remove(slot)
+        if self._memory is None:
+            self._texts[slot] = ""
+
+    def filter(self, slot: int) -> _Filter:
+        """The filter in a slot that is taken in this store: equal to the one that was added.
+
+        It is read again from its text, and has its source, unless the engine gives it back.
+        """
+        if self._memory is not None:
+            return self._memory.filter(slot)
+        return self._read(self._texts[slot])
+
+    def memory(self) -> Iterator[tuple[str, int]]:
+        """Bytes by part."""
+        if self.engine is not None:
+            for part, size in memory_of(self.engine).items():
+                yield f"{self._folder}: {part}", size
+        yield f"{self._folder}: texts", sum(self._texts.memory().values())
+
+    def save(self, folder: Folder) -> None:
+        """Write engine and texts; nothing at all where nothing was ever added."""
+        if self.engine is None:
+            return
+        self.engine.save(folder.make_folder(self._folder).path)
+        if self._memory is None:
+            self._texts.save(folder, self._folder)
+
+    def load(self, folder: Folder) -> None:
+        """Take over what `save` wrote, if it wrote something."""
+        own: Path = folder.folder(self._folder).path
+        if not folder.folder(self._folder).exists:
+            return
+        engine = self._used()
+        if self._memory is not None:
+            engine.load(own, ())
+            return
+        self._texts = TextColumn.load(folder, self._folder)
+        empty = set(self._texts.empty_places())
+        engine.load(own, self._stored(empty))
+        if len(engine) != len(self._texts) - len(empty):
+            raise FileFormatError(
+                str(folder), "its files do not belong together; build the index again"
+            )
+
+    def taken(self) -> Iterable[int]:
+        """The slots taken in this store, ascending."""
+        if self._memory is not None:
+            return self._memory.taken()
+        return (slot for slot, text in enumerate(self._texts) if text)
+
+    def _stored(self, empty: set[int]) -> Iterator[tuple[int, _Filter]]:
+        for slot in range(len(self._texts)):
+            if slot not in empty:
+                yield slot, self.filter(slot)
+
+    def _used(self) -> _Engine:
+        if self.engine is None:
+            self.engine = self._make()
+            # Asked of the type, as that is remembered: links of a router make many engines.
+            kind = type(self.engine)
+            if issubclass(kind, Remembering):
+                self._memory = cast("Remembering[_Filter]", self.engine)
+            if issubclass(kind, Unsorted):
+                self.unsorted = cast("Unsorted", self.engine)
+        return self.engine
+
+
+def record_store(info: EngineInfo) -> FilterStore[Engine, Filter]:
+    """The store for filters of records, with that engine."""
+    return FilterStore("records", info.make, lambda given: as_given(given).text, _read_filter)
+
+
+def document_store(info: DocumentEngineInfo) -> FilterStore[DocumentEngine, TreePattern]:
+    """The store for tree patterns, with that engine."""
+    return FilterStore("documents", info.make, _write_pattern, _read_pattern)
+
+
+@lru_cache(_READ_KEPT)
+def _read_filter(text: str) -> Filter:
+    return parse_filter(text)
+
+
+def _write_pattern(pattern: TreePattern) -> str:
+    written = as_given(pattern)
+    return msgspec.json.encode((written.text, written.bindings)).decode()
+
+
+@lru_cache(_READ_KEPT)
+def _read_pattern(text: str) -> TreePattern:
+    pattern = read_interest(Written("xpath", *_PATTERN.decode(text)))
+    assert isinstance(pattern, TreePattern), "an XPath is read as a tree pattern"
+    return pattern

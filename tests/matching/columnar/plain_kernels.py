@@ -1,0 +1,395 @@
+"""Kernels in plain Python, by which compiled ones are judged: the same results, the obvious way.
+
+They use neither the order of a domain nor clusters nor bitmaps: a value is compared with every
+constant of its attribute, a record with every conjunction.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.limits import INTEGER_MAX, INTEGER_MIN
+from sapwood.matching.columnar import bitmaps
+from sapwood.matching.columnar.batch import NAME_HEAD, PLACE_BITS, REPEATS, UNREADABLE
+from sapwood.matching.columnar.columns import (
+    BITMAPS_FROM,
+    BLOCK_WORDS,
+    CHECKED,
+    DEAD,
+    I32,
+    I64,
+    KEY_MAX,
+    SEVERAL,
+    SHARED,
+    SLOT_MASK,
+    U8,
+    U32,
+    U64,
+    Columns,
+    block_start_of,
+    block_starts,
+    columns_of,
+    entry_conjunctions,
+)
+from sapwood.matching.columnar.domains import (
+    FALSE_RANK,
+    FIRST_NUMBER_RANK,
+    FIRST_TEXT_RANK,
+    TRUE_RANK,
+)
+from sapwood.matching.columnar.segment import block
+from sapwood.matching.keys import number_key
+from sapwood.matching.protocol import ALL
+from sapwood.matching.tables import (
+    PLACE_DATA,
+    PLACE_FIRST,
+    PLACE_KIND,
+    PLACE_OFFSETS,
+    PLACE_SIZE,
+    PLACE_VALIDITY,
+    Kind,
+)
+from sapwood.model.publication import Value
+
+fill_bitmaps = bitmaps.fill_bitmaps
+
+Readable: TypeAlias = Mapping[str | bytes, Value | bytes]
+"""A record as it is read back: texts that are no UTF-8 are bytes."""
+
+
+def number_rank(
+    numbers: npt.NDArray[np.floating[Any]],
+    remainders: npt.NDArray[np.int16],
+    first: int,
+    last: int,
+    number: float,
+    remainder: int,
+) -> int:
+    """Twice the rank of a number among others, and one more if it is one of them.
+
+    These are `numbers[first:last]`. `remainders` are as many as numbers, or none if all are 0.
+    """
+    exact = remainders.tolist() if len(remainders) else [0] * len(numbers)
+    constants = list(zip(numbers.tolist(), exact, strict=True))[first:last]
+    wanted = (number, remainder)
+    return 2 * sum(constant < wanted for constant in constants) + (wanted in constants)
+
+
+def text_rank(columns: Columns, first: int, last: int, text: bytes) -> int:
+    """Twice the rank of a text among those of a domain, and one more if it is one of them.
+
+    The texts of the domain are `first` up to `last` of the column `text_refs`.
+    """
+    offsets = columns.text_offsets
+    constants = [
+        columns.text_bytes[offsets[ref] : offsets[ref + 1]].tobytes()
+        for ref in columns.text_refs[first:last].tolist()
+    ]
+    return 2 * sum(constant < text for constant in constants) + (text in constants)
+
+
+def rank_record(columns: Columns, names: U64, record: Readable, ranks: U32) -> None:
+    """Write the rank of every value of a record; `ranks` has an element for each attribute."""
+    numbers = names_of(names)
+    for name, value in record.items():
+        attribute = numbers.get(_bytes(name), len(columns.points))
+        if attribute < len(columns.points):
+            ranks[attribute] = _rank_of(columns, attribute, value)
+
+
+def match_batch(
+    buffer: U64,
+    marks: U8,
+    names: U64,
+    records: bytes,
+    scratch: U32,
+    limit: int,
+    max_matches: int,
+    join_threshold: int,
+) -> I32:
+    """All matches of every record, as `columnar.batch.SegmentMatches.of` reads them.
+
+    `records` is what `columnar.batch.encoded` makes, `names` what `columnar.batch.name_table`
+    does. `scratch` has two elements for each attribute, two at least, and its first half is all 0;
+    it is left so. Keeps no more than `limit` sure matches of a record, and ends after the record
+    with which there are `max_matches` matches or more. Of records that cannot be read nothing is
+    told but `UNREADABLE`.
+    """
+    columns = columns_of(buffer)
+    given: list[Readable] = msgspec.msgpack.decode(records)
+    if not all(_is_readable(value) for record in given for value in record.values()):
+        return np.array([UNREADABLE], np.int32)
+    all_ranks = np.zeros((len(given), len(scratch) // 2), np.uint32)
+    for record, ranks in zip(given, all_ranks, strict=True):
+        rank_record(columns, names, record, ranks)
+    return _result(columns, marks, all_ranks, limit, max_matches)
+
+
+def match_table(
+    buffer: U64,
+    marks: U8,
+    places: I64,
+    numbers: I64,
+    first: int,
+    rows: int,
+    max_matches: int,
+    join_threshold: int,
+) -> I32:
+    """All matches of some rows of a table, as `columnar.batch.SegmentMatches.of` reads them.
+
+    The rows are `rows` from row `first` of the columns on. `places` and `numbers` are as for
+    `rank_columns`. Ends after the row with which there are `max_matches` matches or more.
+    """
+    columns = columns_of(buffer)
+    all_ranks = np.zeros((rows, len(columns.points)), np.uint32)
+    rank_columns(buffer, places, numbers, first, rows, all_ranks.reshape(-1))
+    return _result(columns, marks, all_ranks, ALL, max_matches)
+
+
+def rank_columns(buffer: U64, places: I64, numbers: I64, first: int, rows: int, ranks: U32) -> None:
+    """Write the ranks of `rows` rows of a table, from row `first` of its columns on.
+
+    `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; those
+    that are no attribute of the segment buffer are left out. In `ranks` each row has an element for
+    each attribute of the segment buffer. What is absent gets the rank 0.
+    """
+    columns = columns_of(buffer)
+    width = len(columns.points)
+    by_column = places.reshape(-1, PLACE_SIZE)
+    for attribute, place in zip(numbers.tolist(), by_column.tolist(), strict=True):
+        if 0 <= attribute < width:
+            for row in range(rows):
+                value = _value_at(place, first + row)
+                rank = 0 if value is None else _rank_of(columns, attribute, value)
+                ranks[row * width + attribute] = rank
+
+
+def mark_removed(buffer: U64, marks: U8, by_slot: U32, slot: int) -> int:
+    """Mark the conjunctions of a slot as removed; returns how many were not so before.
+
+    `by_slot` are all conjunctions, sorted by slot.
+    """
+    columns = columns_of(buffer)
+    heads = columns.blocks[block_start_of(columns, by_slot)]
+    found = by_slot[(heads & SLOT_MASK) == slot]
+    removed = int(np.count_nonzero((marks[found] & DEAD) == 0))
+    marks[found] |= DEAD
+    return removed
+
+
+def looked_up(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
+    """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
+    columns, total = columns_of(buffer), 0
+    for record in msgspec.msgpack.decode(records):
+        ranks = np.zeros(len(scratch) // 2, np.uint32)
+        rank_record(columns, names, record, ranks)
+        total += sum(last - first for first, last in find_candidate_ranges(columns, ranks))
+    return total
+
+
+def touched(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
+    """How many bytes of directories, bitmaps and blocks a batch has read; see `match_batch`."""
+    columns, total = columns_of(buffer), 0
+    sizes = 4 * np.diff(block_starts(columns))[entry_conjunctions(columns)]
+    for record in msgspec.msgpack.decode(records):
+        ranks = np.zeros(len(scratch) // 2, np.uint32)
+        rank_record(columns, names, record, ranks)
+        for first, last in find_candidate_ranges(columns, ranks):
+            if first < last:
+                total += 8 + _read_of(columns, ranks, sizes, first, last)
+    return total
+
+
+def _result(
+    columns: Columns, marks: U8, all_ranks: npt.NDArray[np.uint32], limit: int, max_matches: int
+) -> I32:
+    """What a kernel tells of records with these ranks, a row for each."""
+    slots: list[list[int]] = []
+    unverified: list[list[int]] = []
+    held = 0
+    repeats = False
+    for ranks in all_ranks:
+        found = [
+            conjunction
+            for conjunction, mark in enumerate(marks.tolist())
+            if not mark & DEAD and _holds(columns, conjunction, ranks)
+        ]
+        unverified.append([conjunction for conjunction in found if marks[conjunction] & CHECKED])
+        matches = [conjunction for conjunction in found if not marks[conjunction] & CHECKED]
+        heads = columns.blocks[block_start_of(columns, np.array(matches[:limit], np.int64))]
+        slots.append((heads & SLOT_MASK).tolist())
+        repeats = repeats or any(marks[conjunction] & SHARED for conjunction in found)
+        held += len(slots[-1]) + len(unverified[-1])
+        if held >= max_matches:
+            break
+    beyond = [0] * (len(all_ranks) - len(slots))
+    told = [
+        *(REPEATS * repeats, len(slots)),
+        *(*map(len, slots), *beyond, *map(len, unverified), *beyond),
+        *(slot for each in slots for slot in each),
+        *(unverified_match for each in unverified for unverified_match in each),
+    ]
+    return np.array(told, np.int32)
+
+
+def _value_at(place: Sequence[int], row: int) -> Value | bytes | None:
+    """The value of a row of a column, of which `place` tells; `None` if it is absent."""
+    at, data = place[PLACE_FIRST] + row, place[PLACE_DATA]
+    if place[PLACE_VALIDITY] and not _bit_at(place[PLACE_VALIDITY], at):
+        return None
+    match Kind(place[PLACE_KIND]):
+        case Kind.BOOLEAN:
+            return _bit_at(data, at)
+        case Kind.INTEGER:
+            return ctypes.c_int64.from_address(data + 8 * at).value
+        case Kind.FLOAT:
+            return ctypes.c_double.from_address(data + 8 * at).value
+        case Kind.TEXT:
+            first, last = (ctypes.c_int32 * 2).from_address(place[PLACE_OFFSETS] + 4 * at)
+        case Kind.LONG_TEXT:
+            first, last = (ctypes.c_int64 * 2).from_address(place[PLACE_OFFSETS] + 8 * at)
+    return ctypes.string_at(data + first, last - first)
+
+
+def _bit_at(address: int, at: int) -> bool:
+    return bool(ctypes.c_uint8.from_address(address + (at >> 3)).value >> (at & 7) & 1)
+
+
+def _read_of(
+    columns: Columns, ranks: U32, sizes: npt.NDArray[np.int64], first: int, last: int
+) -> int:
+    """Bytes of bitmaps and blocks that are read of a candidate range."""
+    partition = int(np.searchsorted(columns.partition_first, first, side="right")) - 1
+    if last - first < BITMAPS_FROM or partition < 0 or first >= columns.partition_last[partition]:
+        return int(sizes[first:last].sum())
+    base, end = int(columns.partition_first[partition]), int(columns.partition_last[partition])
+    attributes = columns.bitmap_attribute[
+        columns.bitmap_start[partition] : columns.bitmap_start[partition + 1]
+    ]
+    at_rank = ranks[attributes].astype(np.int64)
+    wanted = np.where(at_rank, 1 + (at_rank * columns.bin_scale[attributes] >> 32), 0)
+    bins, words = int(columns.bins[0]), -(-(end - base) // 64)
+    of_block = len(attributes) * bins
+    total = 8 * len(attributes) * ((last - 1 - base) // 64 - (first - base) // 64 + 1)
+    for entry in range(first, last):
+        word, bit = divmod(entry - base, 64)
+        start = word // BLOCK_WORDS * BLOCK_WORDS
+        width = min(BLOCK_WORDS, words - start)
+        begin = int(columns.bitmap_word[partition]) + start * of_block
+        block = columns.bitmaps[begin : begin + width * of_block]
+        block = block.reshape(len(attributes), bins, width)
+        rows = block[np.arange(len(attributes)), wanted, word - start]
+        if np.all(rows >> np.uint64(bit) & np.uint64(1)):
+            total += int(sizes[entry])
+    return total
+
+
+def find_candidate_ranges(columns: Columns, ranks: U32) -> Iterator[tuple[int, int]]:
+    """First entry and end of every candidate range of a record; some are empty."""
+    start = columns.cluster_start.tolist()
+    yield start[-2], start[-1]
+    for attribute, rank in enumerate(ranks[: len(columns.points)].tolist()):
+        base = int(columns.points[attribute])
+        if rank % 2 and base >= 0:
+            yield start[base + rank // 2], start[base + rank // 2 + 1]
+        for which in range(*columns.ordered_start[attribute : attribute + 2].tolist()):
+            if columns.ordered_zone_low[which] <= rank <= columns.ordered_zone_high[which]:
+                yield _in_reach(columns, which, rank)
+        for grid in range(*columns.grid_start[attribute : attribute + 2].tolist()):
+            yield from _in_grid(columns, grid, rank, int(ranks[columns.grid_second[grid]]))
+
+
+def _in_reach(columns: Columns, which: int, rank: int) -> tuple[int, int]:
+    """The entries of an ordered cluster that begin at or before a rank, and not too far before."""
+    first, last = columns.cluster_start[which : which + 2].tolist()
+    keys = columns.entry_key[first:last].astype(np.int64)
+    key = KEY_MAX - rank if columns.ordered_is_up_to[which] else rank
+    begin = np.searchsorted(keys, key - int(columns.ordered_reach[which]))
+    return first + int(begin), first + int(np.searchsorted(keys, key, side="right"))
+
+
+def _in_grid(columns: Columns, grid: int, rank: int, other: int) -> Iterator[tuple[int, int]]:
+    """The rows of buckets that may hold what two ranks satisfy."""
+    reaches = (int(columns.grid_first_reach[grid]), int(columns.grid_second_reach[grid]))
+    scales = (int(columns.grid_first_scale[grid]), int(columns.grid_second_scale[grid]))
+    sides = tuple(zip((rank, other), reaches, scales, strict=True))
+    if not rank or not other or any(not reach and not at % 2 for at, reach, _ in sides):
+        return
+    rows, domain = (
+        range(max(0, at - reach) * scale >> 32, (at * scale >> 32) + 1)
+        for at, reach, scale in sides
+    )
+    for row in rows:
+        bucket = int(columns.grid_cluster[grid]) + row * int(columns.grid_columns[grid])
+        begin, end = columns.cluster_start[[bucket + domain.start, bucket + domain.stop]].tolist()
+        yield begin, end
+
+
+def names_of(names: U64) -> dict[bytes, int]:
+    """The numbers of all names that `columnar.batch.name_table` was given."""
+    count = int(names[0])
+    starts = names[NAME_HEAD + count : NAME_HEAD + 2 * count + 1]
+    places = (starts >> np.uint64(PLACE_BITS)).tolist()
+    joined = names[NAME_HEAD + 3 * count + 1 :].tobytes()
+    found = (joined[begin:end] for begin, end in pairwise(places))
+    return dict(zip(found, starts.astype(np.uint32).tolist(), strict=False))
+
+
+def _is_readable(value: object) -> bool:
+    if isinstance(value, int):
+        return INTEGER_MIN <= value <= INTEGER_MAX
+    return isinstance(value, float | str | bytes)
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def _rank_of(columns: Columns, attribute: int, value: Value | bytes) -> int:
+    if isinstance(value, bool):
+        return TRUE_RANK if value else FALSE_RANK
+    if isinstance(value, str | bytes):
+        return _text(columns, attribute, _bytes(value))
+    return _number(columns, attribute, *number_key(value))
+
+
+def _number(columns: Columns, attribute: int, number: float, remainder: int) -> int:
+    first, last = columns.single_start[attribute : attribute + 2].tolist()
+    if first < last:
+        none = columns.remainders[:0]
+        return FIRST_NUMBER_RANK + number_rank(
+            columns.singles, none, first, last, number, remainder
+        )
+    first, last = columns.number_start[attribute : attribute + 2].tolist()
+    rank = number_rank(columns.numbers, columns.remainders, first, last, number, remainder)
+    return FIRST_NUMBER_RANK + rank
+
+
+def _text(columns: Columns, attribute: int, text: bytes) -> int:
+    starts = (columns.number_start, columns.single_start)
+    numbers = sum(int(start[attribute + 1]) - int(start[attribute]) for start in starts)
+    first, last = columns.text_start[attribute : attribute + 2].tolist()
+    return FIRST_TEXT_RANK + 2 * numbers + text_rank(columns, first, last, text)
+
+
+def _holds(columns: Columns, conjunction: int, ranks: U32) -> bool:
+    return all(
+        is_in_range(columns, *own, int(ranks[attribute]))
+        for attribute, own in zip(*block(columns, conjunction), strict=True)
+    )
+
+
+def is_in_range(columns: Columns, low: int, width: int, rank: int) -> bool:
+    """Whether a rank satisfies a constraint, as its block has it."""
+    if width != SEVERAL:
+        return low <= rank <= low + width
+    first, last = columns.several_start[low : low + 2].tolist()
+    ranges = columns.several[2 * first : 2 * last].reshape(-1, 2).tolist()
+    return any(low <= rank <= low + width for low, width in ranges)

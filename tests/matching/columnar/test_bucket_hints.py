@@ -42,9 +42,7 @@ def test_a_number_has_as_many_constants_before_its_bucket_as_the_place_says(
             assert places[bucket] <= rank < places[bucket + 1]
 
 
-def test_a_long_domain_has_bucket_hints_unless_its_ends_are_too_far_or_too_close() -> (
-    None
-):
+def test_a_long_domain_has_bucket_hints_unless_its_ends_are_too_far_or_too_close() -> None:
     even = [float(at) for at in range(40)]
     domains = [even[:31], even, [*even, math.inf], [-1.5e308, *even, 1.5e308], []]
     domains.append([at * 5e-324 for at in range(40)])

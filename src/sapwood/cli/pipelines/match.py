@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     type=click.Choice(["pairs", "lists", "counts", "homes"]),
     default="pairs",
     show_default=True,
-    help="A row for each pair, publication or subscription; homes are told of a compiled set.",
+    help="A row for each pair, publication or subscription; homes are for a compiled set.",
 )
 @click.option(
     "--layout",

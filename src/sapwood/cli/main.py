@@ -75,7 +75,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "protocols": Entry("sapwood.cli.protocols", "List the routing protocols."),
         "warm-up": Entry(
             "sapwood.cli.warm_up",
-            "Compile the kernels ahead of time, so that nobody waits for them.",
+            "Compile the kernels ahead of time, so that no command waits for them.",
         ),
         "experiment": Entry(
             None, "Make a published figure or table again, and print it beside what was published."

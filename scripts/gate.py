@@ -47,9 +47,8 @@ STEPS: Final = (
     ),
     # Once, while there is a processor to spare, and not by all who start with the tests.
     Step("kernels", ("scripts.kernels",)),
-    # One worker for what runs on Spark, one after the other, one for what starts brokers, and one
-    # for all the rest: the first two wait for other processes most of the time.
-    Step("tests", ("pytest", "-q", "-n", "3", "--dist", "loadgroup", "tests")),
+    # One worker for what runs on Spark, one after the other, and one for all the rest.
+    Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "tests")),
     Step("lab", ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "tests_lab")),
 )
 

@@ -92,7 +92,7 @@ def relaying(overlay: Overlay, folder: Path, master: str) -> Iterator[subprocess
     arguments = [str(folder / "checkpoint"), overlay.source, overlay.sink, master]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.pipeline.journals.relaying", *arguments],
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=Path(__file__).resolve().parents[3],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

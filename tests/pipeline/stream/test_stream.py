@@ -27,7 +27,7 @@ from tests.pipeline.samples import Pair, expected, filters, pairs, publications
 
 pytestmark = pytest.mark.spark
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WANTED = filters(25, seed=5)
 RECORDS = {
     id_: record

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.reduction import DupFd
 from typing import IO, Any
@@ -55,8 +56,9 @@ class Forked:
         return status
 
     def send_signal(self, number: int) -> None:
-        """Send a signal to the process."""
-        os.kill(self.pid, number)
+        """Send a signal to the process, unless it has ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
         """End the process at once."""

@@ -52,6 +52,7 @@ from sapwood.matching.columnar.compaction import (
     first_to_join,
     free_serial,
 )
+from sapwood.matching.columnar.flat_records import Flattener, flattener_of
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
@@ -228,7 +229,7 @@ class ColumnarEngine:
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        return len(self._snapshot_for((record,)).found(record, 1)) > 0
+        return len(self.found(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
         """How many filters accept `record`."""
@@ -247,7 +248,18 @@ class ColumnarEngine:
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
-        return self._snapshot_for((record,)).found(record, limit)
+        records = (record,)
+        return self._snapshot_for(records).found(records, limit)
+
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords`; `None` while all filters are in the memtable."""
+        if not self._state.segments:
+            return None
+        return flattener_of(self._kernels.loaded.flatten_records)
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record in MessagePack."""
+        return self._snapshot_for(records).found(records, limit)
 
     def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.

@@ -24,8 +24,10 @@ from sapwood.errors import (
 )
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
+from sapwood.matching.given_records import encoded_record, encoded_records
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes, own_bytes
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
+_Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | None]"
+"""Records and, if there are filters of documents, the documents beside them."""
+
 _FORMAT: Final = "sapwood index"
 _VERSION: Final = 4
 _HEADER: Final = "index"
@@ -57,6 +62,8 @@ _HELD_MAX: Final = 1 << 22
 
 _FEW: Final = 64
 """Ids that are sorted as texts at once faster than by their ranks."""
+
+_DICT: Final = {dict}
 
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
@@ -175,7 +182,9 @@ class Index:
         """
         slots = self.found(publication)
         if len(slots) > _FEW:
-            return self._sorted_ids(SlotBatch(np.array((0, len(slots))), slots))[0]
+            in_order = self._order.sorted(slots)
+            if in_order is not None:
+                return self._ids.take(in_order)
         ids = self._ids.take(slots) if len(slots) else []
         ids.sort()
         return ids
@@ -186,6 +195,9 @@ class Index:
         Fewer than `limit` are all there are, each once. Where there are so many or more, the search
         may have ended early, and some may be there twice.
         """
+        encoded = self._found_encoded(publication, limit)
+        if encoded is not None:
+            return encoded
         record, document = _parts(publication)
         slots = _NO_SLOTS if record is None else self._found(record, limit)
         if document is not None and self._documents.engine is not None:
@@ -195,6 +207,9 @@ class Index:
 
     def match_any(self, publication: Matchable) -> bool:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
+        encoded = self._found_encoded(publication, 1)
+        if encoded is not None:
+            return len(encoded) > 0
         record, document = _parts(publication)
         records, documents = self._records.engine, self._documents.engine
         if record is not None and records is not None and records.match_any(record):
@@ -203,6 +218,9 @@ class Index:
 
     def match_count(self, publication: Matchable) -> int:
         """How many filters accept the publication; looks up no id. Errors as `match`."""
+        encoded = self._found_encoded(publication, ALL)
+        if encoded is not None:
+            return len(encoded)
         record, document = _parts(publication)
         records, documents = self._records.engine, self._documents.engine
         count = 0 if record is None or records is None else records.match_count(record)
@@ -221,8 +239,8 @@ class Index:
         """
         if threads < 1:
             raise InvalidValueError("threads", f"{threads} are too few to match anything")
-        parts = [_parts(publication) for publication in publications]
-        pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
+        given = list(publications)
+        pieces = [self._piece(given[at : at + _PIECE]) for at in range(0, len(given), _PIECE)]
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
             return [ids for piece in pieces for ids in self._matched(piece)]
@@ -241,10 +259,21 @@ class Index:
                 other.result()
         return [ids for piece in matched for ids in piece]
 
-    def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
+    def _piece(self, publications: list[Matchable]) -> _Piece:
+        """Some publications as they are matched."""
+        reading = self._records.reading
+        if reading is not None and {*map(type, publications)} == _DICT:
+            flattener = reading.flattener()
+            records = flattener and encoded_records(cast("list[dict[str, Any]]", publications), flattener)
+            if records is not None:
+                return records, None
+        parts = [_parts(publication) for publication in publications]
+        documents = None if self._documents.engine is None else [document for _, document in parts]
+        return [record for record, _ in parts], documents
+
+    def _matched(self, piece: _Piece) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""
-        records, documents = [record for record, _ in parts], [document for _, document in parts]
-        beside = None if self._documents.engine is None else documents
+        records, beside = piece
         matched: list[list[str]] = []
         while len(matched) < len(records):
             found = self.match_slots(
@@ -255,6 +284,17 @@ class Index:
             )
             matched += self._sorted_ids(found)
         return matched
+
+    def _found_encoded(self, publication: Matchable, limit: int) -> Slots | None:
+        """`found` of a record by compiled code from the first step on; `None` where Python has to.
+
+        """
+        reading = self._records.reading
+        if reading is None or type(publication) is not dict:
+            return None
+        flattener = reading.flattener()
+        records = flattener and encoded_record(publication, flattener)
+        return None if records is None else reading.found_encoded(records, limit)
 
     def _found(self, record: Record, limit: int) -> Slots:
         """The slots whose filters accept a record, in any order; so many are enough."""
@@ -293,8 +333,9 @@ class Index:
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a
-        `matching.tables.RecordTable`. Raises `DocumentError` or `LimitError` for a document that is
-        none.
+        `matching.tables.RecordTable`, and records in MessagePack as
+        `matching.encoded_records.EncodedRecords`: nothing is decoded then. Raises `DocumentError`
+        or `LimitError` for a document that is none.
         """
         flat, trees = self._records.engine, self._documents.engine
         unsorted = self._records.unsorted
@@ -304,9 +345,10 @@ class Index:
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
-        found = (
-            match(records) if isinstance(records, RecordTable) else _match_present(records, match)
-        )
+        if isinstance(records, RecordTable | EncodedRecords):
+            found = match(records)
+        else:
+            found = _match_present(records, match)
         if documents is None or trees is None:
             return found
         return _united(found, _match_present(documents[: len(records)], trees.match_slots))

@@ -52,12 +52,14 @@ from sapwood.matching.columnar.compaction import (
     first_to_join,
     free_serial,
 )
+from sapwood.matching.columnar.flat_records import Flattener, flattener_of
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.rows import Rows, RowWriter, joined
 from sapwood.matching.columnar.sampling import Sample
 from sapwood.matching.columnar.searching import Kernels, LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
@@ -73,7 +75,8 @@ _SAMPLED_EVERY: Final = 31
 number that divides theirs would find the same few each time, and clusters would follow these."""
 
 _MADE_EVERY: Final = 1021
-"""The same for the rows of a table where there is a sample already: the record has to be made."""
+"""The same where there is a sample already, and a record has to be made first: out of the columns
+of a table, or from its bytes."""
 
 _SAMPLED_MIN: Final = 64
 """Records in the sample that say something about all."""
@@ -226,7 +229,7 @@ class ColumnarEngine:
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        return len(self._snapshot_for((record,)).found(record, 1)) > 0
+        return len(self.found(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
         """How many filters accept `record`."""
@@ -245,7 +248,18 @@ class ColumnarEngine:
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
-        return self._snapshot_for((record,)).found(record, limit)
+        records = (record,)
+        return self._snapshot_for(records).found(records, limit)
+
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords`; `None` while all filters are in the memtable."""
+        if not self._state.segments:
+            return None
+        return flattener_of(self._kernels.loaded.flatten_records)
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record in MessagePack."""
+        return self._snapshot_for(records).found(records, limit)
 
     def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
@@ -349,7 +363,8 @@ class ColumnarEngine:
                     self._rebuild_stale()
                 finally:
                     self._lock.release()
-            is_made = isinstance(records, RecordTable) and len(self._sample) == _SAMPLED_MAX
+            is_made = isinstance(records, RecordTable | EncodedRecords)
+            is_made &= len(self._sample) == _SAMPLED_MAX
             every = _MADE_EVERY if is_made else _SAMPLED_EVERY
             kept = range(-(before + 1) % every, len(records), every)[-_SAMPLED_MAX:]
             latest = (*self._sample, *(as_dict(records[at]) for at in kept))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sapwood
-from sapwood import Index, Publication, parse_filter
+from sapwood import Index, Publication, parse_filter, parse_xpath
 from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
@@ -20,6 +20,7 @@ from sapwood.errors import (
     InputError,
     InvalidValueError,
     InvariantError,
+    LimitError,
     UnknownIdError,
     UnknownNameError,
 )
@@ -141,6 +142,71 @@ def test_refused_additions_change_nothing(info: EngineInfo) -> None:
             index.add("b", wanted)  # type: ignore[arg-type]
     assert list(index) == ["a"]
     assert index.match({"x": 2}) == []
+    index.validate()
+
+
+def test_filters_are_added_together(info: EngineInfo) -> None:
+    index = filled(info, a="x = 1", b="x = 2", c="x = 3")
+    index.remove("b")
+    slots = index.add_many([("d", "x = 1"), ("e", parse_filter("x = 2")), ("f", "x > 0")])
+    assert [index.ids[slot] for slot in slots] == ["d", "e", "f"]
+    assert sorted((*slots, *(index.ids.index(name) for name in "ac"))) == [0, 1, 2, 3, 4]
+    assert index.match({"x": 1}) == ["a", "d", "f"]
+    assert index.add_many(()) == []
+    index.validate()
+
+
+@pytest.mark.parametrize(
+    ("items", "error"),
+    [
+        ([("b", "x = 1"), ("a", "x = 2")], DuplicateIdError),
+        ([("b", "x = 1"), ("c", "x = 2"), ("b", "x = 3")], DuplicateIdError),
+        ([("b", "x = 1"), ("c", "x ==")], FilterSyntaxError),
+        ([("b", "x = 1"), ("", "x = 2")], InvalidValueError),
+        ([("b", "x = 1"), ("c", 5)], InputError),
+    ],
+)
+def test_of_filters_added_together_all_are_there_or_none(
+    info: EngineInfo, items: list[Any], error: type[Exception]
+) -> None:
+    index = filled(info, a="x = 1")
+    with pytest.raises(error):
+        index.add_many(items)
+    assert list(index) == ["a"]
+    assert index.match({"x": 1}) == ["a"]
+    index.validate()
+
+
+@pytest.mark.parametrize("slot", [2, 3])
+def test_engine_that_refuses_one_filter_has_none_of_those_that_came_with_it(slot: int) -> None:
+    class Choosy(CountingEngine):
+        def add(self, at: int, filter: Filter) -> None:
+            if at == slot:
+                raise LimitError("CONJUNCTIONS_MAX", 1, 2, "the filter")
+            super().add(at, filter)
+
+    index = Index(EngineInfo("choosy", "records", True, "", Choosy))
+    index.add("a", "x = 1")
+    with pytest.raises(LimitError):
+        index.add_many((name, "x = 1") for name in "bcde")
+    assert index.match({"x": 1}) == ["a"]
+    index.validate()
+
+
+def test_patterns_that_are_refused_take_the_filters_that_came_with_them_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = Index("columnar", "reference-xpath")
+    index.add("a", parse_xpath("/a"))
+    assert index._documents.engine is not None
+
+    def refuse(*_: object) -> None:
+        raise LimitError("XPATH_STEPS_MAX", 1, 2, "the pattern")
+
+    monkeypatch.setattr(index._documents.engine, "add", refuse)
+    with pytest.raises(LimitError):
+        index.add_many([("b", "x = 1"), ("c", parse_xpath("/b"))])
+    assert list(index) == ["a"]
     index.validate()
 
 

@@ -135,6 +135,11 @@ class Pool:
             self._lead(slot, way, links | bit)
         return slot
 
+    def add_many_for_link(self, bit: int, wanted: Sequence[Interest]) -> list[int]:
+        """`add_for_link` for each of some filters; returns their slots."""
+        self._prepare(wanted)
+        return [self.add_for_link(bit, one) for one in wanted]
+
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
         """A link holds the filter of a slot under one key less, which may be its last of all."""
         if is_last:
@@ -160,6 +165,11 @@ class Pool:
         else:
             held.add(key)
         return slot
+
+    def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
+        """`add_for_client` for each of some keys and filters; returns their slots."""
+        self._prepare(wanted)
+        return [self.add_for_client(key, one) for key, one in zip(keys, wanted, strict=True)]
 
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
@@ -279,15 +289,28 @@ class Pool:
         slot = self._slots.get(wanted)
         if slot is None:
             slot = self._index.add(str(next(self._names)), wanted)
-            self._slots[wanted] = slot
-            if slot == len(self._filters):
-                self._filters.append(wanted)
-                if slot == len(self._ways):
-                    self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
-            else:
-                self._filters[slot] = wanted
-            self._ways[slot] = NO_LINK
+            self._settle(slot, wanted)
         return slot
+
+    def _prepare(self, wanted: Iterable[Interest]) -> None:
+        """Let all of some filters have a slot, which somebody has to hold next."""
+        added = [one for one in dict.fromkeys(wanted) if one not in self._slots]
+        names = [str(next(self._names)) for _ in added]
+        for slot, one in zip(
+            self._index.add_many(zip(names, added, strict=True)), added, strict=True
+        ):
+            self._settle(slot, one)
+
+    def _settle(self, slot: int, wanted: Interest) -> None:
+        """A slot of the index was taken for a filter."""
+        self._slots[wanted] = slot
+        missing = slot + 1 - len(self._filters)
+        if missing > 0:
+            self._filters += [None] * missing
+        while slot >= len(self._ways):
+            self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
+        self._filters[slot] = wanted
+        self._ways[slot] = NO_LINK
 
     def _lead(self, slot: int, way: int, links: int) -> None:
         """Let a slot whose way was this one lead to other links."""

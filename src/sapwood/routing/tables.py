@@ -6,7 +6,7 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -69,6 +69,9 @@ class Follower(Protocol[W_contra]):
     def learned(self, side: str, key: str, filter: W_contra) -> None:
         """An entry came from a side, under a key that no side has."""
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, W_contra]]) -> None:
+        """Entries came from a side together, each under a key that no side has."""
+
     def forgot(self, side: str, key: str) -> None:
         """An entry of a side is there no longer."""
 
@@ -96,6 +99,14 @@ class Entries(Generic[W]):
         self.by_key[entry.key] = entry
         if self.follower is not None:
             self.follower.learned(CLIENTS, entry.key, entry.filter)
+
+    def add_many(self, entries: Sequence[LocalEntry[W]]) -> None:
+        """Register entries of attached clients together."""
+        for entry in entries:
+            self.by_client[entry.client][entry.id] = entry
+            self.by_key[entry.key] = entry
+        if self.follower is not None:
+            self.follower.learned_many(CLIENTS, [(entry.key, entry.filter) for entry in entries])
 
     def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
@@ -125,6 +136,15 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.learned(neighbor, key, entry.filter)
 
+    def enter_many(self, neighbor: str, entries: Mapping[str, ReceivedEntry[W]]) -> None:
+        """Entries have come over a link together, under keys that are not known."""
+        received = self.received[neighbor]
+        assert received.keys().isdisjoint(entries), "a key comes over a link once"
+        received.update(entries)
+        if self.follower is not None:
+            told = [(key, entry.filter) for key, entry in entries.items()]
+            self.follower.learned_many(neighbor, told)
+
     def leave(self, neighbor: str, key: str) -> None:
         """An entry that came over a link is there no longer."""
         del self.received[neighbor][key]
@@ -134,12 +154,11 @@ class Entries(Generic[W]):
     def follow(self, follower: Follower[W]) -> None:
         """Let another one follow in the place of the first, and tell it of all that is here."""
         self.follower = follower
-        for entry in self.by_key.values():
-            follower.learned(CLIENTS, entry.key, entry.filter)
+        follower.learned_many(CLIENTS, [(key, own.filter) for key, own in self.by_key.items()])
         for neighbor, received in self.received.items():
             follower.add_side(neighbor)
-            for key, heard in received.items():
-                follower.learned(neighbor, key, heard.filter)
+            told = [(key, heard.filter) for key, heard in received.items()]
+            follower.learned_many(neighbor, told)
 
     def sides(self) -> dict[str, dict[str, W]]:
         """The filters of each side by key, that of the clients first."""

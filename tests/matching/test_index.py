@@ -476,3 +476,32 @@ def test_many_publications_with_many_matches_are_matched_in_pieces(
     asked = [{"n": number % 23} for number in range(700)]
     expected = [sorted(f"s{at}" for at in range(record["n"]) if at < 20) for record in asked]
     assert index.match_many(asked, threads) == expected
+
+
+def test_filters_without_ids_are_known_by_slot(info: EngineInfo) -> None:
+    index = Index(info)
+    assert index.take([parse_filter("x = 1"), parse_xpath("/a"), parse_filter("x = 2")]) == [
+        0,
+        1,
+        2,
+    ]
+    index.release(0)
+    index.validate()
+    assert index.take(()) == []
+    assert index.take([parse_filter("x = 3")]) == [0]
+    assert index.take([parse_filter("x = 4")]) == [3]
+    assert index.filter_in(3) == parse_filter("x = 4")
+    assert index.filter_in(1) == parse_xpath("/a")
+    assert [index.found(record).tolist() for record in ({"x": 1}, {"x": 3}, {"x": 4})] == [
+        [],
+        [0],
+        [3],
+    ]
+    index.release(3)
+    index.release(1)
+    index.validate()
+    assert sorted(index.take([parse_filter("x = 5")] * 3)) == [1, 3, 4]
+    assert len(index) == 5
+    index._free.append(2)
+    with pytest.raises(InvariantError, match="without ids"):
+        index.validate()

@@ -300,7 +300,7 @@ def _forget_repeat(index: SidedIndex) -> None:
 
 def _forget_filter(index: SidedIndex) -> None:
     share = _records(index, CLIENTS)
-    share.pool._index.remove(share.pool._index.ids[share.slots["k"]])
+    share.pool._index.release(share.slots["k"])
 
 
 def _forget_pool(index: SidedIndex) -> None:

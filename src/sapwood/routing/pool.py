@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -85,7 +85,6 @@ class Pool:
         "_index",
         "_is_of_documents",
         "_keys",
-        "_names",
         "_repeats",
         "_slots",
         "_ways",
@@ -95,7 +94,6 @@ class Pool:
     def __init__(self, engines: Engines, *, is_of_documents: bool = False) -> None:
         self._index = Index(*engines)
         self._is_of_documents = is_of_documents
-        self._names = count()
         self._gates = Gates()
         #: links, as bits, that made the last search for links long, to the matches of each
         self.crowds: Mapping[int, int] = _NO_CROWDS
@@ -275,8 +273,7 @@ class Pool:
             raise InvariantError("nobody holds a filter of a pool")
         self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))
         for wanted, slot in taken.items():
-            name = self._index.ids[slot]
-            if not name or self._index.filter(name) != wanted:
+            if self._index.filter_in(slot) != wanted:
                 raise InvariantError(f"the index of a pool lost or changed slot {slot}")
 
     def keys(self, slot: int) -> list[str]:
@@ -288,17 +285,14 @@ class Pool:
         """The slot of a filter, taken if need be."""
         slot = self._slots.get(wanted)
         if slot is None:
-            slot = self._index.add(str(next(self._names)), wanted)
+            (slot,) = self._index.take((wanted,))
             self._settle(slot, wanted)
         return slot
 
     def _prepare(self, wanted: Iterable[Interest]) -> None:
         """Let all of some filters have a slot, which somebody has to hold next."""
         added = [one for one in dict.fromkeys(wanted) if one not in self._slots]
-        names = [str(next(self._names)) for _ in added]
-        for slot, one in zip(
-            self._index.add_many(zip(names, added, strict=True)), added, strict=True
-        ):
+        for slot, one in zip(self._index.take(added), added, strict=True):
             self._settle(slot, one)
 
     def _settle(self, slot: int, wanted: Interest) -> None:
@@ -323,7 +317,7 @@ class Pool:
         if not self._ways[slot]:
             del self._slots[self.filter(slot)]
             self._filters[slot] = None
-            self._index.remove(self._index.ids[slot])
+            self._index.release(slot)
 
     def _batch(self, publications: Sequence[Publication], most: int) -> Iterator[Opened]:
         """What the first publications open: all, or those with so many matches together."""

@@ -6,7 +6,7 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -16,6 +16,8 @@ from sapwood.model.interest import Interest
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
+
+_set: Final = object.__setattr__
 
 W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
@@ -30,6 +32,10 @@ class LocalEntry(Generic[W]):
     id: str
     filter: W
 
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory: there may be a million."""
+        _set(self, "filter", self.filter.compact())
+
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEntry(Generic[W]):
@@ -37,6 +43,10 @@ class ReceivedEntry(Generic[W]):
 
     filter: W
     sending: int
+
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory: there may be a million."""
+        _set(self, "filter", self.filter.compact())
 
 
 class LinkSubscription(NamedTuple):
@@ -70,7 +80,7 @@ class Follower(Protocol[W_contra]):
         """An entry came from a side, under a key that no side has."""
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, W_contra]]) -> None:
-        """Entries came from a side together, each under a key that no side has."""
+        """Several entries, with their keys, came from a side, as by `learned` one by one."""
 
     def forgot(self, side: str, key: str) -> None:
         """An entry of a side is there no longer."""
@@ -101,12 +111,12 @@ class Entries(Generic[W]):
             self.follower.learned(CLIENTS, entry.key, entry.filter)
 
     def add_many(self, entries: Sequence[LocalEntry[W]]) -> None:
-        """Register entries of attached clients together."""
-        for entry in entries:
-            self.by_client[entry.client][entry.id] = entry
-            self.by_key[entry.key] = entry
+        """Register several entries of one attached client."""
+        self.by_client[entries[0].client].update((entry.id, entry) for entry in entries)
+        self.by_key.update((entry.key, entry) for entry in entries)
         if self.follower is not None:
-            self.follower.learned_many(CLIENTS, [(entry.key, entry.filter) for entry in entries])
+            learned = [(entry.key, entry.filter) for entry in entries]
+            self.follower.learned_many(CLIENTS, learned)
 
     def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
@@ -136,14 +146,11 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.learned(neighbor, key, entry.filter)
 
-    def enter_many(self, neighbor: str, entries: Mapping[str, ReceivedEntry[W]]) -> None:
-        """Entries have come over a link together, under keys that are not known."""
-        received = self.received[neighbor]
-        assert received.keys().isdisjoint(entries), "a key comes over a link once"
-        received.update(entries)
+    def enter_many(self, neighbor: str, entries: Sequence[tuple[str, ReceivedEntry[W]]]) -> None:
+        """Several entries have come over a link, under keys that are not known."""
+        self.received[neighbor].update(entries)
         if self.follower is not None:
-            told = [(key, entry.filter) for key, entry in entries.items()]
-            self.follower.learned_many(neighbor, told)
+            self.follower.learned_many(neighbor, [(key, one.filter) for key, one in entries])
 
     def leave(self, neighbor: str, key: str) -> None:
         """An entry that came over a link is there no longer."""

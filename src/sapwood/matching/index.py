@@ -412,12 +412,13 @@ class Index:
         for engine in (self._records.engine, self._documents.engine):
             if engine is not None:
                 engine.validate()
-        taken = {taken: slot for slot, taken in enumerate(self._ids) if taken}
+        ids = list(self._ids)
+        taken = {id: slot for slot, id in enumerate(ids) if id}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
-        if sorted(self._free) != self._ids.empty_places():
+        if sorted(self._free) != [slot for slot, id in enumerate(ids) if not id]:
             raise InvariantError("the free slots are not those without an id")
-        self._order.validate(self._ids)
+        self._order.validate(ids)
         if sorted((*self._records.taken(), *self._documents.taken())) != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
 

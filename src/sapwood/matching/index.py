@@ -498,12 +498,13 @@ class Index:
             if len(self._ids) or sorted((*stored, *self._free)) != [*range(self._unnamed)]:
                 raise InvariantError("the slots without ids are neither taken nor free")
             return
-        taken = {taken: slot for slot, taken in enumerate(self._ids) if taken}
+        ids = list(self._ids)
+        taken = {id: slot for slot, id in enumerate(ids) if id}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
-        if sorted(self._free) != self._ids.empty_places():
+        if sorted(self._free) != [slot for slot, id in enumerate(ids) if not id]:
             raise InvariantError("the free slots are not those without an id")
-        self._order.validate(self._ids)
+        self._order.validate(ids)
         if stored != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
 

@@ -64,7 +64,7 @@ NORMAL_FORM_STEPS_MAX: Final = 786_432
 """Comparisons and copies of constraints that one normal form may take: about a second. Comparing
 1,024 conjunctions of one shape pairwise takes two thirds of it."""
 
-FILTER_STEPS_AT_ONCE: Final = 4096
+FILTER_STEPS_AT_ONCE: Final = 2048
 """Steps of one normal form that a broker takes in its event loop: some milliseconds, enough for
 nearly all filters. What takes more is done beside the loop, while its client waits."""
 

@@ -76,6 +76,11 @@ LIKE_PATTERNS_MAX: Final = 32
 """General `like` patterns on one attribute of one conjunction. They are compared pairwise, and
 each is tried on every text; prefixes and literal texts do not count."""
 
+LIKE_GAPPED_CHARS_MAX: Final = 256
+"""Literal characters of a `like` pattern between two `%` with `_` among them. Each is sought in the
+whole of a text, so that the work is a text's length times this at most; without `_`, and for `_`
+themselves, there is no bound."""
+
 SUCCESSORS_MAX: Final = 16
 """Texts in one range that still count as finitely many (`s`, then `s` and a NUL, ...): keeps one
 range with long ends from being written out as thousands of long texts."""
@@ -141,6 +146,10 @@ shorter here, because a dead link holds back publishers of the whole overlay."""
 
 KEEPALIVE_MISSED_MAX: Final = 2
 """Pings in a row that may stay unanswered until the peer counts as dead. Precedent: NATS 2."""
+
+PINGS_AT_ONCE_MAX: Final = 1000
+"""Pings in the bytes of one read; who sends more is disconnected. Keep-alive sends one in seconds,
+and each is answered."""
 
 GOODBYE_S: Final = 5.0
 """Seconds that a closing connection may take to send what is still queued, goodbye included."""

@@ -52,9 +52,7 @@ def test_the_worked_example() -> None:
     assert wanted == parse_filter("a > 1 and b = 'x'")
     assert wanted.packed is not None
     form: object = packing.read(wanted.packed)
-    assert form == [
-        [["a", 0, [[1, float("inf"), 1]], []], ["b", 0, [], [["x", "x\0"]]]]
-    ]
+    assert form == [[["a", 0, [[1, float("inf"), 1]], []], ["b", 0, [], [["x", "x\0"]]]]]
     assert len(wanted.packed) < 40
 
 

@@ -499,10 +499,10 @@ class Index:
                 raise InvariantError("the slots without ids are neither taken nor free")
             return
         ids = list(self._ids)
-        taken = {id: slot for slot, id in enumerate(ids) if id}
+        taken = {taken_id: slot for slot, taken_id in enumerate(ids) if taken_id}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
-        if sorted(self._free) != [slot for slot, id in enumerate(ids) if not id]:
+        if sorted(self._free) != [slot for slot, taken_id in enumerate(ids) if not taken_id]:
             raise InvariantError("the free slots are not those without an id")
         self._order.validate(ids)
         if stored != sorted(taken.values()):

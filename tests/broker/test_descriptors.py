@@ -7,7 +7,7 @@ import resource
 import socket
 import subprocess
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_nobody_is_warned_of_the_default(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_other_reports_of_the_loop_are_as_they_were() -> None:
     class Loop:
-        reports: list[dict[str, Any]] = []
+        reports: ClassVar[list[dict[str, Any]]] = []
 
         def default_exception_handler(self, context: dict[str, Any]) -> None:
             self.reports.append(context)

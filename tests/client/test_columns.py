@@ -55,7 +55,8 @@ def test_a_table_is_published_as_a_record_for_each_row(
         schema = pa.schema(list(zip(VALUES, types, strict=True)))
         table = pa.table(columns, schema=schema)
     elif form == "numpy":
-        table = {name: np.array(column, object) for name, column in columns.items()}
+        arrays: dict[str, Any] = {n: np.array(column, object) for n, column in columns.items()}
+        table = arrays
     expected = [
         Publication(f"p{number}", {k: v for k, v in row.items() if v is not None})
         for number, row in enumerate(rows)

@@ -20,6 +20,7 @@ from typing import Final
 from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
+from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.handshake import Handshake
@@ -27,8 +28,10 @@ from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import EnvironmentMissingError, SapwoodError
 from sapwood.limits import (
@@ -75,6 +78,7 @@ class Broker:
     address: Address
     router: Router
     handshake: Handshake
+    turns: Turns
 
     def __init__(
         self,
@@ -105,6 +109,8 @@ class Broker:
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
         loop = asyncio.get_running_loop()
+        self.turns = Turns(loop.call_soon, time.thread_time)
+        self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
@@ -114,6 +120,7 @@ class Broker:
                 lambda: TcpConnection(self, None, self.settings.connection, self.name),
                 listen.host,
                 listen.port,
+                backlog=1,  # so many are accepted at a time
                 start_serving=False,
             )
         except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
@@ -143,10 +150,17 @@ class Broker:
         )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
+        for listening in self._server.sockets:
+            lengthen_queue(listening)
         self._announce_line(f"listening on {self.address} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
-        self._log.info("listening", address=str(self.address), name=self.name)
+        self._log.info(
+            "listening",
+            address=str(self.address),
+            name=self.name,
+            connections_max=settings.connections_max,
+        )
         return self.address
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
@@ -171,6 +185,7 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
         self._journal_writer.close()
         self._failure.cancel()
@@ -214,6 +229,16 @@ class Broker:
             bound = self.settings.connections_max
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
+
+    def parks(self, tcp: TcpConnection, message: Greeting | Message) -> bool:
+        """Whether a message waits until work on it is done beside the loop."""
+        if tcp.client is None:
+            return False
+        work = tcp.client.judge(message)
+        if work is None:
+            return False
+        self._side_work.begin(work, lambda: self.turns.ready(tcp))
+        return True
 
     def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
@@ -267,6 +292,7 @@ class Broker:
         """Detach the client or the link of a connection that has ended."""
         connections = self.connections
         connections.forget_paused(tcp)
+        self._backpressure.forget(tcp)
         ending = tcp.connection.ending
         assert ending is not None
         now = asyncio.get_running_loop().time()
@@ -388,11 +414,12 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
     have.
     """
-    asyncio.run(_serve(Broker(settings, log, announce)))
+    asyncio.run(_serve(Broker(with_descriptors(settings, log), log, announce), log))
 
 
-async def _serve(broker: Broker) -> None:
+async def _serve(broker: Broker, log: Log) -> None:
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(LoopFaults(log))
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)

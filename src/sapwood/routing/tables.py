@@ -6,7 +6,7 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -16,6 +16,8 @@ from sapwood.model.interest import Interest
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
+
+_set: Final = object.__setattr__
 
 W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
@@ -30,6 +32,10 @@ class LocalEntry(Generic[W]):
     id: str
     filter: W
 
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory: there may be a million."""
+        _set(self, "filter", self.filter.compact())
+
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEntry(Generic[W]):
@@ -37,6 +43,10 @@ class ReceivedEntry(Generic[W]):
 
     filter: W
     sending: int
+
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory: there may be a million."""
+        _set(self, "filter", self.filter.compact())
 
 
 class LinkSubscription(NamedTuple):
@@ -69,6 +79,9 @@ class Follower(Protocol[W_contra]):
     def learned(self, side: str, key: str, filter: W_contra) -> None:
         """An entry came from a side, under a key that no side has."""
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, W_contra]]) -> None:
+        """Several entries, with their keys, came from a side, as by `learned` one by one."""
+
     def forgot(self, side: str, key: str) -> None:
         """An entry of a side is there no longer."""
 
@@ -96,6 +109,14 @@ class Entries(Generic[W]):
         self.by_key[entry.key] = entry
         if self.follower is not None:
             self.follower.learned(CLIENTS, entry.key, entry.filter)
+
+    def add_many(self, entries: Sequence[LocalEntry[W]]) -> None:
+        """Register several entries of one attached client."""
+        self.by_client[entries[0].client].update((entry.id, entry) for entry in entries)
+        self.by_key.update((entry.key, entry) for entry in entries)
+        if self.follower is not None:
+            learned = [(entry.key, entry.filter) for entry in entries]
+            self.follower.learned_many(CLIENTS, learned)
 
     def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
@@ -125,6 +146,12 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.learned(neighbor, key, entry.filter)
 
+    def enter_many(self, neighbor: str, entries: Sequence[tuple[str, ReceivedEntry[W]]]) -> None:
+        """Several entries have come over a link, under keys that are not known."""
+        self.received[neighbor].update(entries)
+        if self.follower is not None:
+            self.follower.learned_many(neighbor, [(key, one.filter) for key, one in entries])
+
     def leave(self, neighbor: str, key: str) -> None:
         """An entry that came over a link is there no longer."""
         del self.received[neighbor][key]
@@ -134,12 +161,11 @@ class Entries(Generic[W]):
     def follow(self, follower: Follower[W]) -> None:
         """Let another one follow in the place of the first, and tell it of all that is here."""
         self.follower = follower
-        for entry in self.by_key.values():
-            follower.learned(CLIENTS, entry.key, entry.filter)
+        follower.learned_many(CLIENTS, [(key, own.filter) for key, own in self.by_key.items()])
         for neighbor, received in self.received.items():
             follower.add_side(neighbor)
-            for key, heard in received.items():
-                follower.learned(neighbor, key, heard.filter)
+            told = [(key, heard.filter) for key, heard in received.items()]
+            follower.learned_many(neighbor, told)
 
     def sides(self) -> dict[str, dict[str, W]]:
         """The filters of each side by key, that of the clients first."""

@@ -19,14 +19,14 @@ from sapwood.matching.columnar.compaction import SegmentEntry
 from sapwood.matching.columnar.like_checks import LikePredicate, verify
 from sapwood.matching.columnar.searching import Searcher
 from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.columnar.trial import Trial
 from sapwood.matching.protocol import ALL, Offsets, SlotBatch, Slots
-from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
 _FIRST_SLOT: Final = HEAD + 2
 """Where the slots of a single record begin in what a kernel tells."""
 
-Memtable: TypeAlias = tuple[tuple[int, Filter], ...]
+Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
 """Slots with their filters, which are tried one by one."""
 
 

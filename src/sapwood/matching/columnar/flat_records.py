@@ -128,9 +128,7 @@ class Flattener:
         desk = self._desk()
         size = desk.ends[0] = len(record)
         out = desk.out if size <= _SHORT else np.empty(_room(size, 1), np.uint8)
-        self._kernel(
-            record, desk.starts, desk.ends, desk.scratch, out, desk.offsets, desk.verdicts
-        )
+        self._kernel(record, desk.starts, desk.ends, desk.scratch, out, desk.offsets, desk.verdicts)
         found = None
         if desk.verdicts.item(0) == READ:
             offsets = desk.offsets.copy()

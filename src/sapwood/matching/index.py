@@ -37,6 +37,7 @@ from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.json_objects import check_members, decode_flat, decode_object
 from sapwood.model.publication import Publication, Record, flatten
 from sapwood.xml.document import Document
 
@@ -227,14 +228,23 @@ class Index:
         Raises `InvalidValueError` or `LimitError` for a record that no publication may hold,
         `DocumentError` or `LimitError` for a document that is none.
         """
-        slots = self.found(publication)
-        if len(slots) > _FEW:
-            in_order = self._order.sorted(slots)
-            if in_order is not None:
-                return self._ids.take(in_order)
-        ids = self._ids.take(slots) if len(slots) else []
-        ids.sort()
-        return ids
+        return self._sorted(self.found(publication))
+
+    def match_json(self, line: bytes | str) -> list[str]:
+        """`match` of a record as one JSON object, such as a line of a file.
+
+        A method of its own, since `match` takes bytes for a document. The decoder checks a flat
+        object while it reads it, so this takes less than to decode the line and to match the dict.
+        Raises `InputError` for what is no JSON object, or has a name twice, and as `match`.
+        """
+        if isinstance(line, str):
+            line = line.encode("utf-8", "surrogatepass")  # which the decoder refuses
+        record = decode_flat(line)
+        if record is None:
+            members = decode_object(line, "record")
+            check_members(line, members)
+            return self.match(members)
+        return self._sorted(self._found(record, ALL))
 
     def found(self, publication: Matchable, limit: int = ALL) -> Slots:
         """The slots whose filters accept the publication, in any order; errors as `match`.
@@ -306,13 +316,30 @@ class Index:
                 other.result()
         return [ids for piece in matched for ids in piece]
 
+    def match_flat(
+        self,
+        records: Sequence[Record | None],
+        documents: Sequence[Readable | None] | None = None,
+    ) -> Iterator[list[str]]:
+        """The sorted ids of each of many publications, given as `match_slots` takes them."""
+        done = 0
+        while done < len(records):
+            found = self.match_slots(
+                records[done:],
+                documents and documents[done:],
+                in_order=False,
+                max_matches=_HELD_MAX,
+            )
+            for first, last in pairwise(found.offsets.tolist()):
+                yield self._sorted(found.slots[first:last]) if first < last else []
+            done += len(found.offsets) - 1
+
     def _piece(self, publications: list[Matchable]) -> _Piece:
         """Some publications as they are matched."""
         reading = self._records.reading
-        if reading is not None and {*map(type, publications)} == _DICT:
-            flattener = reading.flattener()
-            given = cast("list[dict[str, Any]]", publications)
-            records = None if flattener is None else encoded_records(given, flattener)
+        flattener = None if reading is None else reading.flattener()
+        if flattener is not None and {*map(type, publications)} == _DICT:
+            records = encoded_records(cast("list[dict[str, Any]]", publications), flattener)
             if records is not None:
                 return records, None
         parts = [_parts(publication) for publication in publications]
@@ -334,7 +361,7 @@ class Index:
         return matched
 
     def _found_encoded(self, publication: Matchable, limit: int) -> Slots | None:
-        """`found` of a record by compiled code from the start; `None` where Python has to."""
+        """`found` of a dict by compiled code from the first step on; `None` where Python has to."""
         reading = self._records.reading
         if reading is None or type(publication) is not dict:
             return None
@@ -348,6 +375,16 @@ class Index:
         if unsorted is not None:
             return unsorted.found(record, limit)
         return np.array([] if engine is None else engine.match(record), np.int32)
+
+    def _sorted(self, slots: Slots) -> list[str]:
+        """The ids of what one publication matches."""
+        if len(slots) > _FEW:
+            in_order = self._order.sorted(slots)
+            if in_order is not None:
+                return self._ids.take(in_order)
+        ids = self._ids.take(slots) if len(slots) else []
+        ids.sort()
+        return ids
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
         """The ids of what a piece of publications matches."""

@@ -94,10 +94,10 @@ def tell(
             replay(neighbor, link.add(f"s{step}", wanted), link)
         link.validate(alive)
         assert neighbor == dict(link.propagated)
-        for key, wanted in alive.items():
+        for key, candidate in alive.items():
             representative = link.representative(key)
             assert representative is not None
-            assert neighbor[representative].covers(wanted)
+            assert neighbor[representative].covers(candidate)
     for key in list(alive):
         replay(neighbor, link.remove(key), link)
     assert neighbor == {}

@@ -15,7 +15,8 @@ from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, router_maker, simulate
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.machine import MakeRouter
+from sapwood.simulation.world import World
 
 PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "xroute")
 ADVERTISED = (

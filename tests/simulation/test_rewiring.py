@@ -29,7 +29,7 @@ from sapwood.simulation.scenario import (
 )
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, close_circles, draw_scenario, draw_topology
-from sapwood.simulation.world import MakeRouter
+from sapwood.simulation.machine import MakeRouter
 from tests.examples import examples
 from tests.simulation.helpers import ADVERTISED, PROTOCOLS, faults_found, run_with
 from tests.simulation.test_mesh_mutants import MeshMutant

@@ -16,7 +16,8 @@ from sapwood.simulation.history import AdvertisementName, ClientName, Subscripti
 from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import close_circles
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.machine import MakeRouter
+from sapwood.simulation.world import World
 from tests.examples import examples
 from tests.simulation.helpers import (
     ADVERTISED,

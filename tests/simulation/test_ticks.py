@@ -256,7 +256,7 @@ def test_a_clock_may_run_at_another_speed_than_the_world() -> None:
 
 @pytest.mark.parametrize("protocol", ["covering", "mesh+covering"])
 def test_routers_without_timers_ask_for_no_tick_and_take_one_calmly(protocol: str) -> None:
-    make: Callable[[str, int], module.Machine] = router_maker(protocol)
+    make: Callable[[str, int], Machine] = router_maker(protocol)
     router = make("a", 0)
     assert router.next_deadline() is None
     assert router.handle(Tick(), 1.0) == []

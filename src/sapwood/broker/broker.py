@@ -29,6 +29,7 @@ from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.telling import Telling
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import EnvironmentMissingError, SapwoodError
 from sapwood.limits import (
@@ -40,6 +41,7 @@ from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
     ClientPublish,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -140,6 +142,9 @@ class Broker:
             raise
         self._effect_runner = EffectRunner(
             self.connections, self._journal_writer, self._dialers, self.counters, self._log
+        )
+        self._telling = Telling(
+            self.router.behind, self._room_for, self.connections, loop.call_soon
         )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
@@ -260,6 +265,8 @@ class Broker:
 
     def drained(self, tcp: TcpConnection) -> None:
         """Take in that an outgoing queue became shorter."""
+        if tcp.link is not None:
+            self._telling.check()
         if self._backpressure.has_drained(tcp):
             self.handled(tcp)
 
@@ -306,6 +313,7 @@ class Broker:
         self.connections.changed()
         if isinstance(request, LinkUp):
             self._backpressure.link_up(request.neighbor)
+            self._telling.check()
             self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> None:
@@ -323,6 +331,11 @@ class Broker:
                 self._table_sizes.mark_changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+
+    def _room_for(self, neighbor: str) -> None:
+        """Let the router tell a neighbor more: its link takes it."""
+        self._handle(Drained(neighbor), asyncio.get_running_loop().time())
+        self._flush()
 
     def _tick(self) -> None:
         """Give the router its tick; the timer comes early where the deadline has moved."""

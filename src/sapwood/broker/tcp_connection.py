@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from itertools import chain
 from typing import Protocol, cast
 
 from sapwood.broker.outbox import Outbox
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
-from sapwood.limits import GOODBYE_S
-from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.limits import GOODBYE_S, TURN_S
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker, portions
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession
 from sapwood.session.phases import Phase
@@ -68,6 +70,12 @@ class TcpConnection(asyncio.Protocol):
         self._timer = DeadlineTimer(self._loop.call_at, self._expire)
         #: the host knows that the session has ended
         self._closing = False
+        #: what has arrived and is not handled, in turns with others; nothing is read meanwhile
+        self._arrived: Iterator[Greeting | Message] | None = None
+        #: nothing is read because the host says so
+        self._is_held = False
+        #: why the bytes stopped, once they have
+        self._lost_by: str | None = None
         self.address = "?"
         self.client: ClientSessionAtBroker | None = None
         self.link: LinkSession | None = None
@@ -90,15 +98,12 @@ class TcpConnection(asyncio.Protocol):
         self._host.handled(self)
 
     def data_received(self, data: bytes) -> None:
-        """Handle all messages in the data, then flush every connection that got output."""
-        now = self._loop.time()
-        try:
-            for message in self.connection.receive(data, now):
-                self._host.received(self, message, now)
-        except PeerError as error:
-            self.connection.fault(error)
-        self._timer.set(self.connection.next_deadline())
-        self._host.handled(self)
+        """Handle the messages in the data; where that takes long, in turns with others."""
+        if self._closing:  # nothing that comes now is read
+            return
+        received = self.connection.receive(data, self._loop.time())
+        self._arrived = chain.from_iterable(map(portions, received))
+        self._take_turn()
 
     def eof_received(self) -> bool:
         """The peer has ended its stream, so this end is closed as well."""
@@ -115,7 +120,41 @@ class TcpConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         """End."""
-        self.connection.lost(str(error) if error is not None else "the peer closed the connection")
+        self._lost_by = str(error) if error is not None else "the peer closed the connection"
+        if self._arrived is None:
+            self._end()
+
+    # Turns -------------------------------------------------------------------------------------
+
+    def _take_turn(self) -> None:
+        """Handle what has arrived for a while, then flush every connection that got output."""
+        assert self._arrived is not None, "a turn is for what has arrived"
+        now = self._loop.time()
+        try:
+            for message in self._arrived:
+                self._host.received(self, message, now)
+                if self._loop.time() - now > TURN_S:
+                    break
+            else:
+                self._arrived = None
+        except PeerError as error:
+            self._arrived = None
+            self.connection.fault(error)
+        if not self._closing:
+            self._timer.set(self.connection.next_deadline())
+        self._host.handled(self)
+        if self._arrived is not None:
+            self._transport.pause_reading()
+            self._loop.call_soon(self._take_turn)
+        elif self._lost_by is not None:
+            self._end()
+        elif not self._is_held:
+            self._transport.resume_reading()
+
+    def _end(self) -> None:
+        """End, after all that had arrived."""
+        assert self._lost_by is not None, "the bytes have stopped"
+        self.connection.lost(self._lost_by)
         if not self._closing:
             self._closing = True
             self._host.ended(self)
@@ -140,13 +179,16 @@ class TcpConnection(asyncio.Protocol):
     def pause_reading(self) -> None:
         """Leave what the peer sends with the operating system."""
         if not self._closing:
+            self._is_held = True
             self._transport.pause_reading()
             self.connection.keepalive.suspend()
 
     def resume_reading(self) -> None:
         """Read again."""
         if not self._closing:
-            self._transport.resume_reading()
+            self._is_held = False
+            if self._arrived is None:
+                self._transport.resume_reading()
             self.connection.keepalive.resume(self._loop.time())
 
     def abort(self) -> None:

@@ -6,7 +6,7 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -69,6 +69,9 @@ class Follower(Protocol[W_contra]):
     def learned(self, side: str, key: str, filter: W_contra) -> None:
         """An entry came from a side, under a key that no side has."""
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, W_contra]]) -> None:
+        """Several entries, with their keys, came from a side, as by `learned` one by one."""
+
     def forgot(self, side: str, key: str) -> None:
         """An entry of a side is there no longer."""
 
@@ -97,6 +100,14 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.learned(CLIENTS, entry.key, entry.filter)
 
+    def add_many(self, entries: Sequence[LocalEntry[W]]) -> None:
+        """Register several entries of one attached client."""
+        self.by_client[entries[0].client].update((entry.id, entry) for entry in entries)
+        self.by_key.update((entry.key, entry) for entry in entries)
+        if self.follower is not None:
+            learned = [(entry.key, entry.filter) for entry in entries]
+            self.follower.learned_many(CLIENTS, learned)
+
     def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
         del self.by_client[entry.client][entry.id]
@@ -124,6 +135,12 @@ class Entries(Generic[W]):
         received[key] = entry
         if self.follower is not None:
             self.follower.learned(neighbor, key, entry.filter)
+
+    def enter_many(self, neighbor: str, entries: Sequence[tuple[str, ReceivedEntry[W]]]) -> None:
+        """Several entries have come over a link, under keys that are not known."""
+        self.received[neighbor].update(entries)
+        if self.follower is not None:
+            self.follower.learned_many(neighbor, [(key, one.filter) for key, one in entries])
 
     def leave(self, neighbor: str, key: str) -> None:
         """An entry that came over a link is there no longer."""
@@ -163,6 +180,25 @@ class Entries(Generic[W]):
             if other != neighbor:
                 for key, heard in received.items():
                     yield key, heard.filter
+
+    def size_without(self, neighbor: str) -> int:
+        """How many entries there are that `neighbor` could be told of."""
+        others = (len(received) for other, received in self.received.items() if other != neighbor)
+        return len(self.by_key) + sum(others)
+
+    def keys_without(self, neighbor: str) -> Iterator[str]:
+        """The keys of all that `neighbor` could be told of, in the order of `candidates`."""
+        yield from self.by_key
+        for other, received in self.received.items():
+            if other != neighbor:
+                yield from received
+
+    def filter_of(self, key: str) -> W:
+        """The filter of an entry that is here."""
+        entry = self.by_key.get(key)
+        if entry is not None:
+            return entry.filter
+        return next(heard[key].filter for heard in self.received.values() if key in heard)
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
-from sapwood.limits import FRAME_OVERHEAD_BYTES
+from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     Input,
 )
 from sapwood.session.connection import Connection, shortened
@@ -28,12 +31,16 @@ from sapwood.wire.messages import (
     Message,
     PublicationRefused,
     PublishRequest,
+    SubscribedManyReply,
     SubscribedReply,
+    SubscribeManyRequest,
     SubscribeRequest,
     SubscriptionRefused,
     UnadvertisedReply,
     UnadvertiseRequest,
+    UnsubscribedManyReply,
     UnsubscribedReply,
+    UnsubscribeManyRequest,
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import decode_publication, encode_publication
@@ -83,6 +90,10 @@ class ClientSessionAtBroker:
                 message.id, lambda: from_text(message.filter), SubscriptionRefused
             )
             return None if interest is None else ClientSubscribe(self.name, message.id, interest)
+        if isinstance(message, SubscribeManyRequest):
+            return self._subscribe_many(message)
+        if isinstance(message, UnsubscribeManyRequest):
+            return ClientUnsubscribeMany(self.name, message.ids)
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
@@ -95,6 +106,16 @@ class ClientSessionAtBroker:
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
+
+    def _subscribe_many(self, request: SubscribeManyRequest) -> ClientSubscribeMany | None:
+        """The subscriptions whose filters can be read; the others are refused here."""
+        read: list[tuple[str, Interest]] = []
+        for id_, text in zip(request.ids, request.filters, strict=True):
+            try:
+                read.append((id_, from_text(text)))
+            except InputError as error:
+                self.connection.send(SubscriptionRefused(id_, shortened(str(error))))
+        return ClientSubscribeMany(self.name, tuple(read)) if read else None
 
     def _publish(self, request: PublishRequest) -> ClientPublish | None:
         if not self.ledger.admit(request.sequence):
@@ -135,6 +156,14 @@ class ClientSessionAtBroker:
         """Confirm that a subscription is in force."""
         self.connection.send(SubscribedReply(subscription))
 
+    def subscribed_many(self, subscriptions: Sequence[str]) -> None:
+        """Confirm that several subscriptions are in force."""
+        self.connection.send_ids(SubscribedManyReply, subscriptions)
+
+    def unsubscribed_many(self, subscriptions: Sequence[str]) -> None:
+        """Confirm that several subscriptions are withdrawn."""
+        self.connection.send_ids(UnsubscribedManyReply, subscriptions)
+
     def unsubscribed(self, subscription: str) -> None:
         """Confirm that a subscription is withdrawn."""
         self.connection.send(UnsubscribedReply(subscription))
@@ -147,13 +176,15 @@ class ClientSessionAtBroker:
         """Confirm that an advertisement is withdrawn."""
         self.connection.send(UnadvertisedReply(advertisement))
 
-    def refused(self, request: Input, reason: str) -> None:
-        """Refuse a request, as the router did."""
+    def refused(self, request: Input, reason: str, subject: str = "") -> None:
+        """Refuse a request, or of one about several what it says of `subject`, as the router did."""
         match request:
             case ClientPublish(_, publication):
                 self._refuse_publication(self.ledger.settle(publication.id), reason)
             case ClientSubscribe(_, subscription, _) | ClientUnsubscribe(_, subscription):
                 self.connection.send(SubscriptionRefused(subscription, shortened(reason)))
+            case ClientSubscribeMany() | ClientUnsubscribeMany():
+                self.connection.send(SubscriptionRefused(subject, shortened(reason)))
             case ClientAdvertise(_, advertisement, _) | ClientUnadvertise(_, advertisement):
                 self.connection.send(AdvertisementRefused(advertisement, shortened(reason)))
             case _:
@@ -170,3 +201,17 @@ class ClientSessionAtBroker:
         if through > self._acknowledged and self.connection.open:
             self._acknowledged = through
             self.connection.send(AcceptedReply(through))
+
+
+def portions(message: Greeting | Message) -> Iterator[Greeting | Message]:
+    """A message in parts that are short to handle, and together say the same."""
+    most = SUBSCRIPTIONS_AT_ONCE_MAX
+    if isinstance(message, SubscribeManyRequest):
+        for start in range(0, len(message.ids), most):
+            end = start + most
+            yield SubscribeManyRequest(message.ids[start:end], message.filters[start:end])
+    elif isinstance(message, UnsubscribeManyRequest):
+        for start in range(0, len(message.ids), most):
+            yield UnsubscribeManyRequest(message.ids[start : start + most])
+    else:
+        yield message

@@ -13,7 +13,8 @@ from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, protocol_on, router_maker, simulate
 from sapwood.simulation.swarm import Mixture, draw_scenario
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.machine import MakeRouter
+from sapwood.simulation.world import World
 
 PROBES: Final = (
     Publication("record", {"x": 1, "y": 2, "t": "oak", "b": True}),

@@ -34,12 +34,15 @@ from sapwood.simulation.scenario import (
     ReturnRouter,
     Scenario,
     SubscribeAction,
+    SubscribeManyAction,
     UnadvertiseAction,
     UnsubscribeAction,
+    UnsubscribeManyAction,
     Until,
     WaitAction,
 )
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.machine import MakeRouter
+from sapwood.simulation.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,10 @@ def carry_out(world: World, action: Action) -> None:
             world.subscribe(name, wanted)
         case UnsubscribeAction(name):
             world.unsubscribe(name)
+        case SubscribeManyAction(client, subscriptions):
+            world.subscribe_many(client, subscriptions)
+        case UnsubscribeManyAction(client, ids):
+            world.unsubscribe_many(client, ids)
         case AdvertiseAction(advertisement, promised):
             world.advertise(advertisement, promised)
         case UnadvertiseAction(advertisement):

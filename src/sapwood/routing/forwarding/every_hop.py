@@ -45,6 +45,11 @@ class EveryHop:
         """A subscription came from a side."""
         self._index.add(side, key, filter)
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        """Several subscriptions came from a side."""
+        for key, filter_ in entries:
+            self._index.add(side, key, filter_)
+
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""
         self._index.remove(side, key)

@@ -43,6 +43,12 @@ class Flood:
         if side == CLIENTS:
             self._own.add(key, filter)
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        """Several subscriptions came from a side."""
+        if side == CLIENTS:
+            for key, filter_ in entries:
+                self._own.add(key, filter_)
+
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""
         if side == CLIENTS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import ClassVar
 
 import pytest
@@ -15,6 +15,7 @@ from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive, Tick
 from sapwood.routing.messages import Confirm
 from sapwood.routing.tables import LinkSubscription
 from sapwood.simulation import world as module
+from sapwood.simulation.machine import Machine
 from sapwood.simulation.scenario import Until, WaitAction
 from sapwood.simulation.simulator import carry_out, router_maker
 from sapwood.simulation.world import World
@@ -65,6 +66,9 @@ class Clockwork:
 
     def next_deadline(self) -> float | None:
         return self.deadline
+
+    def behind(self) -> Collection[str]:
+        return ()
 
     def validate(self) -> None:
         """All is well."""

@@ -137,6 +137,29 @@ class AutoEngine:
             if isinstance(self._serving, _Plain):
                 self._advance(self._serving, _ADD_WORK, 1)
 
+    def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Take each slot for its filter; many of them go where they are to stay at once."""
+        with self._lock:
+            serving = self._serving
+            if isinstance(serving, ColumnarEngine):
+                serving.add_many(filters)
+                return
+            work, successor = _ADD_WORK * len(filters), self._successor
+            staying = len(serving) - (0 if successor is None else len(successor))
+            if (
+                staying <= len(filters)
+                and len(serving) + len(filters) >= self._policy.compiled_from
+            ):
+                if self._awaiting.compiled(work) is not None:
+                    self._take_over(serving, filters)
+                    return
+                work = 0
+            for slot, wanted in filters:
+                serving.add(slot, wanted)
+                if successor is not None:
+                    self._to_move.append(slot)
+            self._advance(serving, work, 1)
+
     def remove(self, slot: int) -> None:
         """Free `slot`; where filters are moving, some others move."""
         with self._lock:
@@ -256,6 +279,17 @@ class AutoEngine:
             raise InvariantError("the successor has a slot that the engine that serves has not")
         if not serving.filters.keys() - moved <= set(self._to_move):
             raise InvariantError("a slot is not going to move to the successor")
+
+    def _take_over(self, serving: _Plain, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Let the columnar engine serve, with all that is here and further filters.
+
+        Needs the lock. What has not moved by now moves with them.
+        """
+        successor = self._successor or ColumnarEngine()
+        staying = [item for item in serving.filters.items() if not successor.holds(item[0])]
+        successor.add_many([*staying, *filters])
+        self._serving, self._successor = successor, None
+        self._to_move = []
 
     def _engine(self, records: int) -> _Plain | ColumnarEngine:
         """The engine to match so many records with."""

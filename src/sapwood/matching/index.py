@@ -26,10 +26,11 @@ from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
+from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes, own_bytes
-from sapwood.matching.storage import REMEDY, Folder, PathName, opened, replaced
+from sapwood.matching.storage import PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
@@ -43,10 +44,6 @@ if TYPE_CHECKING:
 
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
-
-_FORMAT: Final = "sapwood index"
-_VERSION: Final = 4
-_HEADER: Final = "index"
 
 _PIECE: Final = ARRANGED_MAX
 """Publications that a thread matches at a time: enough to make the call's own cost vanish, and few
@@ -77,6 +74,7 @@ class Index:
     Raises `UnknownNameError` for an engine that does not exist.
 
     #: a slot is taken in one store, and has an id, or in none, and is in _free
+    #: or else no slot has an id, and _unnamed says how many there are
     """
 
     def __init__(
@@ -96,6 +94,8 @@ class Index:
         self._order = IdOrder()
         #: the free slots below `len(_ids)`; the last one is taken first
         self._free: list[int] = []
+        #: slots that were taken without an id, and those of them that are free again
+        self._unnamed = 0
 
     @property
     def engine(self) -> EngineInfo:
@@ -131,8 +131,7 @@ class Index:
         text that is no filter, `InputError` for what is neither filter nor text,
         `InvalidValueError` for an id that is no text or is empty. The index is then as it was.
         """
-        if not isinstance(id, str) or not id:
-            raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
+        _check_id(id)
         slots = self._by_id()
         if id in slots:
             raise DuplicateIdError("subscription", id)
@@ -148,6 +147,54 @@ class Index:
         self._order.forget(slot)
         slots[id] = slot
         return slot
+
+    def add_many(self, items: Iterable[tuple[str, Interest | str]]) -> list[int]:
+        """Add many filters, each under its id; all of them, or none where an error is raised.
+
+        Returns their slots, in order. Errors are those of `add`. Where the engine takes many at
+        once, as the default one does from some on, each costs a few microseconds.
+        """
+        slots = self._by_id()
+        wanted: dict[str, Interest] = {}
+        for name, given in items:
+            _check_id(name)
+            if name in slots or name in wanted:
+                raise DuplicateIdError("subscription", name)
+            wanted[name] = given_interest(given)
+        chosen = self._take([*wanted.values()], len(self._ids))
+        for slot, name in zip(chosen, wanted, strict=True):
+            self._ids[slot] = name
+            slots[name] = slot
+        self._order.forget_many(chosen)
+        return chosen
+
+    def take(self, wanted: Sequence[Interest]) -> list[int]:
+        """Add many filters without ids, all or none; returns their slots.
+
+        For whoever knows them by slot, and has no use for ids, which take more memory than filters
+        do. An index has ids for all its filters or for none; without, it is not saved.
+        """
+        assert not len(self._ids), "the filters of this index have ids"
+        if len(wanted) == 1 and isinstance(wanted[0], Filter):  # as a rule
+            slot = self._free[-1] if self._free else self._unnamed
+            self._records.add(slot, wanted[0])
+            if self._free:
+                self._free.pop()
+            else:
+                self._unnamed += 1
+            return [slot]
+        slots = self._take([given_interest(one) for one in wanted], self._unnamed)
+        self._unnamed = max(self._unnamed, max(slots, default=-1) + 1)
+        return slots
+
+    def release(self, slot: int) -> None:
+        """Remove a filter that has no id, and free its slot."""
+        self._store_of(slot).remove(slot)
+        self._free.append(slot)
+
+    def filter_in(self, slot: int) -> Interest:
+        """The filter in a taken slot; see `filter`."""
+        return self._store_of(slot).filter(slot)
 
     def remove(self, id: str) -> None:
         """Remove a filter; raises `UnknownIdError` if there is none with this id."""
@@ -356,21 +403,14 @@ class Index:
         What the default engines write is what `columnar` and `path-automaton` write.
         Raises `FileFormatError` if `path` holds something that is no index.
         """
-        with replaced(path, _HEADER) as folder:
+        assert not self._unnamed, "an index without ids is not saved"
+        with replaced(path, HEADER) as folder:
             self._records.save(folder)
             self._documents.save(folder)
             self._order.learn(self._ids)
             self._ids.save(folder, "ids")
             self._order.save(folder, "ids_ranks")
-            records, documents = self._info, self._document_info
-            header = {
-                "format": _FORMAT,
-                "version": _VERSION,
-                "records": records.saved_as or records.name,
-                "documents": documents.saved_as or documents.name,
-                "chosen": {"records": records.name, "documents": documents.name},
-            }
-            folder.seal(_HEADER, {**header, "subscriptions": len(self)})
+            write_header(folder, self._info, self._document_info, len(self))
 
     @classmethod
     def load(
@@ -389,10 +429,10 @@ class Index:
         `UnknownNameError` if one of its engines does not exist here.
         """
         folder = opened(path)
-        header = _read_header(folder)
+        header = read_header(folder)
         index = cls(
-            records or _chosen(header, "records", ENGINES),
-            documents or _chosen(header, "documents", DOCUMENT_ENGINES),
+            records or chosen_engine(header, "records", ENGINES),
+            documents or chosen_engine(header, "documents", DOCUMENT_ENGINES),
         )
         index._ids = TextColumn.load(folder, "ids")
         index._order = IdOrder.load(folder, "ids_ranks", len(index._ids))
@@ -412,14 +452,42 @@ class Index:
         for engine in (self._records.engine, self._documents.engine):
             if engine is not None:
                 engine.validate()
+        stored = sorted((*self._records.taken(), *self._documents.taken()))
+        if self._unnamed:
+            if len(self._ids) or sorted((*stored, *self._free)) != [*range(self._unnamed)]:
+                raise InvariantError("the slots without ids are neither taken nor free")
+            return
         taken = {taken: slot for slot, taken in enumerate(self._ids) if taken}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
         if sorted(self._free) != self._ids.empty_places():
             raise InvariantError("the free slots are not those without an id")
         self._order.validate(self._ids)
-        if sorted((*self._records.taken(), *self._documents.taken())) != sorted(taken.values()):
+        if stored != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
+
+    def _take(self, wanted: Sequence[Interest], first: int) -> list[int]:
+        """Take slots for all of these, or for none: free ones, and then from `first` on."""
+        again = self._free[: -len(wanted) - 1 : -1]
+        chosen = [*again, *range(first, first + len(wanted) - len(again))]
+        records: list[tuple[int, Filter]] = []
+        documents: list[tuple[int, TreePattern]] = []
+        for slot, interest in zip(chosen, wanted, strict=True):
+            if isinstance(interest, Filter):
+                records.append((slot, interest))
+            else:
+                documents.append((slot, cast("TreePattern", interest)))
+        if records:
+            self._records.add_many(records)
+        if documents:
+            try:
+                self._documents.add_many(documents)
+            except BaseException:
+                for slot, _ in records:
+                    self._records.remove(slot)
+                raise
+        del self._free[len(self._free) - len(again) :]
+        return chosen
 
     def _by_id(self) -> dict[str, int]:
         if self._slots is None:
@@ -436,6 +504,11 @@ class Index:
         self, slot: int
     ) -> FilterStore[Engine, Filter] | FilterStore[DocumentEngine, TreePattern]:
         return self._documents if self._documents.holds(slot) else self._records
+
+
+def _check_id(id: str) -> None:
+    if not isinstance(id, str) or not id:
+        raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
 
 
 def _parts(publication: Matchable) -> tuple[Record | None, Readable | None]:
@@ -479,42 +552,3 @@ def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
     slots = np.concatenate((first.slots, second.slots))
     order = np.lexsort((slots, owners))
     return SlotBatch(first.offsets + second.offsets, slots[order])
-
-
-def _chosen(
-    header: Mapping[str, Any],
-    kind: str,
-    known: Mapping[str, EngineInfo] | Mapping[str, DocumentEngineInfo],
-) -> str:
-    """The engine that the saved index had if it reads those files, else the one that wrote them."""
-    wrote = str(header[kind])
-    chosen = header.get("chosen")
-    info = known.get(str(chosen.get(kind))) if isinstance(chosen, dict) else None
-    return info.name if info is not None and info.saved_as == wrote else wrote
-
-
-def _read_header(folder: Folder) -> dict[str, Any]:
-    path = folder.place(f"{_HEADER}.json")
-    if not folder.exists:
-        raise FileFormatError(str(folder), "is no folder; an index is a folder that save made")
-    if not folder.has_json(_HEADER):
-        raise FileFormatError(str(folder), f"is no index: it has no {_HEADER}.json; {REMEDY}")
-    header = folder.read_json(_HEADER)
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise FileFormatError(path, f"does not describe an index; {REMEDY}")
-    version = header.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise FileFormatError(path, f"has no version but {version!r}; {REMEDY}")
-    if version != _VERSION:
-        remedy = "use a newer one" if version > _VERSION else REMEDY
-        raise FileFormatError(
-            path, f"has version {version}, this program reads {_VERSION}; {remedy}"
-        )
-    folder.check_seal(_HEADER)
-    if not (
-        isinstance(header.get("records"), str)
-        and isinstance(header.get("documents"), str)
-        and isinstance(header.get("subscriptions"), int)
-    ):
-        raise FileFormatError(path, f"does not say its engines and its size; {REMEDY}")
-    return header

@@ -8,7 +8,7 @@ compares texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Final, TypeAlias
 
@@ -64,6 +64,18 @@ class IdOrder:
             self._is_known = False
             if self._changed is not None:
                 self._changed.add(slot)
+
+    def forget_many(self, slots: Sequence[int]) -> None:
+        """The same of many slots."""
+        most = max(slots, default=0)
+        assert most < UNRANKED, "an index has less than 2**28 slots"
+        with self._lock:
+            if most >= len(self._ranks):
+                self._ranks = _lengthened(self._ranks, max(most + 1, len(self._ranks) * 3 // 2))
+            self._ranks[[*slots]] = UNRANKED
+            self._is_known &= not slots
+            if self._changed is not None:
+                self._changed.update(slots)
 
     def learn(self, ids: TextColumn) -> None:
         """Rank all ids if there may be some without a rank; about a microsecond for each.

@@ -24,6 +24,7 @@ ALL: Final = 1 << 62
 """More matches than there can be."""
 
 _Wanted_co = TypeVar("_Wanted_co", covariant=True)
+_Wanted_contra = TypeVar("_Wanted_contra", contravariant=True)
 
 
 class SlotBatch(NamedTuple):
@@ -91,6 +92,14 @@ class Engine(Protocol):
 
     def validate(self) -> None:
         """Raise `InvariantError` unless the engine's own state is consistent."""
+
+
+@runtime_checkable
+class Bulk(Protocol[_Wanted_contra]):
+    """An engine that takes many filters at once for less than it takes them one by one."""
+
+    def add_many(self, filters: Sequence[tuple[int, _Wanted_contra]]) -> None:
+        """Take each slot for its filter, as `add` does; all of them, if it returns."""
 
 
 @runtime_checkable

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
 from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX
-from sapwood.model import canonical
+from sapwood.model import canonical, packing
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
 from sapwood.model.constraint import ANYTHING
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication, Record, flatten
 from sapwood.model.reduction import Allowance
+
+_set: Final = object.__setattr__
 
 
 class Merge(NamedTuple):
@@ -33,15 +36,82 @@ class Filter(Interest):
 
     Make filters with `sapwood.parse_filter` or `from_conjunctions`; the constructor expects a
     normal form.
+
+    A filter is kept as bytes (`sapwood.model.packing`), as conjunctions, or as both: each is made
+    of the other when it is first asked for. Routers hold a million filters and look at few.
+
+    #: _conjunctions or bytes in _normal are there
+    #: _normal is None as long as nobody asked for bytes, and the conjunctions where there are none
     """
 
-    __slots__ = ("conjunctions",)
+    __slots__ = ("_conjunctions",)
 
-    conjunctions: tuple[Conjunction, ...]
+    _conjunctions: tuple[Conjunction, ...] | None
 
     def __init__(self, conjunctions: tuple[Conjunction, ...], source: str | None = None) -> None:
-        super().__init__(conjunctions, source)
-        object.__setattr__(self, "conjunctions", conjunctions)
+        super().__init__(None, source)
+        _set(self, "_conjunctions", conjunctions)
+
+    @classmethod
+    def of_packed(cls, packed: bytes, source: str | None = None) -> Filter:
+        """The filter with these bytes (`sapwood.model.packing`)."""
+        made = cls.__new__(cls)
+        Interest.__init__(made, packed, source)
+        _set(made, "_conjunctions", None)
+        return made
+
+    @property
+    def conjunctions(self) -> tuple[Conjunction, ...]:
+        """The normal form."""
+        known = self._conjunctions
+        if known is None:
+            assert isinstance(self._normal, bytes), "a filter has conjunctions or bytes"
+            known = packing.unpacked(self._normal)
+            _set(self, "_conjunctions", known)
+        return known
+
+    @property
+    def packed(self) -> bytes | None:
+        """The normal form as bytes; `None` where it has none (`sapwood.model.packing`)."""
+        normal = self._key()
+        return normal if isinstance(normal, bytes) else None
+
+    def compact(self) -> Filter:
+        """An equal filter in little memory: without its source, and as bytes if it has them."""
+        normal = self._key()
+        if not isinstance(normal, bytes):
+            return self if self.source is None else Filter(self.conjunctions)
+        if self.source is None and self._conjunctions is None:
+            return self
+        return Filter.of_packed(normal)
+
+    def _key(self) -> object:
+        """What is compared: the bytes, or the conjunctions where there are none."""
+        normal = self._normal
+        if normal is None:
+            normal = packing.packed(self.conjunctions) or self.conjunctions
+            _set(self, "_normal", normal)
+        return normal
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is a filter with the same normal form."""
+        if self is other:
+            return True
+        if not isinstance(other, Filter):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        """The hash of the normal form."""
+        normal = self._key()
+        # Bytes remember their hash by themselves.
+        return hash(normal) if isinstance(normal, bytes) else super().__hash__()
+
+    def __reduce__(self) -> tuple[Callable[..., AdvertisedContent], tuple[object, ...]]:
+        """Copies leave behind what can be made again."""
+        if self.packed is None:
+            return Filter, (self.conjunctions, self.source)
+        return Filter.of_packed, (self.packed, self.source)
 
     def __repr__(self) -> str:
         return f"Filter(conjunctions={self.conjunctions!r})"

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -85,7 +85,6 @@ class Pool:
         "_index",
         "_is_of_documents",
         "_keys",
-        "_names",
         "_repeats",
         "_slots",
         "_ways",
@@ -95,7 +94,6 @@ class Pool:
     def __init__(self, engines: Engines, *, is_of_documents: bool = False) -> None:
         self._index = Index(*engines)
         self._is_of_documents = is_of_documents
-        self._names = count()
         self._gates = Gates()
         #: links, as bits, that made the last search for links long, to the matches of each
         self.crowds: Mapping[int, int] = _NO_CROWDS
@@ -135,6 +133,11 @@ class Pool:
             self._lead(slot, way, links | bit)
         return slot
 
+    def add_many_for_link(self, bit: int, wanted: Sequence[Interest]) -> list[int]:
+        """`add_for_link` for each of some filters; returns their slots."""
+        self._prepare(wanted)
+        return [self.add_for_link(bit, one) for one in wanted]
+
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
         """A link holds the filter of a slot under one key less, which may be its last of all."""
         if is_last:
@@ -160,6 +163,11 @@ class Pool:
         else:
             held.add(key)
         return slot
+
+    def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
+        """`add_for_client` for each of some keys and filters; returns their slots."""
+        self._prepare(wanted)
+        return [self.add_for_client(key, one) for key, one in zip(keys, wanted, strict=True)]
 
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
@@ -265,8 +273,7 @@ class Pool:
             raise InvariantError("nobody holds a filter of a pool")
         self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))
         for wanted, slot in taken.items():
-            name = self._index.ids[slot]
-            if not name or self._index.filter(name) != wanted:
+            if self._index.filter_in(slot) != wanted:
                 raise InvariantError(f"the index of a pool lost or changed slot {slot}")
 
     def keys(self, slot: int) -> list[str]:
@@ -278,16 +285,26 @@ class Pool:
         """The slot of a filter, taken if need be."""
         slot = self._slots.get(wanted)
         if slot is None:
-            slot = self._index.add(str(next(self._names)), wanted)
-            self._slots[wanted] = slot
-            if slot == len(self._filters):
-                self._filters.append(wanted)
-                if slot == len(self._ways):
-                    self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
-            else:
-                self._filters[slot] = wanted
-            self._ways[slot] = NO_LINK
+            (slot,) = self._index.take((wanted,))
+            self._settle(slot, wanted)
         return slot
+
+    def _prepare(self, wanted: Iterable[Interest]) -> None:
+        """Let all of some filters have a slot, which somebody has to hold next."""
+        added = [one for one in dict.fromkeys(wanted) if one not in self._slots]
+        for slot, one in zip(self._index.take(added), added, strict=True):
+            self._settle(slot, one)
+
+    def _settle(self, slot: int, wanted: Interest) -> None:
+        """A slot of the index was taken for a filter."""
+        self._slots[wanted] = slot
+        missing = slot + 1 - len(self._filters)
+        if missing > 0:
+            self._filters += [None] * missing
+        while slot >= len(self._ways):
+            self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
+        self._filters[slot] = wanted
+        self._ways[slot] = NO_LINK
 
     def _lead(self, slot: int, way: int, links: int) -> None:
         """Let a slot whose way was this one lead to other links."""
@@ -300,7 +317,7 @@ class Pool:
         if not self._ways[slot]:
             del self._slots[self.filter(slot)]
             self._filters[slot] = None
-            self._index.remove(self._index.ids[slot])
+            self._index.release(slot)
 
     def _batch(self, publications: Sequence[Publication], most: int) -> Iterator[Opened]:
         """What the first publications open: all, or those with so many matches together."""

@@ -21,7 +21,7 @@ all sides are together: a document is read once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
@@ -149,6 +149,30 @@ class SidedIndex:
         if any(key in share.slots for share in known.shares()):
             raise DuplicateIdError("subscription", key)
         known.share_for(filter).add(key, filter)
+
+    def add_many(self, side: str, items: Iterable[tuple[str, Interest]]) -> None:
+        """Add many filters to a side, each under its key: all of them, or none.
+
+        Raises `UnknownNameError`, and `DuplicateIdError` for a key that is there already or twice.
+        """
+        known = self._known(side)
+        taken = [share.slots for share in known.shares()]
+        places: dict[Share, dict[str, Interest]] = {}
+        keys: set[str] = set()
+        for key, wanted in items:
+            if key in keys or any(key in slots for slots in taken):
+                raise DuplicateIdError("subscription", key)
+            keys.add(key)
+            places.setdefault(known.share_for(wanted), {})[key] = wanted
+        added: list[tuple[Share, str]] = []
+        try:
+            for share, filters in places.items():
+                share.add_many([*filters.items()])
+                added += [(share, key) for key in filters]
+        except BaseException:
+            for share, key in added:
+                share.remove(key)
+            raise
 
     def remove(self, side: str, key: str) -> None:
         """Remove a filter of a side; raises `UnknownNameError`, `UnknownIdError`."""

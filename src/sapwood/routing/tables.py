@@ -17,6 +17,8 @@ from sapwood.model.interest import Interest
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
 
+_set: Final = object.__setattr__
+
 W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
 
@@ -30,6 +32,10 @@ class LocalEntry(Generic[W]):
     id: str
     filter: W
 
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory: there may be a million."""
+        _set(self, "filter", self.filter.compact())
+
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEntry(Generic[W]):
@@ -37,6 +43,10 @@ class ReceivedEntry(Generic[W]):
 
     filter: W
     sending: int
+
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory: there may be a million."""
+        _set(self, "filter", self.filter.compact())
 
 
 class LinkSubscription(NamedTuple):
@@ -151,12 +161,11 @@ class Entries(Generic[W]):
     def follow(self, follower: Follower[W]) -> None:
         """Let another one follow in the place of the first, and tell it of all that is here."""
         self.follower = follower
-        for entry in self.by_key.values():
-            follower.learned(CLIENTS, entry.key, entry.filter)
+        follower.learned_many(CLIENTS, [(key, own.filter) for key, own in self.by_key.items()])
         for neighbor, received in self.received.items():
             follower.add_side(neighbor)
-            for key, heard in received.items():
-                follower.learned(neighbor, key, heard.filter)
+            told = [(key, heard.filter) for key, heard in received.items()]
+            follower.learned_many(neighbor, told)
 
     def sides(self) -> dict[str, dict[str, W]]:
         """The filters of each side by key, that of the clients first."""

@@ -46,13 +46,13 @@ class Keys:
         for key in [key for key, known in self._side_of.items() if known == side]:
             self.forgot(side, key)
 
-    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        for key, filter_ in entries:
-            self.learned(side, key, filter_)
-
     def learned(self, side: str, key: str, filter: Interest) -> None:
         self._side_of[key] = side
         self._index.add(key, filter)
+
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        for key, wanted in entries:
+            self.learned(side, key, wanted)
 
     def forgot(self, side: str, key: str) -> None:
         del self._side_of[key]

@@ -31,6 +31,9 @@ class CompactionPolicy:
     #: filters in the memtable that a match may try one by one; they are objects of some kilobytes
     #: each
     memtable_max: int = 1024
+    #: filters that are made a segment at once if they come together; it takes about as long as
+    #: matches will take that try so many one by one
+    bulk_min: int = 256
     #: conjunctions that were written into rows before they become a segment, even if nobody matches
     frozen_max: int = 32_768
     #: conjunctions of a segment that a match, an addition or a removal makes: a quarter of a second

@@ -132,10 +132,7 @@ class ColumnarEngine:
     def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`; an amortized few rebuilds of its conjunctions."""
         with self._lock:
-            slot_locations = self._state.slot_locations
-            if slot >= len(slot_locations):
-                slot_locations = _grown(slot_locations, slot + 1)
-                self._state = self._state._replace(slot_locations=slot_locations)
+            slot_locations = self._room_for(slot)
             assert slot_locations[slot] == FREE, f"slot {slot} is taken"
             self._published = None
             self._taken += 1
@@ -146,6 +143,20 @@ class ColumnarEngine:
                 self._freeze_memtable()
                 if len(self._state.frozen_rows) >= self._policy.frozen_max:
                     self._compact_newest()
+
+    def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Take each slot for its filter; enough of them become one segment at once."""
+        if len(filters) < self._policy.bulk_min:
+            for slot, wanted in filters:
+                self.add(slot, wanted)
+            return
+        with self._lock:
+            slot_locations = self._room_for(max(slot for slot, _ in filters))
+            assert np.all(slot_locations[[slot for slot, _ in filters]] == FREE), "slots are taken"
+            self._published = None
+            self._taken += len(filters)
+            self._freeze(filters)
+            self._compact_newest()
 
     def remove(self, slot: int) -> None:
         """Free `slot`; amortized constant."""
@@ -411,12 +422,24 @@ class ColumnarEngine:
 
     def _freeze_memtable(self) -> None:
         """Write all filters of the memtable into rows."""
-        _, frozen_rows, memtable, slot_locations = self._state
-        for slot, added in memtable.items():
+        self._freeze(self._state.memtable.items())
+        self._state = self._state._replace(memtable={})
+
+    def _freeze(self, filters: Iterable[tuple[int, Filter]]) -> None:
+        """Write filters into rows."""
+        _, frozen_rows, _, slot_locations = self._state
+        for slot, added in filters:
             before = len(frozen_rows)
             frozen_rows.add(slot, added)
             slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
-        self._state = self._state._replace(memtable={})
+
+    def _room_for(self, slot: int) -> npt.NDArray[np.int16]:
+        """Where slots are, with a place for this one; the lock is held."""
+        slot_locations = self._state.slot_locations
+        if slot >= len(slot_locations):
+            slot_locations = _grown(slot_locations, slot + 1)
+            self._state = self._state._replace(slot_locations=slot_locations)
+        return slot_locations
 
     def _compact_newest(self) -> Snapshot:
         """Join the frozen rows, and the segments that they have caught up with, into one segment.

@@ -46,9 +46,8 @@ class EveryHop:
         self._index.add(side, key, filter)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Several subscriptions came from a side."""
-        for key, filter_ in entries:
-            self._index.add(side, key, filter_)
+        """Subscriptions came from a side together."""
+        self._index.add_many(side, entries)
 
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""

@@ -44,10 +44,9 @@ class Flood:
             self._own.add(key, filter)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Several subscriptions came from a side."""
+        """Subscriptions came from a side together."""
         if side == CLIENTS:
-            for key, filter_ in entries:
-                self._own.add(key, filter_)
+            self._own.add_many(entries)
 
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.limits import FRAME_OVERHEAD_BYTES
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     ClientAdvertise,
@@ -17,9 +18,9 @@ from sapwood.routing.inputs import (
     Input,
 )
 from sapwood.session.connection import Connection, shortened
+from sapwood.session.judging import JUDGED, Judge, Judgement, Request
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.interests import advertised_from_text, from_text
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -36,22 +37,21 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import decode_publication, encode_publication
-
-T = TypeVar("T")
+from sapwood.wire.publications import encode_publication
 
 
 class ClientSessionAtBroker:
     """The session of one connected client.
 
     `interpret` turns a request into at most one input for the router; the other methods send the
-    replies. Acknowledgements are cumulative: they are put among
-    the bytes to be sent when these are taken.
+    replies. `judging` reads what is in requests; all sessions of a broker share it.
+
+    Acknowledgements are cumulative: they are put among the bytes to be sent when these are taken.
 
     #: _acknowledged <= ledger.through
     """
 
-    __slots__ = ("_acknowledged", "connection", "ledger", "name")
+    __slots__ = ("_acknowledged", "_judged", "_judging", "connection", "ledger", "name")
 
     def __init__(
         self,
@@ -60,16 +60,55 @@ class ClientSessionAtBroker:
         ledger: PublisherLedger,
         *,
         acknowledged: int,
+        judging: Judge | None = None,
     ) -> None:
         self.name = name
         self.connection = connection
         self.ledger = ledger
         #: the last publication up to which an acknowledgement was sent
         self._acknowledged = acknowledged
+        self._judging = Judge() if judging is None else judging
+        #: the last request that was judged, until it is interpreted
+        self._judged: Judgement | None = None
         for sequence, reason in ledger.resume(acknowledged):
             connection.send(PublicationRefused(sequence, reason))
 
     # Requests ----------------------------------------------------------------------------------
+
+    def judge(self, message: Greeting | Message) -> Callable[[], None] | None:
+        """The work, if it is much, that has to be done beside the loop before `interpret`.
+
+        It raises nothing.
+        """
+        if not isinstance(message, JUDGED):
+            return None
+        if isinstance(message, PublishRequest) and not self._is_to_be_read(message):
+            return None
+        found = self._judging.judge(message)
+        if isinstance(found, Judgement):
+            self._judged = found
+            return None
+        return lambda: self._take(found())
+
+    def _take(self, judged: Judgement) -> None:
+        self._judged = judged
+
+    def _judgement(self, request: Request) -> Judgement:
+        """What is in a request: found before, or else now."""
+        judged, self._judged = self._judged, None
+        if judged is not None and judged.request is request:
+            return judged
+        found = self._judging.judge(request)
+        return found if isinstance(found, Judgement) else found()
+
+    def _is_to_be_read(self, request: PublishRequest) -> bool:
+        """Whether a publication is new, and short enough to be looked into."""
+        size = len(request.publication)
+        return request.sequence > self.ledger.received and size <= self._publication_bytes_max
+
+    @property
+    def _publication_bytes_max(self) -> int:
+        return self.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES
 
     def interpret(self, message: Greeting | Message) -> Input | None:
         """The router's input in a message; `None` where the client is answered from here.
@@ -79,19 +118,18 @@ class ClientSessionAtBroker:
         if isinstance(message, PublishRequest):
             return self._publish(message)
         if isinstance(message, SubscribeRequest):
-            interest = self._read(
-                message.id, lambda: from_text(message.filter), SubscriptionRefused
-            )
-            return None if interest is None else ClientSubscribe(self.name, message.id, interest)
+            interest = self._read(message, SubscriptionRefused)
+            if interest is None:
+                return None
+            assert isinstance(interest, Interest), "paths are refused as subscriptions"
+            return ClientSubscribe(self.name, message.id, interest)
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
-            advertised = self._read(
-                message.id, lambda: advertised_from_text(message.filter), AdvertisementRefused
-            )
-            return (
-                None if advertised is None else ClientAdvertise(self.name, message.id, advertised)
-            )
+            advertised = self._read(message, AdvertisementRefused)
+            if advertised is None:
+                return None
+            return ClientAdvertise(self.name, message.id, advertised)
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
@@ -99,30 +137,34 @@ class ClientSessionAtBroker:
     def _publish(self, request: PublishRequest) -> ClientPublish | None:
         if not self.ledger.admit(request.sequence):
             return None
-        body = request.publication
-        try:
-            bound = self.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES
-            if len(body) > bound:
-                raise LimitError("FRAME_BYTES_MAX", bound, len(body), "the size of a publication")
-            publication = decode_publication(body)
-        except InputError as error:
-            self._refuse_publication(request.sequence, str(error))
+        size, bound = len(request.publication), self._publication_bytes_max
+        refusal: InputError | None
+        if size > bound:
+            subject = "the size of a publication"
+            refusal = LimitError("FRAME_BYTES_MAX", bound, size, subject)
+        else:
+            judged = self._judgement(request)
+            refusal = judged.refusal
+        if refusal is not None:
+            self._refuse_publication(request.sequence, str(refusal))
             return None
+        publication = judged.value
+        assert isinstance(publication, Publication), "what is not refused has been read"
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)
 
     def _read(
         self,
-        id_: str,
-        read: Callable[[], T],
-        refusal: type[SubscriptionRefused | AdvertisementRefused],
-    ) -> T | None:
-        """The filter of a request, parsed; a request that cannot be parsed is refused here."""
-        try:
-            return read()
-        except InputError as error:
-            self.connection.send(refusal(id_, shortened(str(error))))
+        request: SubscribeRequest | AdvertiseRequest,
+        refused: type[SubscriptionRefused | AdvertisementRefused],
+    ) -> AdvertisedContent | None:
+        """The filter of a request; one that cannot be read is refused here."""
+        judged = self._judgement(request)
+        if judged.refusal is not None:
+            self.connection.send(refused(request.id, shortened(str(judged.refusal))))
             return None
+        assert not isinstance(judged.value, Publication), "a filter was asked for"
+        return judged.value
 
     # Replies -----------------------------------------------------------------------------------
 

@@ -18,6 +18,15 @@ ATTRIBUTES_MAX: Final = 4096
 """Attributes of one record after flattening. Wide telemetry has some hundred; a record beyond
 this is a table in disguise. Precedent: Azure Service Bus bounds properties by 64 KB of header."""
 
+ATTRIBUTE_NAME_CHARS_MAX: Final = 4096
+"""Characters of an attribute's flat name. Objects repeat their name in that of each attribute
+below: without a bound, one name of a megabyte over 4,096 attributes would be gigabytes."""
+
+RECORD_VALUES_MAX: Final = 65_536
+"""Values in one encoded record, those in arrays and the names in objects included. What is in
+arrays is not seen by filters and yet has to be checked at each hop; long arrays belong into a text
+or a document. A record of 64 KiB cannot hold more."""
+
 RECORD_DEPTH_MAX: Final = 64
 """Nested objects in one record, levels. Precedent: the same depth as for XML documents."""
 
@@ -50,6 +59,14 @@ that it cannot tell: some tenths of a second."""
 NORMAL_FORM_STEPS_MAX: Final = 786_432
 """Comparisons and copies of constraints that one normal form may take: about a second. Comparing
 1,024 conjunctions of one shape pairwise takes two thirds of it."""
+
+FILTER_STEPS_AT_ONCE: Final = 4096
+"""Steps of one normal form that a broker takes in its event loop: some milliseconds, enough for
+nearly all filters. What takes more is done beside the loop, while its client waits."""
+
+FILTER_CHARS_AT_ONCE: Final = 2048
+"""Characters of a filter, an XPath or an advertisement that a broker reads in its event loop; a
+longer one is read beside it."""
 
 LIKE_PATTERNS_MAX: Final = 32
 """General `like` patterns on one attribute of one conjunction. They are compared pairwise, and
@@ -132,10 +149,6 @@ SUBSCRIPTIONS_UNANSWERED_MAX: Final = 32_768
 """Subscriptions of those requested together that may wait for the broker's answer; the client sends
 more as answers come, so that neither end holds a million in its queues."""
 
-TURN_S: Final = 0.005
-"""Seconds for which a broker handles what one connection has brought before others have their turn;
-what is begun then is done first. Ten turns are within the longest pause that we allow, 50 ms."""
-
 UNACKNOWLEDGED_MAX: Final = 4096
 """Publications of one client that may wait for the broker's acknowledgement; the client waits at
 this bound, the broker closes a connection that passes it. Precedent: JetStream's asynchronous
@@ -158,6 +171,29 @@ RECONNECT_FIRST_S: Final = 0.1
 
 RECONNECT_MAX_S: Final = 5.0
 """Seconds between attempts to connect again, at most. Precedent: NATS clients wait 2 s."""
+
+# Network: shares of the event loop ---------------------------------------------------------------
+
+TURN_S: Final = 0.005
+"""Seconds of processor time that a connection gets at once while others wait, give or take one
+message. Ten such turns still answer a well-behaved client within a tenth of a second; much shorter
+ones would spend more on changing between connections than on their messages."""
+
+SWITCH_S: Final = 0.001
+"""Seconds after which the interpreter takes turns between a broker's event loop and work beside it.
+Python's default of 5 ms would be added to each of the four or five times that a publication's way
+through the loop lets go of the interpreter."""
+
+SIDE_REST_S: Final = 1.0
+"""Seconds that work beside the loop rests at most after a piece; mostly as long as the piece took.
+The longest piece, a normal form of NORMAL_FORM_STEPS_MAX, takes about a second."""
+
+BODY_BYTES_AT_ONCE: Final = 65_536
+"""Bytes of a publication that a broker reads in its event loop; a longer one is read beside it."""
+
+REFUSALS_REMEMBERED_MAX: Final = 1024
+"""Refused filters whose reason a broker keeps, by digest, oldest forgotten first: what was refused
+for the work that it takes is not worked out again. 0.4 KB each."""
 
 # Network: queues -------------------------------------------------------------------------------
 

@@ -27,9 +27,11 @@ from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.broker.telling import Telling
+from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import EnvironmentMissingError, SapwoodError
 from sapwood.limits import (
@@ -50,6 +52,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -77,6 +80,7 @@ class Broker:
     address: Address
     router: Router
     handshake: Handshake
+    turns: Turns
 
     def __init__(
         self,
@@ -107,6 +111,8 @@ class Broker:
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
         loop = asyncio.get_running_loop()
+        self.turns = Turns(loop.call_soon, time.thread_time)
+        self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
@@ -176,6 +182,7 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
         self._journal_writer.close()
         self._failure.cancel()
@@ -220,7 +227,19 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
+        """Whether a message waits until work on it is done beside the loop."""
+        if tcp.client is None:
+            return False
+        work = tcp.client.judge(message)
+        if work is None:
+            return False
+        self._side_work.begin(work, lambda: self.turns.ready(tcp))
+        return True
+
+    def received(
+        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
+    ) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
             if isinstance(message, ReplayRequest):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
-from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX
+from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX, NORMAL_FORM_STEPS_MAX
 from sapwood.model import canonical, packing
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
@@ -118,14 +118,18 @@ class Filter(Interest):
 
     @classmethod
     def from_conjunctions(
-        cls, conjunctions: Iterable[Conjunction], source: str | None = None
+        cls,
+        conjunctions: Iterable[Conjunction],
+        source: str | None = None,
+        *,
+        steps_max: int = NORMAL_FORM_STEPS_MAX,
     ) -> Filter:
         """The filter of any conjunctions, brought into normal form.
 
         Raises `LimitError` if more than `limits.CONJUNCTIONS_MAX` are left, or if it takes more
-        than `limits.NORMAL_FORM_STEPS_MAX`.
+        than `steps_max`.
         """
-        normal = canonical.canonical(conjunctions)
+        normal = canonical.canonical(conjunctions, steps_max)
         if len(normal) > CONJUNCTIONS_MAX:
             raise LimitError(
                 "CONJUNCTIONS_MAX",

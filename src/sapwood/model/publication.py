@@ -13,7 +13,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from sapwood.errors import InvalidValueError, LimitError
-from sapwood.limits import ATTRIBUTES_MAX, INTEGER_MAX, INTEGER_MIN, RECORD_DEPTH_MAX
+from sapwood.limits import (
+    ATTRIBUTE_NAME_CHARS_MAX,
+    ATTRIBUTES_MAX,
+    INTEGER_MAX,
+    INTEGER_MIN,
+    RECORD_DEPTH_MAX,
+)
 
 if TYPE_CHECKING:
     from sapwood.xml import Document
@@ -251,6 +257,13 @@ def _leaves(attributes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 raise InvalidValueError(f"{prefix}{key!r}", "an attribute name is a text")
             if not (key.isascii() or _is_well_formed(key)):
                 raise InvalidValueError(prefix + key, f"the name {_NO_CHARACTER}")
+            if len(prefix) + len(key) > ATTRIBUTE_NAME_CHARS_MAX:
+                raise LimitError(
+                    "ATTRIBUTE_NAME_CHARS_MAX",
+                    ATTRIBUTE_NAME_CHARS_MAX,
+                    len(prefix) + len(key),
+                    "the length of an attribute's flat name",
+                )
             if isinstance(value, Mapping):
                 if len(stack) >= RECORD_DEPTH_MAX:
                     raise LimitError(

@@ -123,7 +123,7 @@ class Connection:
         if self.ended:
             return
         self.keepalive.received(now)
-        for message in self._decoder.feed(data):
+        for message in self._decoder.messages(data):
             if not isinstance(message, _CONTROL):
                 yield message
             elif isinstance(message, Ping):

@@ -11,11 +11,11 @@ from sapwood.model.subscription import Subscription
 from sapwood.simulation import examination
 from sapwood.simulation.examination import findings
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, router_maker, simulate
-from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.world import World
 
 PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "xroute")

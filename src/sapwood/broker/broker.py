@@ -33,7 +33,7 @@ from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import EnvironmentMissingError, SapwoodError
+from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
 from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     GOODBYE_S,
@@ -254,6 +254,8 @@ class Broker:
                 self._handle(request, now)
                 if isinstance(request, ClientPublish):
                     self._backpressure.published(tcp)
+        elif isinstance(message, ReadMany):
+            raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
             if isinstance(taken, Receive):

@@ -85,9 +85,7 @@ class Client:
 
     def _requests(
         self,
-    ) -> tuple[
-        Requests[InterestText, Deliveries], Requests[AdvertisedText, AdvertisedContent]
-    ]:
+    ) -> tuple[Requests[InterestText, Deliveries], Requests[AdvertisedText, AdvertisedContent]]:
         """The subscriptions, and the advertisements."""
         session, flush = self._session, self._publisher.flush
         subscribing: Requesting[InterestText, Deliveries] = Requesting(

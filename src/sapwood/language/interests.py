@@ -42,10 +42,15 @@ class Interests:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Interests):
             return NotImplemented
-        return self._values == other._values and self._texts == other._texts
+        if self._values is None and self._texts == other._texts:
+            return True
+        self.read()
+        other.read()
+        return self._values == other._values
 
     def __hash__(self) -> int:
-        return hash((self._values, self._texts))
+        self.read()
+        return hash(self._values)
 
     def __repr__(self) -> str:
         return f"Interests({self._texts if self._values is None else self._values!r})"

@@ -102,9 +102,7 @@ class ConfirmMany(RoutingMessage, frozen=True, tag=54):
     """Several `Confirm`s at once: `keys[i]` with `sendings[i]`."""
 
     keys: _Keys
-    sendings: Annotated[
-        tuple[Count, ...], Meta(min_length=1, max_length=SUBSCRIPTIONS_AT_ONCE_MAX)
-    ]
+    sendings: Annotated[tuple[Count, ...], Meta(min_length=1, max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
 
     def __post_init__(self) -> None:
         _check_paired(self.keys, self.sendings)

@@ -210,7 +210,9 @@ class ClientSession:
         """Ask for a subscription, now and on every later connection."""
         self._request(self.subscriptions.add(id, text, owner))
 
-    def subscribe_many(self, subscriptions: Iterable[tuple[str, InterestText]], owner: object) -> None:
+    def subscribe_many(
+        self, subscriptions: Iterable[tuple[str, InterestText]], owner: object
+    ) -> None:
         """Ask for several subscriptions, which have one owner, as fast as the broker answers."""
         ids: list[str] = []
         for id_, text in subscriptions:

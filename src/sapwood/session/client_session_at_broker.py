@@ -47,7 +47,6 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.publications import encode_publication
 
-
 MANY: Final = (SubscribeManyRequest, UnsubscribeManyRequest)
 """What is handled in parts: see `ClientSessionAtBroker.portions`."""
 

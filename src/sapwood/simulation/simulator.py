@@ -18,6 +18,7 @@ from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
@@ -41,7 +42,6 @@ from sapwood.simulation.scenario import (
     Until,
     WaitAction,
 )
-from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.world import World
 
 

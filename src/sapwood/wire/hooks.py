@@ -35,7 +35,6 @@ from sapwood.wire.interests import (
 from sapwood.wire.interests import to_text as interest_to_text
 from sapwood.wire.publications import decode_publication, encode_publication
 
-
 _COLUMN: Final = tuple[InterestText, ...]
 
 

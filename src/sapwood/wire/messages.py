@@ -82,7 +82,7 @@ class SubscribeManyRequest(Struct, array_like=True, frozen=True, tag=16, gc=Fals
     """
 
     ids: _Ids
-    filters: Annotated[tuple[InterestText, ...], Meta(max_length=SUBSCRIBE_MANY_MAX)]
+    filters: Annotated[tuple[InterestText, ...], Meta(min_length=1, max_length=SUBSCRIBE_MANY_MAX)]
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.filters):

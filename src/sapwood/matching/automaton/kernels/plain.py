@@ -8,6 +8,7 @@ its conditions, or with states times nodes, is a handful of array operations.
 from __future__ import annotations
 
 import operator
+
 import numpy as np
 import numpy.typing as npt
 

@@ -9,7 +9,12 @@ from typing import TypeAlias
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientSubscribe, ClientSubscribeMany
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientAdvertise,
+    ClientSubscribe,
+    ClientSubscribeMany,
+)
 
 Named: TypeAlias = tuple[str, str]
 """A client, and the id that it gave to a statement."""

@@ -238,9 +238,7 @@ class TreeSet:
                 case CloseLink(neighbor):
                     branch.lose(neighbor)  # its core has forgotten the link already
                     effects.append(effect)
-                case (
-                    Accepted() | Refused() | Unsubscribed() | UnsubscribedMany() | Unadvertised()
-                ):
+                case Accepted() | Refused() | Unsubscribed() | UnsubscribedMany() | Unadvertised():
                     if branch is self.own:
                         effects.append(effect)
                 case Persist() | Connect() | Disconnect():

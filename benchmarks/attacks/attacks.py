@@ -14,8 +14,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import contents as c
-from peer import HEADER, PING, Peer, advertise, publish, replay, subscribe, subscribe_xpath
-from peer import unsubscribe
+from peer import (
+    HEADER,
+    PING,
+    Peer,
+    advertise,
+    frame,
+    publish,
+    replay,
+    subscribe,
+    subscribe_xpath,
+    unsubscribe,
+)
 
 MIB = 1 << 20
 
@@ -85,7 +95,9 @@ KNOWN.update(
         "filter refused, 50 times in one write": _filter(c.doubling(11), 50),
         "filter of 1,024 disjuncts": _filter(c.disjuncts(1024)),
         "filter of 32 long like patterns": _filter(c.patterns(32, 1800)),
-        "like of 60,000 underscores on 1.9 MB": _text("t like '%a" + "_" * 60_000 + "b%'", 1_900_000),
+        "like of 60,000 underscores on 1.9 MB": _text(
+            "t like '%a" + "_" * 60_000 + "b%'", 1_900_000
+        ),
         "32 like patterns on 1.9 MB": _text(c.patterns(32, 1600), 1_900_000),
         "record of 300,000 attributes": _record(c.wide(260_000)),
         "array of 2 MB of nothing": _record(c.array_of(b"\xc0", 2_090_000)),
@@ -233,8 +245,6 @@ def false_broker(target: Target) -> None:
     for n in range(50):
         with target.peer(f"false-{n}", greeted=False) as peer:
             hello = ("sapwood", 2, "hello", "broker", f"false-{n}", "s", 0, "covering", 2 * MIB)
-            from peer import frame  # beside its use: nobody else makes greetings
-
             peer.send(frame(*hello) + frame(30))
             peer.settle()
 
@@ -323,7 +333,7 @@ def _send_all(target: Target, frames: list[bytes]) -> None:
 
 
 def _flood(target: Target, data: bytes) -> None:
-    """Send in pieces, and read what comes meanwhile: a peer that does not read is another attack."""
+    """Send in pieces, and read what comes meanwhile: not to read is another attack."""
     with target.peer("flood") as peer:
         for start in range(0, len(data), 65_536):
             try:

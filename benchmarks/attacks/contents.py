@@ -9,9 +9,9 @@ MIB = 1 << 20
 # Filters ---------------------------------------------------------------------------------------
 
 
-def doubling(pairs: int, *, free: int = 0) -> str:
-    """`(a1 = 1 or b1 = 1) and ...`: 2^pairs conjunctions, of which `free` pairs more are refused."""
-    return " and ".join(f"(a{n}=1 or b{n}=1)" for n in range(pairs + free))
+def doubling(pairs: int) -> str:
+    """`(a0 = 1 or b0 = 1) and ...`: 2^pairs conjunctions."""
+    return " and ".join(f"(a{n}=1 or b{n}=1)" for n in range(pairs))
 
 
 def disjuncts(count: int, width: int = 2) -> str:

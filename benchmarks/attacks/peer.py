@@ -115,7 +115,7 @@ class Peer:
     def discard(self) -> None:
         """Throw away what has arrived, without waiting."""
         self._held.clear()
-        self.socket.setblocking(False)
+        self.socket.settimeout(0.0)
         try:
             while self.socket.recv(1 << 20):
                 pass

@@ -24,8 +24,9 @@ from sapwood.session.client_entries import (
     EntryRefused,
     EntryWithdrawn,
 )
-from sapwood.session.client_session import ClientSession, Delivery
+from sapwood.session.client_session import ClientSession
 from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker
+from sapwood.session.delivery import Delivery
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.messages import (
@@ -226,7 +227,6 @@ def test_half_a_delivery_does_not_survive_its_connection() -> None:
     [
         (AcceptedReply(1), "accepted publication 1 of 0"),
         (PublicationRefused(1, "no"), "refused publication 1 of 0"),
-        (DeliveryMessage(("a",), b"\xc0"), "a delivery holds no publication"),
     ],
 )
 def test_a_fault_of_the_broker_ends_the_connection(message: Message, reason: str) -> None:

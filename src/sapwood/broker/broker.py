@@ -20,6 +20,7 @@ from typing import Final
 from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
+from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.handshake import Handshake
@@ -122,6 +123,7 @@ class Broker:
                 lambda: TcpConnection(self, None, self.settings.connection, self.name),
                 listen.host,
                 listen.port,
+                backlog=1,  # so many are accepted at a time
                 start_serving=False,
             )
         except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
@@ -154,10 +156,17 @@ class Broker:
         )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
+        for listening in self._server.sockets:
+            lengthen_queue(listening)
         self._announce_line(f"listening on {self.address} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
-        self._log.info("listening", address=str(self.address), name=self.name)
+        self._log.info(
+            "listening",
+            address=str(self.address),
+            name=self.name,
+            connections_max=settings.connections_max,
+        )
         return self.address
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
@@ -295,6 +304,7 @@ class Broker:
         """Detach the client or the link of a connection that has ended."""
         connections = self.connections
         connections.forget_paused(tcp)
+        self._backpressure.forget(tcp)
         ending = tcp.connection.ending
         assert ending is not None
         now = asyncio.get_running_loop().time()
@@ -422,11 +432,12 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
     have.
     """
-    asyncio.run(_serve(Broker(settings, log, announce)))
+    asyncio.run(_serve(Broker(with_descriptors(settings, log), log, announce), log))
 
 
-async def _serve(broker: Broker) -> None:
+async def _serve(broker: Broker, log: Log) -> None:
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(LoopFaults(log))
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)

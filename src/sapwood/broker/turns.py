@@ -2,9 +2,9 @@
 
 What a read brings is handled at once, as long as it is little. Whoever brings more than
 `limits.TURN_S` of work is put off in the middle of it, between two messages, and not read until it
-is done; those who wait get one turn each time the loop comes by, he first who has used least. So
-one client, or a hundred, can keep the loop busy, but not others waiting: whoever has used little
-waits for one turn of somebody else.
+is done; each time the loop comes by there is a turn for those who wait, first for who has used
+least. So one client, or a hundred, can keep the loop busy, but not others waiting: whoever has used
+little waits for a turn or two of somebody else.
 
 Worked example, turns of 5 ms: A's read holds 23 ms of work, B's 1 ms, and both arrive together, A
 first. A has its first turn (5 ms), then B is handled at once. The loop comes by: A has its second
@@ -67,7 +67,7 @@ class Turns:
         #: those put off, as a heap: time spent, number of the request for a turn, worker
         self._waiting: list[tuple[float, int, Worker]] = []
         self._count = 0
-        #: what the worker who had the last turn had spent before: nobody begins below
+        #: what the worker who had the last turn had spent before: nobody begins far below
         self._level_s = 0.0
         #: time spent on reads that were handled at once since those put off had their turn
         self._used_s = 0.0
@@ -86,33 +86,39 @@ class Turns:
         self._wait(worker)
 
     def _next(self) -> None:
-        """The turn of the one who has used least."""
+        """A turn for the one who has used least; as long as that leaves time, for the next."""
         self._scheduled = False
-        self._used_s = 0.0
-        spent_s, _, worker = heapq.heappop(self._waiting)
-        self._level_s = max(self._level_s, spent_s)
-        progress = Progress.DONE  # of a turn that ends in a defect, too: nobody waits for ever
+        end = self._clock() + TURN_S
         try:
-            progress = self._turn(worker)
+            while self._waiting and self._clock() < end:
+                spent_s, _, worker = heapq.heappop(self._waiting)
+                self._level_s = max(self._level_s, spent_s)
+                progress = Progress.DONE  # of a turn that ends in a defect, too
+                try:
+                    progress = self._turn(worker)
+                finally:
+                    if progress is Progress.DONE:
+                        worker.resume()
         finally:
-            if progress is Progress.DONE:
-                worker.resume()
+            self._used_s = 0.0
             self._schedule()
 
     def _turn(self, worker: Worker) -> Progress:
         clock = self._clock
         began = clock()
         end = began + TURN_S
-        progress = worker.advance(lambda: clock() >= end)
-        used_s = clock() - began
-        self._used_s += used_s
-        worker.spent_s += used_s
+        try:
+            progress = worker.advance(lambda: clock() >= end)
+        finally:
+            used_s = clock() - began
+            self._used_s += used_s
+            worker.spent_s += used_s
         if progress is Progress.MORE:
             self._wait(worker)
         return progress
 
     def _wait(self, worker: Worker) -> None:
-        worker.spent_s = max(worker.spent_s, self._level_s)
+        worker.spent_s = max(worker.spent_s, self._level_s - TURN_S)
         self._count += 1
         heapq.heappush(self._waiting, (worker.spent_s, self._count, worker))
         self._schedule()

@@ -5,7 +5,7 @@ from sapwood.client.client import Client, connect
 from sapwood.client.groups import SubscriptionGroup
 from sapwood.client.publishing import PublishBatch, Published, RefusedPublication
 from sapwood.client.subscription import ClientSubscription, Deliveries
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 
 __all__ = (
     "Client",

@@ -15,14 +15,15 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from sapwood.client import client as asynchronous
+from sapwood.client.columns import Table
 from sapwood.client.groups import Items, SubscriptionGroup
 from sapwood.client.publishing import Content, Published
-from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.client.subscription import BATCH_MAX, ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 from sapwood.session.settings import ConnectionSettings
 
 PUBLISH_MANY: Final = 512
@@ -77,6 +78,11 @@ class BlockingDeliveries:
         if self._fetched:
             return [self._fetched.popleft() for _ in range(min(count_max, len(self._fetched)))]
         return self._client.wait(asyncio.wait_for(self._deliveries.take(count_max), timeout_s))
+
+    def batches(self, count_max: int = BATCH_MAX) -> Iterator[list[Delivery]]:
+        """Deliveries in lists of those that wait, at least one and at most `count_max`."""
+        while taken := self.take(count_max):
+            yield taken
 
 
 class BlockingSubscription(BlockingDeliveries):
@@ -219,6 +225,10 @@ class BlockingClient:
         while some := list(islice(iterator, PUBLISH_MANY)):
             self.wait(batch.publish(some))
         return self.wait(batch.finish())
+
+    def publish_table(self, table: Table, *, id: str | None = None) -> Published:
+        """Publish each row of a table as a record; returns when all are answered."""
+        return self.wait(self._client.publish_table(table, id=id))
 
     def flush(self) -> None:
         """Return when all publications so far are answered."""

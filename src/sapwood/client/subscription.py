@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final, Self
 
 from sapwood.client.requests import Requests
-from sapwood.errors import LimitError
+from sapwood.errors import InputError, LimitError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.interest import Interest
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 from sapwood.wire.interests import InterestText
+
+BATCH_MAX: Final = 4096
+"""Deliveries in a list of `batches`, unless another number is asked for."""
 
 
 class Deliveries:
@@ -55,13 +58,26 @@ class Deliveries:
 
         An empty list means that the source has ended; raises its error, if it ended by one.
         """
+        if count_max < 1:
+            raise InputError(f"at least one delivery is taken at a time, not {count_max}")
         try:
-            taken = [await anext(self)]
+            first = await anext(self)
         except StopAsyncIteration:
             return []
-        while self._waiting and len(taken) < count_max:
-            taken.append(self._waiting.popleft())
-        return taken
+        waiting = self._waiting
+        if len(waiting) < count_max:
+            taken = [first, *waiting]
+            waiting.clear()
+            return taken
+        return [first, *(waiting.popleft() for _ in range(count_max - 1))]
+
+    async def batches(self, count_max: int = BATCH_MAX) -> AsyncIterator[list[Delivery]]:
+        """Deliveries in lists of those that wait, at least one and at most `count_max`.
+
+        Nothing waits for a list to be full. Ends as iterating does.
+        """
+        while taken := await self.take(count_max):
+            yield taken
 
     @property
     def ended(self) -> bool:

@@ -17,8 +17,9 @@ def normal_form(
 ) -> Filter:
     """The filter that a syntax tree describes, as a disjunction of conjunctions in normal form.
 
-    Raises `LimitError` beyond `limits.CONJUNCTIONS_MAX` conjunctions, `steps_max` of work or `limits.LIKE_PATTERNS_MAX` patterns, and for a normal
-    form whose own text is longer than `limits.FILTER_TEXT_CHARS_MAX`: it could not be read again.
+    Raises `LimitError` beyond `limits.CONJUNCTIONS_MAX` conjunctions, `steps_max` of work or
+    `limits.LIKE_PATTERNS_MAX` patterns, and for a normal form whose own text is longer than
+    `limits.FILTER_TEXT_CHARS_MAX`: it could not be read again.
     """
     boxes = distribute(push_negation(tree), Allowance(steps_max))
     normal = Filter.from_conjunctions(boxes, source, steps_max=steps_max)

@@ -24,8 +24,10 @@ import numpy as np
 
 from sapwood.errors import InvariantError
 from sapwood.matching.columnar import ColumnarEngine
+from sapwood.matching.columnar.flat_records import Flattener
 from sapwood.matching.columnar.saving import save_filters
 from sapwood.matching.counting import CountingEngine
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.readiness import RECORDS, Awaiting
 from sapwood.matching.sizes import held_bytes
@@ -221,6 +223,18 @@ class AutoEngine:
         if isinstance(engine, _Plain):
             return np.array(engine.match(record), np.int32)
         return engine.found(record, limit)
+
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords`; `None` while counting serves."""
+        serving = self._serving
+        return None if isinstance(serving, _Plain) else serving.flattener()
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record in MessagePack."""
+        serving = self._serving
+        if isinstance(serving, _Plain):
+            return self.found(records[0], limit)
+        return serving.found_encoded(records, limit)
 
     def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; may end early, but has one.

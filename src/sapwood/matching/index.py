@@ -24,8 +24,10 @@ from sapwood.errors import (
 )
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
+from sapwood.matching.given_records import encoded_record, encoded_records
 from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
+_Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | None]"
+"""Records and, if there are filters of documents, the documents beside them."""
+
 _PIECE: Final = ARRANGED_MAX
 """Publications that a thread matches at a time: enough to make the call's own cost vanish, and few
 enough for threads to take turns at what only one may do, which is to make lists of ids."""
@@ -54,6 +59,8 @@ _HELD_MAX: Final = 1 << 22
 
 _FEW: Final = 64
 """Ids that are sorted as texts at once faster than by their ranks."""
+
+_DICT: Final = frozenset({dict})
 
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
@@ -222,7 +229,9 @@ class Index:
         """
         slots = self.found(publication)
         if len(slots) > _FEW:
-            return self._sorted_ids(SlotBatch(np.array((0, len(slots))), slots))[0]
+            in_order = self._order.sorted(slots)
+            if in_order is not None:
+                return self._ids.take(in_order)
         ids = self._ids.take(slots) if len(slots) else []
         ids.sort()
         return ids
@@ -233,6 +242,9 @@ class Index:
         Fewer than `limit` are all there are, each once. Where there are so many or more, the search
         may have ended early, and some may be there twice.
         """
+        encoded = self._found_encoded(publication, limit)
+        if encoded is not None:
+            return encoded
         record, document = _parts(publication)
         slots = _NO_SLOTS if record is None else self._found(record, limit)
         if document is not None and self._documents.engine is not None:
@@ -242,6 +254,9 @@ class Index:
 
     def match_any(self, publication: Matchable) -> bool:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
+        encoded = self._found_encoded(publication, 1)
+        if encoded is not None:
+            return len(encoded) > 0
         record, document = _parts(publication)
         records, documents = self._records.engine, self._documents.engine
         if record is not None and records is not None and records.match_any(record):
@@ -250,6 +265,9 @@ class Index:
 
     def match_count(self, publication: Matchable) -> int:
         """How many filters accept the publication; looks up no id. Errors as `match`."""
+        encoded = self._found_encoded(publication, ALL)
+        if encoded is not None:
+            return len(encoded)
         record, document = _parts(publication)
         records, documents = self._records.engine, self._documents.engine
         count = 0 if record is None or records is None else records.match_count(record)
@@ -268,8 +286,8 @@ class Index:
         """
         if threads < 1:
             raise InvalidValueError("threads", f"{threads} are too few to match anything")
-        parts = [_parts(publication) for publication in publications]
-        pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
+        given = list(publications)
+        pieces = [self._piece(given[at : at + _PIECE]) for at in range(0, len(given), _PIECE)]
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
             return [ids for piece in pieces for ids in self._matched(piece)]
@@ -288,10 +306,22 @@ class Index:
                 other.result()
         return [ids for piece in matched for ids in piece]
 
-    def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
+    def _piece(self, publications: list[Matchable]) -> _Piece:
+        """Some publications as they are matched."""
+        reading = self._records.reading
+        if reading is not None and {*map(type, publications)} == _DICT:
+            flattener = reading.flattener()
+            given = cast("list[dict[str, Any]]", publications)
+            records = None if flattener is None else encoded_records(given, flattener)
+            if records is not None:
+                return records, None
+        parts = [_parts(publication) for publication in publications]
+        documents = None if self._documents.engine is None else [document for _, document in parts]
+        return [record for record, _ in parts], documents
+
+    def _matched(self, piece: _Piece) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""
-        records, documents = [record for record, _ in parts], [document for _, document in parts]
-        beside = None if self._documents.engine is None else documents
+        records, beside = piece
         matched: list[list[str]] = []
         while len(matched) < len(records):
             found = self.match_slots(
@@ -302,6 +332,15 @@ class Index:
             )
             matched += self._sorted_ids(found)
         return matched
+
+    def _found_encoded(self, publication: Matchable, limit: int) -> Slots | None:
+        """`found` of a record by compiled code from the start; `None` where Python has to."""
+        reading = self._records.reading
+        if reading is None or type(publication) is not dict:
+            return None
+        flattener = reading.flattener()
+        records = None if flattener is None else encoded_record(publication, flattener)
+        return None if records is None else reading.found_encoded(records, limit)
 
     def _found(self, record: Record, limit: int) -> Slots:
         """The slots whose filters accept a record, in any order; so many are enough."""
@@ -340,8 +379,9 @@ class Index:
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a
-        `matching.tables.RecordTable`. Raises `DocumentError` or `LimitError` for a document that is
-        none.
+        `matching.tables.RecordTable`, and records in MessagePack as
+        `matching.encoded_records.EncodedRecords`: nothing is decoded then. Raises `DocumentError`
+        or `LimitError` for a document that is none.
         """
         flat, trees = self._records.engine, self._documents.engine
         unsorted = self._records.unsorted
@@ -351,9 +391,10 @@ class Index:
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
-        found = (
-            match(records) if isinstance(records, RecordTable) else _match_present(records, match)
-        )
+        if isinstance(records, RecordTable | EncodedRecords):
+            found = match(records)
+        else:
+            found = _match_present(records, match)
         if documents is None or trees is None:
             return found
         return _united(found, _match_present(documents[: len(records)], trees.match_slots))
@@ -457,12 +498,13 @@ class Index:
             if len(self._ids) or sorted((*stored, *self._free)) != [*range(self._unnamed)]:
                 raise InvariantError("the slots without ids are neither taken nor free")
             return
-        taken = {taken: slot for slot, taken in enumerate(self._ids) if taken}
+        ids = list(self._ids)
+        taken = {taken_id: slot for slot, taken_id in enumerate(ids) if taken_id}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
-        if sorted(self._free) != self._ids.empty_places():
+        if sorted(self._free) != [slot for slot, taken_id in enumerate(ids) if not taken_id]:
             raise InvariantError("the free slots are not those without an id")
-        self._order.validate(self._ids)
+        self._order.validate(ids)
         if stored != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
 

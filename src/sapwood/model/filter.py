@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
@@ -178,23 +179,42 @@ class Filter(Interest):
             return False
         allowance = Allowance(COVERING_STEPS_MAX)
         return all(
-            any(own.covers(wanted) for own in self.conjunctions)
-            or (
-                (len(self.conjunctions) > 1 or wanted.patterns > 0)
-                and canonical.held_by(wanted, self.conjunctions, allowance)
+            any(own.covers(wanted) for own in self.conjunctions) or self._holds(wanted, allowance)
+            for wanted in other.conjunctions
+        )
+
+    def covers_within(self, other: Filter, allowance: Allowance) -> bool:
+        """The same within an allowance that several such questions share; then it says `False`.
+
+        One step is one conjunction compared with another, whatever came of it.
+        """
+        return all(
+            allowance.spend(len(self.conjunctions) * (1 + wanted.weight // 16))
+            and (
+                any(own.covers(wanted) for own in self.conjunctions)
+                or self._holds(wanted, allowance)
             )
             for wanted in other.conjunctions
         )
 
+    def _holds(self, wanted: Conjunction, allowance: Allowance) -> bool:
+        """Whether the conjunctions together surely hold one that none of them holds alone."""
+        if len(self.conjunctions) == 1 and not wanted.patterns:
+            return False
+        return canonical.held_by(wanted, self.conjunctions, allowance)
+
     def intersects(self, other: Interest) -> bool:
         """Whether some record may be accepted by both; none is accepted by a tree pattern.
 
-        Never `False` where a record refutes it; complete without general `like` patterns, with
-        them `True` where it cannot tell.
+        Never `False` where a record refutes it; complete without general `like` patterns, for up
+        to `limits.COVERING_STEPS_MAX` pairs of conjunctions. Otherwise `True` where it cannot tell.
         """
         if not isinstance(other, Filter):
             return False
-        return any(a.intersects(b) for a in self.conjunctions for b in other.conjunctions)
+        pairs = product(self.conjunctions, other.conjunctions)
+        if any(a.intersects(b) for a, b in islice(pairs, COVERING_STEPS_MAX)):
+            return True
+        return len(self.conjunctions) * len(other.conjunctions) > COVERING_STEPS_MAX
 
     def merge(self, other: Filter) -> Merge:
         """One filter, no longer than the longer of the two, that accepts what either accepts.

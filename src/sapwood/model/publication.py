@@ -173,6 +173,8 @@ def flatten(attributes: Mapping[str, Any]) -> FlatView:
     one invisible array. An array inside an array counts once. Two paths that give the same dotted
     name (`{"a": {"b": 1}, "a.b": 2}`) are refused, since a filter could not tell them apart.
     """
+    if is_plain(attributes):
+        return FlatView(dict(attributes), 0)
     if not isinstance(attributes, Mapping):
         kind = type(attributes).__name__
         raise InvalidValueError("attributes", f"a record is an object of named values, not {kind}")
@@ -188,6 +190,31 @@ def flatten(attributes: Mapping[str, Any]) -> FlatView:
     if len(record) > ATTRIBUTES_MAX:
         raise LimitError("ATTRIBUTES_MAX", ATTRIBUTES_MAX, len(record), "the number of attributes")
     return FlatView(record, invisible)
+
+
+def is_plain(attributes: Mapping[str, Any]) -> bool:
+    """Whether a record is its own flat view: a plain `dict` of plain values, as most records are.
+
+    It needs no other check then. `False` says nothing: what is rare is looked at elsewhere.
+    """
+    if type(attributes) is not dict or len(attributes) > ATTRIBUTES_MAX:
+        return False
+    for name, value in attributes.items():
+        if type(name) is not str or not name.isascii():
+            return False
+        kind = type(value)
+        if kind is str:
+            if not value.isascii():
+                return False
+        elif kind is float:
+            if value != value:  # noqa: PLR0124 - NaN, which alone differs from itself
+                return False
+        elif kind is int:
+            if not INTEGER_MIN <= value <= INTEGER_MAX:
+                return False
+        elif kind is not bool:
+            return False
+    return True
 
 
 def check_value(name: str, value: object) -> Value:

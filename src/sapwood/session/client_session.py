@@ -7,19 +7,16 @@ Publications wait then until the advertisements that may allow them are in force
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from sapwood.errors import (
     ConnectionLostError,
     FrameError,
-    InputError,
     InvariantError,
     PeerError,
 )
 from sapwood.limits import FRAME_BYTES_FLOOR
-from sapwood.model.publication import Publication
 from sapwood.session.bulk_requests import BulkRequests, withdrawals
 from sapwood.session.client_entries import (
     ADVERTISEMENT,
@@ -32,6 +29,7 @@ from sapwood.session.client_entries import (
     EntryWithdrawn,
 )
 from sapwood.session.connection import Connection, Ending
+from sapwood.session.delivery import Delivery
 from sapwood.session.ledger import Unacknowledged
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
@@ -57,28 +55,6 @@ from sapwood.wire.messages import (
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
-from sapwood.wire.publications import decode_body
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A publication that matched, as it was published.
-
-    `attributes` is empty and `has_record` false where it carries a document alone, `document` is
-    `None` where it carries none. `subscriptions` are the ids of the client's subscriptions that
-    match, sorted.
-    """
-
-    id: str
-    attributes: Mapping[str, Any]
-    subscriptions: tuple[str, ...]
-    document: bytes | None = None
-    has_record: bool = True
-
-    def publication(self) -> Publication:
-        """The publication as a value of the model, which has the flat view that filters see."""
-        return Publication(self.id, self.attributes if self.has_record else None, self.document)
-
 
 ClientEvent: TypeAlias = Welcome | Delivery | AcceptedReply | PublicationRefused | EntryEvent
 """What a client hears of: deliveries and answers, in a form for applications."""
@@ -361,13 +337,7 @@ class ClientSession:
         if self._partial:
             ids = (*self._partial, *ids)
             self._partial.clear()
-        try:
-            body = decode_body(message.publication)
-        except InputError as error:
-            raise FrameError(f"a delivery holds no publication: {error}") from error
-        if body.attributes is None:
-            return Delivery(body.id, {}, ids, body.document, has_record=False)
-        return Delivery(body.id, body.attributes, ids, body.document)
+        return Delivery.of(message.publication, ids)
 
     def _connection(self) -> Connection:
         if self.connection is None:

@@ -260,7 +260,7 @@ class ClientSessionAtBroker:
         self.connection.send(UnadvertisedReply(advertisement))
 
     def refused(self, request: Input, reason: str, subject: str = "") -> None:
-        """Refuse a request, or of one about several what it says of `subject`, as the router did."""
+        """Refuse a request, or what it says of `subject` where it is about several."""
         match request:
             case ClientPublish(_, publication):
                 self._refuse_publication(self.ledger.settle(publication.id), reason)

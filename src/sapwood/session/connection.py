@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sapwood.errors import InvariantError, PeerError
-from sapwood.limits import REASON_CHARS_MAX
+from sapwood.errors import FrameError, InvariantError, PeerError
+from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
 from sapwood.session.keepalive import Due, KeepAlive
 from sapwood.session.phases import Phase, Trigger, step
@@ -123,11 +123,16 @@ class Connection:
         if self.ended:
             return
         self.keepalive.received(now)
+        pings = 0
         for message in self._decoder.messages(data):
             if not isinstance(message, _CONTROL):
                 yield message
             elif isinstance(message, Ping):
-                append_message(self._outgoing, _PONG)
+                pings += 1
+                if pings > PINGS_AT_ONCE_MAX:
+                    self.fault(FrameError(f"more than {PINGS_AT_ONCE_MAX} pings came at once"))
+                else:
+                    append_message(self._outgoing, _PONG)
             elif isinstance(message, Goodbye | Refusal):
                 self._ended_there(message)
             if self.ended:

@@ -71,15 +71,14 @@ class Judge:
             if len(request.publication) > BODY_BYTES_AT_ONCE:
                 return lambda: _of_publication(request)
             return _of_publication(request)
-        length = _length(request.filter)
-        if length <= FILTER_CHARS_AT_ONCE:
-            judged = _of_filter(request, FILTER_STEPS_AT_ONCE)
-            if not _is_for_work(judged.refusal):
-                return judged
         digest = _digest(request)
         known = self._refused.get(digest)
         if known is not None:
             return Judgement(request, refusal=known)
+        if _length(request.filter) <= FILTER_CHARS_AT_ONCE:
+            judged = _of_filter(request, FILTER_STEPS_AT_ONCE)
+            if not _is_for_work(judged.refusal):
+                return judged
         return lambda: self._in_full(request, digest)
 
     def _in_full(self, request: SubscribeRequest | AdvertiseRequest, digest: bytes) -> Judgement:

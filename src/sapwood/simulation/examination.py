@@ -72,6 +72,19 @@ def judge_world(world: World, stuck: tuple[str, ...], protocol: str) -> Judgment
     return judge(world.history, world.network.delay_max_s, stuck=stuck, advertised=advertised)
 
 
+def verdicts(judgment: Judgment) -> dict[str, int]:
+    """How often a judgment says each of the words for what must not be."""
+    return {
+        "lost": judgment.lost.count,
+        "unexpected": judgment.unexpected.count,
+        "duplicated": judgment.duplicated.count,
+        "reordered": judgment.reordered.count,
+        "stuck": len(judgment.stuck),
+        "admitted": len(judgment.admitted),
+        "rebuffed": len(judgment.rebuffed),
+    }
+
+
 def findings(
     world: World, judgment: Judgment, protocol: str, make_router: MakeRouter
 ) -> dict[str, int]:
@@ -81,13 +94,7 @@ def findings(
     """
     links = not protocol_named(protocol).routes_depend_on_order
     words = {
-        "lost": judgment.lost.count,
-        "unexpected": judgment.unexpected.count,
-        "duplicated": judgment.duplicated.count,
-        "reordered": judgment.reordered.count,
-        "stuck": len(judgment.stuck),
-        "admitted": len(judgment.admitted),
-        "rebuffed": len(judgment.rebuffed),
+        **verdicts(judgment),
         "closed": world.tally.links_closed,
         "strayed": len(strayed(world, protocol)),
         "diverged": len(divergences(world, make_router, PROBES, links=links)),

@@ -58,7 +58,8 @@ def router_maker(
 ) -> MakeRouter:
     """Makes real routers of a protocol, or the name of one, and of matching engines by name."""
     engines = Engines(engine, documents)
-    return lambda name, incarnation: Router(name, protocol, engines, incarnation)
+    chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    return lambda name, incarnation: Router(name, chosen, engines, incarnation)
 
 
 def protocol_on(overlay: Overlay, protocol: str | Protocol) -> Protocol:

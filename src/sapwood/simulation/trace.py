@@ -182,7 +182,12 @@ class Trace:
         return self._input(record)
 
     def _message(self, message: Message) -> str:
-        match message:
+        match message:  # what is most frequent first
+            case Publish(origin, hops, publication, digest):
+                beside = f", digest {digest.hex()}" if digest else ""
+                return f"publish {publication.id} of {origin} after {hops}{beside}"
+            case OnTree(source, life, inner):
+                return f"{self._message(inner)} (tree of {source}, life {life})"
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
             case Replace(key, wanted, sending, replaced):
@@ -212,11 +217,6 @@ class Trace:
                 return f"unadvertise {key}"
             case ConfirmAdvertisement(key, sending):
                 return f"confirm advertisement {key}, sending {sending}"
-            case Publish(origin, hops, publication, digest):
-                beside = f", digest {digest.hex()}" if digest else ""
-                return f"publish {publication.id} of {origin} after {hops}{beside}"
-            case OnTree(source, life, inner):
-                return f"{self._message(inner)} (tree of {source}, life {life})"
             case Stamped(stamp, stamped):
                 return f"{self._message(stamped)} (stamp {stamp.hex()})"
             case UpkeepNote(note):

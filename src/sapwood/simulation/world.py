@@ -525,14 +525,11 @@ class World:
             raise LimitError(
                 "SIMULATION_INPUTS_MAX", self._inputs_max, None, "the inputs of the simulation"
             )
-        is_publication = isinstance(event, ClientPublish) or (
-            isinstance(event, Receive) and isinstance(carried(event.message), Publish)
-        )
+        said = carried(event.message) if isinstance(event, Receive) else None
+        is_publication = isinstance(said, Publish) or isinstance(event, ClientPublish)
         self.tally.content_matches += is_publication
         router = self.routers[name]
-        is_routine = isinstance(event, Tick) or (
-            isinstance(event, Receive) and is_periodic(carried(event.message))
-        )
+        is_routine = isinstance(event, Tick) or is_periodic(said)
         sizes = router.table_sizes() if is_routine else None
         effects = router.handle(event, self._shown(name, self.now))
         self.trace.note(self.now, name, event, effects)

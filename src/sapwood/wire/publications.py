@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -18,7 +18,7 @@ from sapwood.limits import (
     RECORD_DEPTH_MAX,
     RECORD_VALUES_MAX,
 )
-from sapwood.model.publication import Publication, plain_value
+from sapwood.model.publication import Publication, is_plain, plain_value
 from sapwood.wire.counting import values_in
 from sapwood.wire.names import check_id
 
@@ -48,9 +48,38 @@ def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BY
             PublicationBody(publication.id, publication.attributes, publication.document)
         )
         publication.keep_encoded(encoded)
+    return _of_bounded_size(publication.id, encoded, frame_bytes_max)
+
+
+def encode_record(
+    id: str, attributes: Mapping[str, Any], frame_bytes_max: int = FRAME_BYTES_MAX
+) -> bytes:
+    """The bytes of a publication that is a record alone; errors as `encode_publication`.
+
+    A record of plain values is encoded at once: no publication is made on the way.
+    """
+    if not is_plain(attributes):
+        return encode_publication(Publication(id, attributes), frame_bytes_max)
+    check_id("publication", id)
+    encoded = _ENCODER.encode(PublicationBody(id, attributes))
+    return _of_bounded_size(id, encoded, frame_bytes_max)
+
+
+def encode_row(id: str, row: Struct, frame_bytes_max: int = FRAME_BYTES_MAX) -> bytes:
+    """The bytes of a publication whose record is a row, checked already, with its names.
+
+    Raises `InputError` or `LimitError` for its id, and `LimitError` for a row that is too long.
+    """
+    check_id("publication", id)
+    encoded = _ENCODER.encode(PublicationBody(id, cast("Mapping[str, Any]", row)))
+    return _of_bounded_size(id, encoded, frame_bytes_max)
+
+
+def _of_bounded_size(id_: str, encoded: bytes, frame_bytes_max: int) -> bytes:
+    """The bytes of a publication, if they are not too many for its frames."""
     bytes_max = frame_bytes_max - FRAME_OVERHEAD_BYTES
     if len(encoded) > bytes_max:
-        subject = f"the encoded size of publication {publication.id!r}, bytes,"
+        subject = f"the encoded size of publication {id_!r}, bytes,"
         raise LimitError("FRAME_BYTES_MAX", bytes_max, len(encoded), subject)
     return encoded
 
@@ -107,7 +136,7 @@ def _check_arrays(publication: Publication) -> None:
     if publication.attributes is None or not publication.invisible:
         return
     level: list[tuple[str, object]] = list(publication.attributes.items())
-    for _ in range(RECORD_DEPTH_MAX):
+    for _ in range(RECORD_DEPTH_MAX - 1):  # as `deeper` holds what has values one level below it
         deeper: list[tuple[str, object]] = []
         for name, value in level:
             if isinstance(value, Mapping):

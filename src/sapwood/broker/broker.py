@@ -28,6 +28,7 @@ from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
@@ -40,6 +41,7 @@ from sapwood.limits import (
     GOODBYE_S,
     TABLE_SIZES_S,
 )
+from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
     ClientPublish,
@@ -100,6 +102,7 @@ class Broker:
         self._journal_writer = JournalWriter(None, time.time)
         self._table_sizes: TimedTableSizeRecorder | None = None
         self._kernels = KernelLoader(self._log)
+        self._side_thread = SideThread(self._failed_beside)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -111,7 +114,7 @@ class Broker:
 
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         self.turns = Turns(loop.call_soon, time.thread_time)
         self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
@@ -193,6 +196,7 @@ class Broker:
         await self._server.wait_closed()
         await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
+        self._side_thread.close()
         self._journal_writer.close()
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.handshake.refusals)
@@ -352,7 +356,7 @@ class Broker:
         if self._failure.done():
             return
         try:
-            with loading(self._kernels):
+            with loading(self._kernels), working(self._side_thread):
                 effects = self.router.handle(request, now)
             self._effect_runner.run(effects, request)
             if not self.router.is_tree:
@@ -382,7 +386,12 @@ class Broker:
     def _failed(self, error: Exception) -> None:
         """End the broker, which handles no more inputs: its state is not to be trusted."""
         self._log.error("defect", error=repr(error))
-        self._failure.set_exception(error)
+        if not self._failure.done():
+            self._failure.set_exception(error)
+
+    def _failed_beside(self, error: Exception) -> None:
+        """The same for work beside the loop, in its thread."""
+        self._loop.call_soon_threadsafe(self._failed, error)
 
     def _open_journal(self, loop: asyncio.AbstractEventLoop) -> None:
         """Open the journal, and the record of table sizes beside it, if the broker has a folder.

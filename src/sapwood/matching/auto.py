@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 
 from sapwood.errors import InvariantError
+from sapwood.matching.beside import worker
 from sapwood.matching.columnar import ColumnarEngine
 from sapwood.matching.columnar.flat_records import Flattener
 from sapwood.matching.columnar.saving import save_filters
@@ -73,7 +74,8 @@ class AutoPolicy:
     #: filters that move with a match, or with a change: about a millisecond
     moved_at_once: int = 128
     #: filters between which all are folded when the last one has moved, in 4 to 50 milliseconds.
-    #: Trying fewer one by one takes no longer than counting; the next match folds more, bit by bit
+    #: Trying fewer one by one takes no longer than counting; the next match folds more, bit by bit.
+    #: Where a worker folds beside the caller it is left to that one
     folded_from: int = 64
     folded_until: int = 8192
 
@@ -341,7 +343,8 @@ class AutoEngine:
                 successor.add(slot, serving.filters[slot])
                 left -= 1
         if not self._to_move:
-            if self._policy.folded_from <= len(successor) <= self._policy.folded_until:
+            policy = self._policy
+            if worker() is None and policy.folded_from <= len(successor) <= policy.folded_until:
                 successor.fold()
             self._serving, self._successor = successor, None
 

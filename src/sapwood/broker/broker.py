@@ -32,9 +32,10 @@ from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import EnvironmentMissingError, SapwoodError
+from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
 from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     GOODBYE_S,
@@ -45,6 +46,7 @@ from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
     ClientPublish,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -53,6 +55,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -151,6 +154,9 @@ class Broker:
         self._effect_runner = EffectRunner(
             self.connections, self._journal_writer, self._dialers, self.counters, self._log
         )
+        self._telling = Telling(
+            self.router.behind, self._room_for, self.connections, loop.call_soon
+        )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
         for listening in self._server.sockets:
@@ -234,7 +240,7 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def parks(self, tcp: TcpConnection, message: Greeting | Message) -> bool:
+    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
         """Whether a message waits until work on it is done beside the loop."""
         if tcp.client is None:
             return False
@@ -244,7 +250,9 @@ class Broker:
         self._side_work.begin(work, lambda: self.turns.ready(tcp))
         return True
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def received(
+        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
+    ) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
             if isinstance(message, ReplayRequest):
@@ -259,6 +267,8 @@ class Broker:
                 self._handle(request, now)
                 if isinstance(request, ClientPublish):
                     self._backpressure.published(tcp)
+        elif isinstance(message, ReadMany):
+            raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
             if isinstance(taken, Receive):
@@ -289,6 +299,8 @@ class Broker:
 
     def drained(self, tcp: TcpConnection) -> None:
         """Take in that an outgoing queue became shorter."""
+        if tcp.link is not None:
+            self._telling.check()
         if self._backpressure.has_drained(tcp):
             self.handled(tcp)
 
@@ -336,6 +348,7 @@ class Broker:
         self.connections.changed()
         if isinstance(request, LinkUp):
             self._backpressure.link_up(request.neighbor)
+            self._telling.check()
             self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> None:
@@ -353,6 +366,11 @@ class Broker:
                 self._table_sizes.mark_changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+
+    def _room_for(self, neighbor: str) -> None:
+        """Let the router tell a neighbor more: its link takes it."""
+        self._handle(Drained(neighbor), asyncio.get_running_loop().time())
+        self._flush()
 
     def _tick(self) -> None:
         """Give the router its tick; the timer comes early where the deadline has moved."""

@@ -18,6 +18,7 @@ from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
@@ -34,12 +35,14 @@ from sapwood.simulation.scenario import (
     ReturnRouter,
     Scenario,
     SubscribeAction,
+    SubscribeManyAction,
     UnadvertiseAction,
     UnsubscribeAction,
+    UnsubscribeManyAction,
     Until,
     WaitAction,
 )
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,10 @@ def carry_out(world: World, action: Action) -> None:
             world.subscribe(name, wanted)
         case UnsubscribeAction(name):
             world.unsubscribe(name)
+        case SubscribeManyAction(client, subscriptions):
+            world.subscribe_many(client, subscriptions)
+        case UnsubscribeManyAction(client, ids):
+            world.unsubscribe_many(client, ids)
         case AdvertiseAction(advertisement, promised):
             world.advertise(advertisement, promised)
         case UnadvertiseAction(advertisement):

@@ -6,7 +6,7 @@ engines (`sapwood.matching.filter_store`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -32,6 +32,7 @@ from sapwood.matching.index_header import HEADER, chosen_engine, read_header, wr
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes, own_bytes
+from sapwood.matching.slot_batches import match_present, united
 from sapwood.matching.storage import PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
@@ -431,10 +432,10 @@ class Index:
         if isinstance(records, RecordTable | EncodedRecords):
             found = match(records)
         else:
-            found = _match_present(records, match)
+            found = match_present(records, match)
         if documents is None or trees is None:
             return found
-        return _united(found, _match_present(documents[: len(records)], trees.match_slots))
+        return united(found, match_present(documents[: len(records)], trees.match_slots))
 
     def memory(self) -> dict[str, int]:
         """Bytes of what the index holds, by part; files that are mapped count like memory.
@@ -605,31 +606,3 @@ def _parts(publication: Matchable) -> tuple[Record | None, Readable | None]:
         "what is matched is a Publication, a mapping, or a document as bytes or read, not "
         f"{type(publication).__name__}"
     )
-
-
-def _no_match(given: Sequence[object]) -> SlotBatch:
-    return SlotBatch(np.zeros(len(given) + 1, np.int64), np.zeros(0, np.int32))
-
-
-def _match_present(
-    given: Sequence[Any | None], match: Callable[[Sequence[Any]], SlotBatch]
-) -> SlotBatch:
-    """The matches of what is there; nothing for each `None`."""
-    places = [at for at, item in enumerate(given) if item is not None]
-    found = match([given[at] for at in places])
-    matched = len(found.offsets) - 1
-    if matched == len(given):
-        return found
-    # If it ended early, so does this, with the last item that was matched.
-    counts = np.zeros(len(given) if matched == len(places) else places[matched - 1] + 1, np.int64)
-    counts[places[:matched]] = np.diff(found.offsets)
-    return SlotBatch(np.concatenate(([0], counts.cumsum())), found.slots)
-
-
-def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
-    """Both matches of each publication, ascending; no slot is in both."""
-    rows = np.arange(len(first.offsets) - 1)
-    owners = np.concatenate([np.repeat(rows, np.diff(batch.offsets)) for batch in (first, second)])
-    slots = np.concatenate((first.slots, second.slots))
-    order = np.lexsort((slots, owners))
-    return SlotBatch(first.offsets + second.offsets, slots[order])

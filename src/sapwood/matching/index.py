@@ -423,7 +423,7 @@ class Index:
         """
         flat, trees = self._records.engine, self._documents.engine
         unsorted = self._records.unsorted
-        match = _no_match if flat is None else flat.match_slots
+        match = no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
             match = partial(unsorted.found_many, max_matches=max_matches)
         if unsorted is None or in_order or documents is not None:

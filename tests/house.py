@@ -83,7 +83,7 @@ EXCEPTIONS: Final = (
     ("sapwood.matching.storage", frozenset({"os.PathLike", "pathlib.Path", "shutil"})),
     # Any number of threads may match at once, and one of them folds the tail.
     ("sapwood.matching.auto", frozenset({"threading.Lock"})),
-    ("sapwood.matching.columnar.engine", frozenset({"threading.Lock"})),
+    ("sapwood.matching.columnar.merge_tree", frozenset({"threading.Lock"})),
     ("sapwood.matching.ordering", frozenset({"threading.Lock"})),
     ("sapwood.matching.index", frozenset({"concurrent.futures.ThreadPoolExecutor"})),
     ("sapwood.matching.sizes", frozenset({"sys.getsizeof"})),

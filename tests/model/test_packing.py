@@ -51,9 +51,8 @@ def test_the_worked_example() -> None:
     wanted = parse_filter("b = 'x' and not a <= 1")
     assert wanted == parse_filter("a > 1 and b = 'x'")
     assert wanted.packed is not None
-    assert packing.read(wanted.packed) == [
-        [["a", 0, [[1, float("inf"), 1]], []], ["b", 0, [], [["x", "x\0"]]]]
-    ]
+    form: object = packing.read(wanted.packed)
+    assert form == [[["a", 0, [[1, float("inf"), 1]], []], ["b", 0, [], [["x", "x\0"]]]]]
     assert len(wanted.packed) < 40
 
 

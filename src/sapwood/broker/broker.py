@@ -20,6 +20,7 @@ from typing import Final
 from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
+from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.handshake import Handshake
@@ -29,10 +30,13 @@ from sapwood.broker.logs import Log, make_log
 from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
+from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.telling import Telling
+from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import EnvironmentMissingError, SapwoodError
+from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
 from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     GOODBYE_S,
@@ -43,6 +47,7 @@ from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
     ClientPublish,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -51,6 +56,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -78,6 +84,7 @@ class Broker:
     address: Address
     router: Router
     handshake: Handshake
+    turns: Turns
 
     def __init__(
         self,
@@ -109,6 +116,8 @@ class Broker:
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
         loop = self._loop = asyncio.get_running_loop()
+        self.turns = Turns(loop.call_soon, time.thread_time)
+        self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
@@ -118,6 +127,7 @@ class Broker:
                 lambda: TcpConnection(self, None, self.settings.connection, self.name),
                 listen.host,
                 listen.port,
+                backlog=1,  # so many are accepted at a time
                 start_serving=False,
             )
         except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
@@ -145,12 +155,22 @@ class Broker:
         self._effect_runner = EffectRunner(
             self.connections, self._journal_writer, self._dialers, self.counters, self._log
         )
+        self._telling = Telling(
+            self.router.behind, self._room_for, self.connections, loop.call_soon
+        )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
+        for listening in self._server.sockets:
+            lengthen_queue(listening)
         self._announce_line(f"listening on {self.address} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
-        self._log.info("listening", address=str(self.address), name=self.name)
+        self._log.info(
+            "listening",
+            address=str(self.address),
+            name=self.name,
+            connections_max=settings.connections_max,
+        )
         return self.address
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
@@ -175,6 +195,7 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
         self._side_thread.close()
         self._journal_writer.close()
@@ -220,7 +241,19 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
+        """Whether a message waits until work on it is done beside the loop."""
+        if tcp.client is None:
+            return False
+        work = tcp.client.judge(message)
+        if work is None:
+            return False
+        self._side_work.begin(work, lambda: self.turns.ready(tcp))
+        return True
+
+    def received(
+        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
+    ) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
             if isinstance(message, ReplayRequest):
@@ -235,6 +268,8 @@ class Broker:
                 self._handle(request, now)
                 if isinstance(request, ClientPublish):
                     self._backpressure.published(tcp)
+        elif isinstance(message, ReadMany):
+            raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
             if isinstance(taken, Receive):
@@ -265,6 +300,8 @@ class Broker:
 
     def drained(self, tcp: TcpConnection) -> None:
         """Take in that an outgoing queue became shorter."""
+        if tcp.link is not None:
+            self._telling.check()
         if self._backpressure.has_drained(tcp):
             self.handled(tcp)
 
@@ -272,6 +309,7 @@ class Broker:
         """Detach the client or the link of a connection that has ended."""
         connections = self.connections
         connections.forget_paused(tcp)
+        self._backpressure.forget(tcp)
         ending = tcp.connection.ending
         assert ending is not None
         now = asyncio.get_running_loop().time()
@@ -311,6 +349,7 @@ class Broker:
         self.connections.changed()
         if isinstance(request, LinkUp):
             self._backpressure.link_up(request.neighbor)
+            self._telling.check()
             self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> None:
@@ -328,6 +367,11 @@ class Broker:
                 self._table_sizes.mark_changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+
+    def _room_for(self, neighbor: str) -> None:
+        """Let the router tell a neighbor more: its link takes it."""
+        self._handle(Drained(neighbor), asyncio.get_running_loop().time())
+        self._flush()
 
     def _tick(self) -> None:
         """Give the router its tick; the timer comes early where the deadline has moved."""
@@ -399,11 +443,12 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     have.
     """
     give_memory_back()
-    asyncio.run(_serve(Broker(settings, log, announce)))
+    asyncio.run(_serve(Broker(with_descriptors(settings, log), log, announce), log))
 
 
-async def _serve(broker: Broker) -> None:
+async def _serve(broker: Broker, log: Log) -> None:
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(LoopFaults(log))
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)

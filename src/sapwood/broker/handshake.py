@@ -15,6 +15,7 @@ from sapwood.session.admission import (
     takes_link,
 )
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
@@ -39,6 +40,7 @@ class Handshake:
         self._connections = connections
         self._memory = memory
         self._log = log
+        self._judging = Judge()
 
     def hello(self) -> Hello:
         """The greeting of this broker when it connects to another."""
@@ -93,6 +95,7 @@ class Handshake:
             tcp.connection,
             ledger,
             acknowledged=hello.acknowledged,
+            judging=self._judging,
         )
         connections.clients[hello.name] = tcp
         self._log.info("client connected", client=hello.name, address=tcp.address)

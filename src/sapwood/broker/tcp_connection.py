@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from typing import Protocol, cast
 
 from sapwood.broker.outbox import Outbox
+from sapwood.broker.turns import Progress, Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
 from sapwood.limits import GOODBYE_S
-from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession
 from sapwood.session.phases import Phase
@@ -21,10 +23,17 @@ from sapwood.wire.messages import Message
 class Host(Protocol):
     """The broker, as its connections call it."""
 
+    turns: Turns
+
     def opened(self, tcp: TcpConnection) -> None:
         """The connection is open."""
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
+        """Whether a message has to wait; then `turns.ready` tells when it may be handled."""
+
+    def received(
+        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
+    ) -> None:
         """A message has arrived. Raises `PeerError` for one that the peer must not send."""
 
     def handled(self, tcp: TcpConnection) -> None:
@@ -68,6 +77,16 @@ class TcpConnection(asyncio.Protocol):
         self._timer = DeadlineTimer(self._loop.call_at, self._expire)
         #: the host knows that the session has ended
         self._closing = False
+        #: what has arrived and nobody has looked at; the messages of what came before; of those
+        #: the one that was parked
+        self._unread = b""
+        self._messages: Iterator[Greeting | Message | ReadMany] | None = None
+        self._parked: Greeting | Message | ReadMany | None = None
+        #: messages wait for a turn; the broker does not want to read; the transport is paused
+        self._put_off = self._held_back = self._paused = False
+        #: why the connection was lost, once it is, while messages wait for a turn
+        self._lost: str | None = None
+        self.spent_s = 0.0
         self.address = "?"
         self.client: ClientSessionAtBroker | None = None
         self.link: LinkSession | None = None
@@ -90,15 +109,12 @@ class TcpConnection(asyncio.Protocol):
         self._host.handled(self)
 
     def data_received(self, data: bytes) -> None:
-        """Handle all messages in the data, then flush every connection that got output."""
-        now = self._loop.time()
-        try:
-            for message in self.connection.receive(data, now):
-                self._host.received(self, message, now)
-        except PeerError as error:
-            self.connection.fault(error)
-        self._timer.set(self.connection.next_deadline())
-        self._host.handled(self)
+        """Handle all messages in the data, now or in turns."""
+        if self._closing:
+            return
+        self._unread = self._unread + data if self._unread else data
+        if not self._put_off:
+            self._host.turns.arrived(self)
 
     def eof_received(self) -> bool:
         """The peer has ended its stream, so this end is closed as well."""
@@ -114,8 +130,14 @@ class TcpConnection(asyncio.Protocol):
         self._host.drained(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End."""
-        self.connection.lost(str(error) if error is not None else "the peer closed the connection")
+        """End, after the messages that have arrived."""
+        self._lost = str(error) if error is not None else "the peer closed the connection"
+        if not self._put_off:
+            self._end()
+
+    def _end(self) -> None:
+        assert self._lost is not None
+        self.connection.lost(self._lost)
         if not self._closing:
             self._closing = True
             self._host.ended(self)
@@ -124,6 +146,67 @@ class TcpConnection(asyncio.Protocol):
         self._host.closed(self)
         assert self.connection.ending is not None
         self.finished.set_result(self.connection.ending)
+
+    # Turns (`sapwood.broker.turns.Worker`) -----------------------------------------------------
+
+    def advance(self, expired: Callable[[], bool]) -> Progress:
+        """Handle messages for one turn, then flush every connection that got output."""
+        try:
+            return self._advance(expired)
+        except PeerError as error:
+            self._messages, self._unread = None, b""
+            self.connection.fault(error)
+            return Progress.DONE
+        except BaseException:
+            self._messages, self._unread = None, b""
+            self.abort()
+            raise
+        finally:
+            self._timer.set(self.connection.next_deadline())
+            self._host.handled(self)
+
+    def _advance(self, expired: Callable[[], bool]) -> Progress:
+        host, now = self._host, self._loop.time()
+        if self._parked is not None:
+            parked, self._parked = self._parked, None
+            if self.connection.open:
+                host.received(self, parked, now)
+        while self._messages is not None or self._unread:
+            if self._messages is None:
+                data, self._unread = self._unread, b""
+                self._messages = self._portions(self.connection.receive(data, now))
+            for message in self._messages:
+                if host.parks(self, message):
+                    self._parked = message
+                    return Progress.PARKED
+                host.received(self, message, now)
+                if expired():
+                    return Progress.MORE
+            self._messages = None
+        return Progress.DONE
+
+    def _portions(
+        self, messages: Iterator[Greeting | Message]
+    ) -> Iterator[Greeting | Message | ReadMany]:
+        """The messages, those about many subscriptions in parts that are short to handle."""
+        for message in messages:
+            if self.client is not None and isinstance(message, MANY):
+                yield from self.client.portions(message)
+            else:
+                yield message
+
+    def put_off(self) -> None:
+        """Read nothing until all is handled."""
+        self._put_off = True
+        self._adjust_reading()
+
+    def resume(self) -> None:
+        """Read again."""
+        self._put_off = False
+        if self._lost is not None:
+            self._end()
+        else:
+            self._adjust_reading()
 
     # What the broker calls ---------------------------------------------------------------------
 
@@ -139,13 +222,24 @@ class TcpConnection(asyncio.Protocol):
 
     def pause_reading(self) -> None:
         """Leave what the peer sends with the operating system."""
-        if not self._closing:
-            self._transport.pause_reading()
-            self.connection.keepalive.suspend()
+        self._held_back = True
+        self._adjust_reading()
 
     def resume_reading(self) -> None:
         """Read again."""
-        if not self._closing:
+        self._held_back = False
+        self._adjust_reading()
+
+    def _adjust_reading(self) -> None:
+        """Read, unless messages wait for a turn or the broker holds the peer back."""
+        pause = self._put_off or self._held_back
+        if pause == self._paused or self._closing:
+            return
+        self._paused = pause
+        if pause:
+            self._transport.pause_reading()
+            self.connection.keepalive.suspend()
+        else:
             self._transport.resume_reading()
             self.connection.keepalive.resume(self._loop.time())
 

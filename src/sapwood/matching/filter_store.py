@@ -20,7 +20,7 @@ from sapwood.language.written import Written, as_given, read_interest
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.matching.engines import EngineInfo
-from sapwood.matching.protocol import Bulk, Engine, Remembering, Unsorted
+from sapwood.matching.protocol import Bulk, Engine, ReadingEncoded, Remembering, Unsorted
 from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
@@ -79,6 +79,8 @@ class FilterStore(Generic[_Engine, _Filter]):
         self.engine: _Engine | None = None
         #: the engine if it gives matches in any order; asking what it is takes as long as a match
         self.unsorted: Unsorted | None = None
+        #: the engine if it reads records in MessagePack
+        self.reading: ReadingEncoded | None = None
         self._memory: Remembering[_Filter] | None = None
         #: the engine if it takes many filters at once
         self._bulk: Bulk[_Filter] | None = None
@@ -192,6 +194,8 @@ class FilterStore(Generic[_Engine, _Filter]):
                 self._bulk = cast("Bulk[_Filter]", self.engine)
             if issubclass(kind, Unsorted):
                 self.unsorted = cast("Unsorted", self.engine)
+            if issubclass(kind, ReadingEncoded):
+                self.reading = cast("ReadingEncoded", self.engine)
         return self.engine
 
 

@@ -24,8 +24,10 @@ from sapwood.errors import (
 )
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
+from sapwood.matching.given_records import encoded_record, encoded_records
 from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
@@ -35,6 +37,7 @@ from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.json_objects import check_members, decode_flat, decode_object
 from sapwood.model.publication import Publication, Record, flatten
 from sapwood.xml.document import Document
 
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
+_Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | None]"
+"""Records and, if there are filters of documents, the documents beside them."""
+
 _PIECE: Final = ARRANGED_MAX
 """Publications that a thread matches at a time: enough to make the call's own cost vanish, and few
 enough for threads to take turns at what only one may do, which is to make lists of ids."""
@@ -54,6 +60,8 @@ _HELD_MAX: Final = 1 << 22
 
 _FEW: Final = 64
 """Ids that are sorted as texts at once faster than by their ranks."""
+
+_DICT: Final = frozenset({dict})
 
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
@@ -220,12 +228,23 @@ class Index:
         Raises `InvalidValueError` or `LimitError` for a record that no publication may hold,
         `DocumentError` or `LimitError` for a document that is none.
         """
-        slots = self.found(publication)
-        if len(slots) > _FEW:
-            return self._sorted_ids(SlotBatch(np.array((0, len(slots))), slots))[0]
-        ids = self._ids.take(slots) if len(slots) else []
-        ids.sort()
-        return ids
+        return self._sorted(self.found(publication))
+
+    def match_json(self, line: bytes | str) -> list[str]:
+        """`match` of a record as one JSON object, such as a line of a file.
+
+        A method of its own, since `match` takes bytes for a document. The decoder checks a flat
+        object while it reads it, so this takes less than to decode the line and to match the dict.
+        Raises `InputError` for what is no JSON object, or has a name twice, and as `match`.
+        """
+        if isinstance(line, str):
+            line = line.encode("utf-8", "surrogatepass")  # which the decoder refuses
+        record = decode_flat(line)
+        if record is None:
+            members = decode_object(line, "record")
+            check_members(line, members)
+            return self.match(members)
+        return self._sorted(self._found(record, ALL))
 
     def found(self, publication: Matchable, limit: int = ALL) -> Slots:
         """The slots whose filters accept the publication, in any order; errors as `match`.
@@ -233,6 +252,9 @@ class Index:
         Fewer than `limit` are all there are, each once. Where there are so many or more, the search
         may have ended early, and some may be there twice.
         """
+        encoded = self._found_encoded(publication, limit)
+        if encoded is not None:
+            return encoded
         record, document = _parts(publication)
         slots = _NO_SLOTS if record is None else self._found(record, limit)
         if document is not None and self._documents.engine is not None:
@@ -242,6 +264,9 @@ class Index:
 
     def match_any(self, publication: Matchable) -> bool:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
+        encoded = self._found_encoded(publication, 1)
+        if encoded is not None:
+            return len(encoded) > 0
         record, document = _parts(publication)
         records, documents = self._records.engine, self._documents.engine
         if record is not None and records is not None and records.match_any(record):
@@ -250,6 +275,9 @@ class Index:
 
     def match_count(self, publication: Matchable) -> int:
         """How many filters accept the publication; looks up no id. Errors as `match`."""
+        encoded = self._found_encoded(publication, ALL)
+        if encoded is not None:
+            return len(encoded)
         record, document = _parts(publication)
         records, documents = self._records.engine, self._documents.engine
         count = 0 if record is None or records is None else records.match_count(record)
@@ -268,8 +296,8 @@ class Index:
         """
         if threads < 1:
             raise InvalidValueError("threads", f"{threads} are too few to match anything")
-        parts = [_parts(publication) for publication in publications]
-        pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
+        given = list(publications)
+        pieces = [self._piece(given[at : at + _PIECE]) for at in range(0, len(given), _PIECE)]
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
             return [ids for piece in pieces for ids in self._matched(piece)]
@@ -288,10 +316,39 @@ class Index:
                 other.result()
         return [ids for piece in matched for ids in piece]
 
-    def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
+    def match_flat(
+        self,
+        records: Sequence[Record | None],
+        documents: Sequence[Readable | None] | None = None,
+    ) -> Iterator[list[str]]:
+        """The sorted ids of each of many publications, given as `match_slots` takes them."""
+        done = 0
+        while done < len(records):
+            found = self.match_slots(
+                records[done:],
+                documents and documents[done:],
+                in_order=False,
+                max_matches=_HELD_MAX,
+            )
+            for first, last in pairwise(found.offsets.tolist()):
+                yield self._sorted(found.slots[first:last]) if first < last else []
+            done += len(found.offsets) - 1
+
+    def _piece(self, publications: list[Matchable]) -> _Piece:
+        """Some publications as they are matched."""
+        reading = self._records.reading
+        flattener = None if reading is None else reading.flattener()
+        if flattener is not None and {*map(type, publications)} == _DICT:
+            records = encoded_records(cast("list[dict[str, Any]]", publications), flattener)
+            if records is not None:
+                return records, None
+        parts = [_parts(publication) for publication in publications]
+        documents = None if self._documents.engine is None else [document for _, document in parts]
+        return [record for record, _ in parts], documents
+
+    def _matched(self, piece: _Piece) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""
-        records, documents = [record for record, _ in parts], [document for _, document in parts]
-        beside = None if self._documents.engine is None else documents
+        records, beside = piece
         matched: list[list[str]] = []
         while len(matched) < len(records):
             found = self.match_slots(
@@ -303,12 +360,31 @@ class Index:
             matched += self._sorted_ids(found)
         return matched
 
+    def _found_encoded(self, publication: Matchable, limit: int) -> Slots | None:
+        """`found` of a dict by compiled code from the first step on; `None` where Python has to."""
+        reading = self._records.reading
+        if reading is None or type(publication) is not dict:
+            return None
+        flattener = reading.flattener()
+        records = None if flattener is None else encoded_record(publication, flattener)
+        return None if records is None else reading.found_encoded(records, limit)
+
     def _found(self, record: Record, limit: int) -> Slots:
         """The slots whose filters accept a record, in any order; so many are enough."""
         engine, unsorted = self._records.engine, self._records.unsorted
         if unsorted is not None:
             return unsorted.found(record, limit)
         return np.array([] if engine is None else engine.match(record), np.int32)
+
+    def _sorted(self, slots: Slots) -> list[str]:
+        """The ids of what one publication matches."""
+        if len(slots) > _FEW:
+            in_order = self._order.sorted(slots)
+            if in_order is not None:
+                return self._ids.take(in_order)
+        ids = self._ids.take(slots) if len(slots) else []
+        ids.sort()
+        return ids
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
         """The ids of what a piece of publications matches."""
@@ -340,8 +416,9 @@ class Index:
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a
-        `matching.tables.RecordTable`. Raises `DocumentError` or `LimitError` for a document that is
-        none.
+        `matching.tables.RecordTable`, and records in MessagePack as
+        `matching.encoded_records.EncodedRecords`: nothing is decoded then. Raises `DocumentError`
+        or `LimitError` for a document that is none.
         """
         flat, trees = self._records.engine, self._documents.engine
         unsorted = self._records.unsorted
@@ -351,9 +428,10 @@ class Index:
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
-        found = (
-            match(records) if isinstance(records, RecordTable) else _match_present(records, match)
-        )
+        if isinstance(records, RecordTable | EncodedRecords):
+            found = match(records)
+        else:
+            found = _match_present(records, match)
         if documents is None or trees is None:
             return found
         return _united(found, _match_present(documents[: len(records)], trees.match_slots))
@@ -457,12 +535,15 @@ class Index:
             if len(self._ids) or sorted((*stored, *self._free)) != [*range(self._unnamed)]:
                 raise InvariantError("the slots without ids are neither taken nor free")
             return
-        taken = {taken: slot for slot, taken in enumerate(self._ids) if taken}
+        ids = list(self._ids) if len(self._ids) else []
+        taken = {given: slot for slot, given in enumerate(ids) if given}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
-        if sorted(self._free) != self._ids.empty_places():
+        if not ids and not self._free:
+            return  # nothing was ever added: many of a router's indexes are like that
+        if sorted(self._free) != [slot for slot, given in enumerate(ids) if not given]:
             raise InvariantError("the free slots are not those without an id")
-        self._order.validate(self._ids)
+        self._order.validate(ids)
         if stored != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.protocol import SlotBatch, Slots
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import Bytes, Offsets, TextColumn
 
@@ -94,6 +94,14 @@ class IdOrder:
                 self._ranks, self._is_known = ranks, not changed
         finally:
             self._changed = None
+
+    def sorted(self, slots: Slots) -> Slots | None:
+        """Slots in the order of their ids; `None` where one has no rank."""
+        ranks = self._ranks.take(slots)
+        order = ranks.argsort()
+        if len(order) and ranks.item(order.item(-1)) == UNRANKED:
+            return None
+        return slots.take(order)
 
     def arranged(self, found: SlotBatch) -> tuple[Places, list[int]]:
         """The slots of each publication by the ranks of their ids, and where texts must decide.

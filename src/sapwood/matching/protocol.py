@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+
+if TYPE_CHECKING:
+    from sapwood.matching.columnar.flat_records import Flattener
+    from sapwood.matching.encoded_records import EncodedRecords
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Slots: TypeAlias = npt.NDArray[np.int32]
@@ -132,6 +136,20 @@ class Unsorted(Protocol):
         Ends after the record with which a part of the engine has `most` matches or more, so that
         memory is needed for as many of each part, and for those of one record.
         """
+
+
+@runtime_checkable
+class ReadingEncoded(Unsorted, Protocol):
+    """An engine that reads records in MessagePack, and has compiled code that flattens these."""
+
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords` of records in MessagePack.
+
+        `None` while the engine would have to decode these: flat records are as good then.
+        """
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record."""
 
 
 @runtime_checkable

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
-from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX
+from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX, NORMAL_FORM_STEPS_MAX
 from sapwood.model import canonical, packing
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
@@ -118,14 +119,18 @@ class Filter(Interest):
 
     @classmethod
     def from_conjunctions(
-        cls, conjunctions: Iterable[Conjunction], source: str | None = None
+        cls,
+        conjunctions: Iterable[Conjunction],
+        source: str | None = None,
+        *,
+        steps_max: int = NORMAL_FORM_STEPS_MAX,
     ) -> Filter:
         """The filter of any conjunctions, brought into normal form.
 
         Raises `LimitError` if more than `limits.CONJUNCTIONS_MAX` are left, or if it takes more
-        than `limits.NORMAL_FORM_STEPS_MAX`.
+        than `steps_max`.
         """
-        normal = canonical.canonical(conjunctions)
+        normal = canonical.canonical(conjunctions, steps_max)
         if len(normal) > CONJUNCTIONS_MAX:
             raise LimitError(
                 "CONJUNCTIONS_MAX",
@@ -162,7 +167,10 @@ class Filter(Interest):
 
     def accepts(self, record: Record) -> bool:
         """Whether a flat record is accepted."""
-        return any(conjunction.accepts(record) for conjunction in self.conjunctions)
+        for one in self.conjunctions:  # noqa: SIM110 - see `Conjunction.accepts`
+            if one.accepts(record):
+                return True
+        return False
 
     def covers(self, other: Interest) -> bool:
         """Whether every record that `other` accepts is accepted here; no tree pattern is covered.
@@ -174,23 +182,42 @@ class Filter(Interest):
             return False
         allowance = Allowance(COVERING_STEPS_MAX)
         return all(
-            any(own.covers(wanted) for own in self.conjunctions)
-            or (
-                (len(self.conjunctions) > 1 or wanted.patterns > 0)
-                and canonical.held_by(wanted, self.conjunctions, allowance)
+            any(own.covers(wanted) for own in self.conjunctions) or self._holds(wanted, allowance)
+            for wanted in other.conjunctions
+        )
+
+    def covers_within(self, other: Filter, allowance: Allowance) -> bool:
+        """The same within an allowance that several such questions share; then it says `False`.
+
+        One step is one conjunction compared with another, whatever came of it.
+        """
+        return all(
+            allowance.spend(len(self.conjunctions) * (1 + wanted.weight // 16))
+            and (
+                any(own.covers(wanted) for own in self.conjunctions)
+                or self._holds(wanted, allowance)
             )
             for wanted in other.conjunctions
         )
 
+    def _holds(self, wanted: Conjunction, allowance: Allowance) -> bool:
+        """Whether the conjunctions together surely hold one that none of them holds alone."""
+        if len(self.conjunctions) == 1 and not wanted.patterns:
+            return False
+        return canonical.held_by(wanted, self.conjunctions, allowance)
+
     def intersects(self, other: Interest) -> bool:
         """Whether some record may be accepted by both; none is accepted by a tree pattern.
 
-        Never `False` where a record refutes it; complete without general `like` patterns, with
-        them `True` where it cannot tell.
+        Never `False` where a record refutes it; complete without general `like` patterns, for up
+        to `limits.COVERING_STEPS_MAX` pairs of conjunctions. Otherwise `True` where it cannot tell.
         """
         if not isinstance(other, Filter):
             return False
-        return any(a.intersects(b) for a in self.conjunctions for b in other.conjunctions)
+        pairs = product(self.conjunctions, other.conjunctions)
+        if any(a.intersects(b) for a, b in islice(pairs, COVERING_STEPS_MAX)):
+            return True
+        return len(self.conjunctions) * len(other.conjunctions) > COVERING_STEPS_MAX
 
     def merge(self, other: Filter) -> Merge:
         """One filter, no longer than the longer of the two, that accepts what either accepts.

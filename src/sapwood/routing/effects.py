@@ -47,6 +47,22 @@ class Unsubscribed:
 
 
 @dataclass(frozen=True, slots=True)
+class SubscribedMany:
+    """Several subscriptions of a client are in force, as by a `Subscribed` each; two at least."""
+
+    client: str
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsubscribedMany:
+    """Several subscriptions of a client are withdrawn, as by an `Unsubscribed` each."""
+
+    client: str
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Advertised:
     """A client's advertisement is in force: the client may publish what it accepts.
 
@@ -131,6 +147,8 @@ Effect: TypeAlias = (
     | Deliver
     | Subscribed
     | Unsubscribed
+    | SubscribedMany
+    | UnsubscribedMany
     | Advertised
     | Unadvertised
     | Accepted

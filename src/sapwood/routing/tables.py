@@ -206,6 +206,25 @@ class Entries(Generic[W]):
                 for key, heard in received.items():
                     yield key, heard.filter
 
+    def size_without(self, neighbor: str) -> int:
+        """How many entries there are that `neighbor` could be told of."""
+        others = (len(received) for other, received in self.received.items() if other != neighbor)
+        return len(self.by_key) + sum(others)
+
+    def keys_without(self, neighbor: str) -> Iterator[str]:
+        """The keys of all that `neighbor` could be told of, in the order of `candidates`."""
+        yield from self.by_key
+        for other, received in self.received.items():
+            if other != neighbor:
+                yield from received
+
+    def filter_of(self, key: str) -> W:
+        """The filter of an entry that is here."""
+        entry = self.by_key.get(key)
+        if entry is not None:
+            return entry.filter
+        return next(heard[key].filter for heard in self.received.values() if key in heard)
+
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
         if {e.key: e for own in self.by_client.values() for e in own.values()} != self.by_key:

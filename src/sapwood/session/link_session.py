@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.errors import FrameError, LimitError
+from sapwood.errors import FrameError, InputError
 from sapwood.routing import messages as routing
 from sapwood.routing.inputs import Receive
 from sapwood.session.connection import Connection
@@ -43,25 +43,28 @@ class LinkSession:
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, routing.RoutingMessage):
-            self._check_size(message)
+            self._check(message)
             return Receive(self.name, message)
         if isinstance(message, LinkCongestion):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
-    def _check_size(self, message: routing.Message) -> None:
-        """Raise `FrameError` for a publication that does not fit into the frames of clients.
+    def _check(self, message: routing.Message) -> None:
+        """Read the filters that nobody has read yet, and see that a publication is not too long.
 
-        It came in parts, or in a frame with less beside it than hops may add.
+        One that does not fit into the frames of clients came in parts, or in a frame with less
+        beside it than hops may add. Raises `FrameError`.
         """
         inner = routing.carried(message)
-        if isinstance(inner, routing.Publish):
-            try:
+        try:
+            if isinstance(inner, routing.Publish):
                 encode_publication(inner.publication, self.connection.frame_bytes_max)
-            except LimitError as error:
-                raise FrameError(
-                    f"the neighbor passed on what it should have refused: {error}"
-                ) from error
+            elif isinstance(inner, routing.SubscribeMany):
+                inner.filters.read()
+        except InputError as error:
+            raise FrameError(
+                f"the neighbor passed on what it should have refused: {error}"
+            ) from error
 
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""

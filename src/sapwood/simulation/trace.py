@@ -21,17 +21,22 @@ from sapwood.routing.effects import (
     Refused,
     Send,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -47,6 +52,7 @@ from sapwood.routing.messages import (
     Carry,
     Confirm,
     ConfirmAdvertisement,
+    ConfirmMany,
     ConfirmUpdate,
     Join,
     Leave,
@@ -58,9 +64,11 @@ from sapwood.routing.messages import (
     Replace,
     Stamped,
     Subscribe,
+    SubscribeMany,
     TreeNews,
     Unadvertise,
     Unsubscribe,
+    UnsubscribeMany,
     Update,
     UpkeepNote,
 )
@@ -109,6 +117,11 @@ class Trace:
                 return f"detach {client}"
             case ClientSubscribe(client, subscription, wanted):
                 return f"{client} subscribes {subscription}: {self._filter(wanted)}"
+            case ClientSubscribeMany(client, subscriptions):
+                said = "; ".join(f"{id_}: {self._filter(one)}" for id_, one in subscriptions)
+                return f"{client} subscribes {said}"
+            case ClientUnsubscribeMany(client, ids):
+                return f"{client} unsubscribes {', '.join(ids)}"
             case ClientUnsubscribe(client, subscription):
                 return f"{client} unsubscribes {subscription}"
             case ClientAdvertise(client, advertisement, wanted):
@@ -121,6 +134,8 @@ class Trace:
                 return f"link to {neighbor} up"
             case LinkDown(neighbor):
                 return f"link to {neighbor} down"
+            case Drained(neighbor):
+                return f"link to {neighbor} drained"
             case Tick():
                 return "tick"
             case Restored(records):
@@ -136,6 +151,10 @@ class Trace:
                 return f"deliver {publication.id} to {client} for {', '.join(subscriptions)}"
             case Subscribed(client, subscription):
                 return f"{client} is subscribed {subscription}"
+            case SubscribedMany(client, ids):
+                return f"{client} is subscribed {', '.join(ids)}"
+            case UnsubscribedMany(client, ids):
+                return f"{client} is unsubscribed {', '.join(ids)}"
             case Unsubscribed(client, subscription):
                 return f"{client} is unsubscribed {subscription}"
             case Advertised(client, advertisement):
@@ -163,7 +182,12 @@ class Trace:
         return self._input(record)
 
     def _message(self, message: Message) -> str:
-        match message:
+        match message:  # what is most frequent first
+            case Publish(origin, hops, publication, digest):
+                beside = f", digest {digest.hex()}" if digest else ""
+                return f"publish {publication.id} of {origin} after {hops}{beside}"
+            case OnTree(source, life, inner):
+                return f"{self._message(inner)} (tree of {source}, life {life})"
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
             case Replace(key, wanted, sending, replaced):
@@ -171,6 +195,15 @@ class Trace:
                 return f"subscribe {key} for {left}, sending {sending}: {self._filter(wanted)}"
             case Unsubscribe(key):
                 return f"unsubscribe {key}"
+            case SubscribeMany(keys, filters, sending):
+                pairs = zip(keys, map(self._filter, filters.values), strict=True)
+                said = "; ".join(f"{key}: {wanted}" for key, wanted in pairs)
+                return f"subscribe from sending {sending} on: {said}"
+            case UnsubscribeMany(keys):
+                return f"unsubscribe {', '.join(keys)}"
+            case ConfirmMany(keys, sendings):
+                numbered = zip(keys, sendings, strict=True)
+                return f"confirm {', '.join(f'{key}, sending {one}' for key, one in numbered)}"
             case Confirm(key, sending):
                 return f"confirm {key}, sending {sending}"
             case Update(origin, number, sending, operations):
@@ -184,11 +217,6 @@ class Trace:
                 return f"unadvertise {key}"
             case ConfirmAdvertisement(key, sending):
                 return f"confirm advertisement {key}, sending {sending}"
-            case Publish(origin, hops, publication, digest):
-                beside = f", digest {digest.hex()}" if digest else ""
-                return f"publish {publication.id} of {origin} after {hops}{beside}"
-            case OnTree(source, life, inner):
-                return f"{self._message(inner)} (tree of {source}, life {life})"
             case Stamped(stamp, stamped):
                 return f"{self._message(stamped)} (stamp {stamp.hex()})"
             case UpkeepNote(note):

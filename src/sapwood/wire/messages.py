@@ -14,6 +14,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
+from sapwood.limits import SUBSCRIBE_MANY_MAX
 from sapwood.model.fields import Count, Id
 from sapwood.routing import messages as routing
 from sapwood.wire.greetings import Reason
@@ -21,6 +22,9 @@ from sapwood.wire.interests import AdvertisedText, InterestText
 
 Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
 """The number of a publication in its client's session, counted from 1 without gaps."""
+
+
+_Ids: TypeAlias = Annotated[tuple[Id, ...], Meta(min_length=1, max_length=SUBSCRIBE_MANY_MAX)]
 
 
 class GoodbyeCode(StrEnum):
@@ -69,6 +73,28 @@ class SubscribeRequest(Struct, array_like=True, frozen=True, tag=10, gc=False):
     filter: InterestText
 
 
+class SubscribeManyRequest(Struct, array_like=True, frozen=True, tag=16, gc=False):
+    """The client subscribes to several filters: `ids[i]` to `filters[i]`, in this order.
+
+    Each is answered as by a request of its own, those in force together where that can be said
+    together. Whether a text is a filter is seen one by one: one that is none is refused, and the
+    others are not.
+    """
+
+    ids: _Ids
+    filters: Annotated[tuple[InterestText, ...], Meta(min_length=1, max_length=SUBSCRIBE_MANY_MAX)]
+
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.filters):
+            raise ValueError(f"{len(self.ids)} ids came with {len(self.filters)} filters")
+
+
+class UnsubscribeManyRequest(Struct, array_like=True, frozen=True, tag=17, gc=False):
+    """The client withdraws several subscriptions, in this order; answered as one by one."""
+
+    ids: _Ids
+
+
 class UnsubscribeRequest(Struct, array_like=True, frozen=True, tag=11, gc=False):
     """The client withdraws a subscription."""
 
@@ -114,6 +140,18 @@ class SubscribedReply(Struct, array_like=True, frozen=True, tag=20, gc=False):
     """The subscription is in force in the whole overlay."""
 
     id: Id
+
+
+class SubscribedManyReply(Struct, array_like=True, frozen=True, tag=55, gc=False):
+    """These subscriptions are in force in the whole overlay."""
+
+    ids: tuple[Id, ...]
+
+
+class UnsubscribedManyReply(Struct, array_like=True, frozen=True, tag=56, gc=False):
+    """These subscriptions are withdrawn; no delivery for them follows."""
+
+    ids: tuple[Id, ...]
 
 
 class UnsubscribedReply(Struct, array_like=True, frozen=True, tag=21, gc=False):
@@ -220,6 +258,8 @@ ClientMessage: TypeAlias = (
     PublishRequest
     | SubscribeRequest
     | UnsubscribeRequest
+    | SubscribeManyRequest
+    | UnsubscribeManyRequest
     | AdvertiseRequest
     | UnadvertiseRequest
     | ReplayRequest
@@ -235,6 +275,8 @@ BrokerMessage: TypeAlias = (
     | PublicationRefused
     | SubscribedReply
     | UnsubscribedReply
+    | SubscribedManyReply
+    | UnsubscribedManyReply
     | SubscriptionRefused
     | AdvertisedReply
     | UnadvertisedReply

@@ -54,11 +54,13 @@ from sapwood.matching.columnar.compaction import (
     SegmentEntry,
     State,
 )
+from sapwood.matching.columnar.flat_records import Flattener, flattener_of
 from sapwood.matching.columnar.merge_tree import SAMPLED_EVERY, SAMPLED_MAX, MergeTree
 from sapwood.matching.columnar.searching import Kernels, LazyKernels
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
 from sapwood.matching.columnar.trial import Trial
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
@@ -67,7 +69,8 @@ from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
 
 _MADE_EVERY: Final = 1021
-"""The same for the rows of a table where there is a sample already: the record has to be made."""
+"""The same where there is a sample already, and a record has to be made first: out of the columns
+of a table, or from its bytes."""
 
 
 class ColumnarEngine(MergeTree):
@@ -198,7 +201,7 @@ class ColumnarEngine(MergeTree):
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        return len(self._snapshot_for((record,)).found(record, 1)) > 0
+        return len(self.found(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
         """How many filters accept `record`."""
@@ -217,7 +220,18 @@ class ColumnarEngine(MergeTree):
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
-        return self._snapshot_for((record,)).found(record, limit)
+        records = (record,)
+        return self._snapshot_for(records).found(records, limit)
+
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords`; `None` while all filters are in the memtable."""
+        if not self._state.segments:
+            return None
+        return flattener_of(self._kernels.loaded.flatten_records)
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record in MessagePack."""
+        return self._snapshot_for(records).found(records, limit)
 
     def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
@@ -325,7 +339,8 @@ class ColumnarEngine(MergeTree):
                         self._rebuild_stale()
                 finally:
                     self._lock.release()
-            is_made = isinstance(records, RecordTable) and len(self._sample) == SAMPLED_MAX
+            is_made = isinstance(records, RecordTable | EncodedRecords)
+            is_made &= len(self._sample) == SAMPLED_MAX
             every = _MADE_EVERY if is_made else SAMPLED_EVERY
             kept = range(-(before + 1) % every, len(records), every)[-SAMPLED_MAX:]
             latest = (*self._sample, *(as_dict(records[at]) for at in kept))

@@ -27,6 +27,7 @@ from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
+from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
@@ -441,6 +442,7 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
     have.
     """
+    give_memory_back()
     asyncio.run(_serve(Broker(with_descriptors(settings, log), log, announce), log))
 
 
@@ -451,6 +453,7 @@ async def _serve(broker: Broker, log: Log) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await broker.start()
+    leave_alone_what_is_here()
     stopped = asyncio.create_task(stop.wait())
     failed = asyncio.create_task(broker.run_until_failure())
     await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)

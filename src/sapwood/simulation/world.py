@@ -539,7 +539,7 @@ class World:
             self._carry_out(name, effect)
         self._await_deadline(name)
         self._make_room(name)
-        if is_routine and sizes == router.table_sizes() and all(map(_is_routine, effects)):
+        if is_routine and sizes == router.table_sizes() and all(map(is_upkeep, effects)):
             if isinstance(event, Tick):
                 self._timers.ticked(name)
         elif not is_publication:
@@ -596,10 +596,3 @@ class World:
             self.remove_link(router, neighbor)
         elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
             self.add_link(router, neighbor)
-
-
-def _is_routine(effect: Effect) -> bool:
-    """Whether an effect is upkeep's own traffic; see `is_periodic`."""
-    if isinstance(effect, Send):
-        return is_periodic(carried(effect.message))
-    return is_periodic(effect)

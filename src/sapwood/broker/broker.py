@@ -23,6 +23,7 @@ from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
@@ -74,8 +75,9 @@ class Broker:
     """One broker, to be started and stopped once.
 
     `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
-    `link up NAME` and `link down NAME`. `name`, `address`, `router` and `handshake` are there
-    once it is started.
+    `link up NAME` and `link down NAME`. `name`, `address`,
+    `router` and `handshake` are there once it is started. One that `owns_process` may tune
+    Python for itself.
 
     #: the router's clients and links are those of `connections`
     """
@@ -91,6 +93,8 @@ class Broker:
         settings: BrokerSettings,
         log: Log | None = None,
         announce: Callable[[str], None] | None = None,
+        *,
+        owns_process: bool = False,
     ) -> None:
         self.settings = settings
         self.connections = Connections()
@@ -99,6 +103,8 @@ class Broker:
         self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
         self.congestion = self._backpressure.congestion
         self._announce = announce
+        #: there where the process is this broker's
+        self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._journal_writer = JournalWriter(None, time.time)
         self._table_sizes: TimedTableSizeRecorder | None = None
@@ -359,6 +365,8 @@ class Broker:
         try:
             with loading(self._kernels), working(self._side_thread):
                 effects = self.router.handle(request, now)
+            if self._growth is not None:
+                self._growth.handled(request)
             self._effect_runner.run(effects, request)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
@@ -443,7 +451,8 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     have.
     """
     give_memory_back()
-    asyncio.run(_serve(Broker(with_descriptors(settings, log), log, announce), log))
+    fitting = with_descriptors(settings, log)
+    asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log))
 
 
 async def _serve(broker: Broker, log: Log) -> None:

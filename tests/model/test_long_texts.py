@@ -21,7 +21,10 @@ def pieces_of(letters: str) -> list[tuple[int, str]]:
 
 
 @given(
-    st.text("aé日", max_size=60), st.text("aé日_", min_size=1, max_size=5), st.integers(0, 9), st.data()
+    st.text("aé日", max_size=60),
+    st.text("aé日_", min_size=1, max_size=5),
+    st.integers(0, 9),
+    st.data(),
 )
 def test_places_are_those_of_the_obvious_search(
     text: str, letters: str, start: int, data: st.DataObject

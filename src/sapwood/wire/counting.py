@@ -10,19 +10,40 @@ from __future__ import annotations
 from typing import Final
 
 _LENGTHS: Final = {
-    0xC4: 1, 0xC5: 2, 0xC6: 4,  # bytes
-    0xC7: 1, 0xC8: 2, 0xC9: 4,  # extensions, whose kind is a byte more
-    0xD9: 1, 0xDA: 2, 0xDB: 4,  # texts
+    0xC4: 1,
+    0xC5: 2,
+    0xC6: 4,  # bytes
+    0xC7: 1,
+    0xC8: 2,
+    0xC9: 4,  # extensions, whose kind is a byte more
+    0xD9: 1,
+    0xDA: 2,
+    0xDB: 4,  # texts
 }
 """First bytes that a length follows, in so many bytes, and then as many bytes of content."""
 
 _SIZES: Final = tuple(
     {
         **dict.fromkeys(range(0xA0, 0xC0), None),
-        0xCA: 4, 0xCB: 8, 0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8,
-        0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8,
-        0xD4: 2, 0xD5: 3, 0xD6: 5, 0xD7: 9, 0xD8: 17,
-        0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4,
+        0xCA: 4,
+        0xCB: 8,
+        0xCC: 1,
+        0xCD: 2,
+        0xCE: 4,
+        0xCF: 8,
+        0xD0: 1,
+        0xD1: 2,
+        0xD2: 4,
+        0xD3: 8,
+        0xD4: 2,
+        0xD5: 3,
+        0xD6: 5,
+        0xD7: 9,
+        0xD8: 17,
+        0xDC: 2,
+        0xDD: 4,
+        0xDE: 2,
+        0xDF: 4,
     }.get(first, 0)
     for first in range(256)
 )

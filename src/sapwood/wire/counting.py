@@ -7,19 +7,16 @@ bound.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Final
 
-_LENGTHS: Final = {
-    0xC4: 1,
-    0xC5: 2,
-    0xC6: 4,  # bytes
-    0xC7: 1,
-    0xC8: 2,
-    0xC9: 4,  # extensions, whose kind is a byte more
-    0xD9: 1,
-    0xDA: 2,
-    0xDB: 4,  # texts
-}
+_LENGTHS: Final = MappingProxyType(
+    {
+        **{0xC4: 1, 0xC5: 2, 0xC6: 4},  # bytes
+        **{0xC7: 1, 0xC8: 2, 0xC9: 4},  # extensions, whose kind is a byte more
+        **{0xD9: 1, 0xDA: 2, 0xDB: 4},  # texts
+    }
+)
 """First bytes that a length follows, in so many bytes, and then as many bytes of content."""
 
 _SIZES: Final = tuple(

@@ -32,7 +32,7 @@ from sapwood.matching.index_header import HEADER, chosen_engine, read_header, wr
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes, own_bytes
-from sapwood.matching.slot_batches import match_present, united
+from sapwood.matching.slot_batches import match_present, no_match, united
 from sapwood.matching.storage import PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn

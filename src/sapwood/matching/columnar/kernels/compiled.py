@@ -1,4 +1,4 @@
-"""Matching kernels of the columnar engine, compiled by numba and cached on disk.
+"""Matching kernels of the columnar engine, compiled by numba.
 
 Everything is a free function on arrays (`columnar.columns`, `columnar.batch`). `match_batch`,
 `match_table` and `fill_bitmaps` release the interpreter lock.

@@ -80,7 +80,7 @@ def candidates(  # noqa: PLR0917
     room: int,
 ) -> tuple[int, Places]:
     """The twin of `plain.candidates`."""
-    pairs = new_i64((1024, 2))
+    pairs = np.empty((1024, 2), np.int64)
     seen = new_i64(len(sides[0]))
     seen[:] = _NOBODY
     count = 0

@@ -148,7 +148,7 @@ def keep_alive(_context: Any, array: Any) -> tuple[Any, Any]:
 
 
 @_generated
-def signed(_context: Any, value: Any) -> tuple[Any, Any] | None:
+def _signed(_context: Any, value: Any) -> tuple[Any, Any] | None:
     """A signed integer: numba's `int` keeps what is unsigned, and differences would wrap round."""
 
     def generate(_context: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -157,6 +157,8 @@ def signed(_context: Any, value: Any) -> tuple[Any, Any] | None:
     # What is handed over is made an `int64` on the way.
     return (types.int64(types.int64), generate) if isinstance(value, types.Integer) else None
 
+
+signed: Final = cast("Callable[[Any], int]", _signed)
 
 bytes_at, words_at, places_at, integers_at, floats_at = (
     _reader(kind) for kind in (types.uint8, types.uint64, types.int64, types.int32, types.float64)
@@ -174,7 +176,7 @@ u8, i16, u32, i64, u64, f32, f64 = (
 
 
 @_generated
-def place(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
+def _place_of(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
     """The address of a column's first element."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -184,13 +186,18 @@ def place(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
 
 
 @_generated
-def length(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
+def _length(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
     """How many elements a column has."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _content(context, builder, signature.args[0], *arguments, 1)[1]
+        buffer, column = arguments
+        return _content(context, builder, signature.args[0], buffer, column, 1)[1]
 
     return types.int64(buffer, types.int64), generate
+
+
+place: Final = cast("Callable[[U64, int], int]", _place_of)
+length: Final = cast("Callable[[U64, int], int]", _length)
 
 
 @_generated
@@ -257,7 +264,8 @@ def bytes_from(_context: Any, words: Any, _first: Any) -> tuple[Any, Any]:
 @compiled
 def half(scratch: U32, which: int) -> U32:
     """The first or the second half of an array."""
-    return offset(scratch, len(scratch) // 2 * which)
+    pointer: U32 = offset(scratch, len(scratch) // 2 * which)
+    return pointer
 
 
 @compiled

@@ -75,6 +75,7 @@ from sapwood.simulation.network import (
     Room,
     Timing,
     is_periodic,
+    is_upkeep,
 )
 from sapwood.simulation.stored import Stored, Wishes
 from sapwood.simulation.timers import Timers

@@ -9,7 +9,7 @@ import pytest
 from sapwood import parse_filter, parse_xpath
 from sapwood.client import connect
 from sapwood.client.blocking import connect as blocking
-from sapwood.client.groups import texts
+from sapwood.client.groups import Wanted, texts
 from sapwood.errors import DuplicateIdError, InputError, LimitError
 from sapwood.language.written import Written
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
@@ -149,8 +149,10 @@ def test_the_blocking_client_does_the_same() -> None:
 def test_texts_travel_as_they_are_and_filters_as_their_normal_form() -> None:
     long = "x" * (FILTER_TEXT_CHARS_MAX + 1)
     numbers = iter(range(9))
+    given: list[Wanted] = ["a  =  1", parse_filter("b  = 2"), parse_xpath("//c")]
+    given.append(Written("filter", "no filter"))
     found = texts(
-        ["a  =  1", parse_filter("b  = 2"), parse_xpath("//c"), Written("filter", "no filter")],
+        given,
         lambda: f"s{next(numbers)}",
     )
     assert found == {"s0": "a  =  1", "s1": "b = 2", "s2": XPathText("//c"), "s3": "no filter"}
@@ -160,4 +162,4 @@ def test_texts_travel_as_they_are_and_filters_as_their_normal_form() -> None:
     with pytest.raises(LimitError):
         texts([("x", Written("xpath", long))], str)
     with pytest.raises(InputError, match="an id and a filter"):
-        texts([("a", "b", "c")], str)  # type: ignore[list-item]  # on purpose
+        texts([("a", "b", "c")], str)  # type: ignore[arg-type]  # on purpose

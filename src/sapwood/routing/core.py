@@ -31,7 +31,6 @@ read; so a publication that was accepted before is delivered.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never
@@ -323,7 +322,7 @@ class RoutingCore:
         at_once = self.protocol.at_once
         effects = self.subscriptions.replay(neighbor, at_once)
         # What clients advertise is little. And publications come from where it is known: at once.
-        return [*effects, *self.advertisements.replay(neighbor, sys.maxsize)]
+        return [*effects, *self.advertisements.replay(neighbor, None)]
 
     def _link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""

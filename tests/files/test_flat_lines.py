@@ -91,6 +91,8 @@ def test_flat_records_pass_at_first_sight(record: dict[str, Any]) -> None:
 @given(given=st.lists(written_lines(), max_size=30))
 @example(given=[PLAIN, *ODD])
 @example(given=[PLAIN] * 20)
+@example(given=[PLAIN, b'{"id":"p","attributes":{"a":1,"a" :2}}', PLAIN])
+@example(given=[PLAIN, b'{"id":"p","attributes":{"a":1,"a":2}}', PLAIN])
 def test_many_lines_are_told_as_one_by_one(given: list[bytes]) -> None:
     alone = [decode_flat_line(line) for line in given]
     assert decode_flat_lines(given) == alone

@@ -18,11 +18,13 @@ from dataclasses import asdict
 from typing import Final
 
 from sapwood.broker.backpressure import Backpressure
+from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
@@ -56,13 +58,14 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.circles import Circles
 from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, Message, ReplayRequest
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -74,8 +77,9 @@ class Broker:
     """One broker, to be started and stopped once.
 
     `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
-    `link up NAME` and `link down NAME`. `name`, `address`, `router` and `handshake` are there
-    once it is started.
+    `link up NAME` and `link down NAME`. `name`, `address`,
+    `router` and `handshake` are there once it is started. One that `owns_process` may tune
+    Python for itself.
 
     #: the router's clients and links are those of `connections`
     """
@@ -91,6 +95,8 @@ class Broker:
         settings: BrokerSettings,
         log: Log | None = None,
         announce: Callable[[str], None] | None = None,
+        *,
+        owns_process: bool = False,
     ) -> None:
         self.settings = settings
         self.connections = Connections()
@@ -99,6 +105,8 @@ class Broker:
         self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
         self.congestion = self._backpressure.congestion
         self._announce = announce
+        #: there where the process is this broker's
+        self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._journal_writer = JournalWriter(None, time.time)
         self._table_sizes: TimedTableSizeRecorder | None = None
@@ -145,7 +153,9 @@ class Broker:
             self.router.protocol.name,
             settings.connection.frame_bytes_max,
         )
-        self.handshake = Handshake(me, self.connections, self._memory, self._log)
+        circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
+        self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
+        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
         try:
             self._open_journal(loop)
         except SapwoodError:
@@ -276,6 +286,8 @@ class Broker:
                 self._handle(taken, now)
             elif isinstance(taken, LinkCongestion):
                 self._backpressure.reported(tcp.link.name, congested=taken.congested)
+            elif isinstance(taken, LinkState):
+                self._circle_watch.heard(tcp.link.name, taken)
             else:
                 self._attach(self.handshake.established(tcp), now)
         else:
@@ -330,6 +342,7 @@ class Broker:
             self.counters.links_lost += 1
             self.congestion.link_down(name)
             self._log.warning("link down", neighbor=name, reason=ending.reason)
+            self._circle_watch.link_down(name)
             self._handle(LinkDown(name), now)
             self._backpressure.announce()
             self._announce_line(f"link down {name}")
@@ -345,6 +358,8 @@ class Broker:
         """Handle the input that attaches a client or a link, if a handshake has ended in one."""
         if request is None:
             return
+        if isinstance(request, LinkUp):
+            self._circle_watch.link_up(request.neighbor)
         self._handle(request, now)
         self.connections.changed()
         if isinstance(request, LinkUp):
@@ -359,6 +374,8 @@ class Broker:
         try:
             with loading(self._kernels), working(self._side_thread):
                 effects = self.router.handle(request, now)
+            if self._growth is not None:
+                self._growth.handled(request)
             self._effect_runner.run(effects, request)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
@@ -443,7 +460,8 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     have.
     """
     give_memory_back()
-    asyncio.run(_serve(Broker(with_descriptors(settings, log), log, announce), log))
+    fitting = with_descriptors(settings, log)
+    asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log))
 
 
 async def _serve(broker: Broker, log: Log) -> None:

@@ -10,14 +10,14 @@ from typing import TypeAlias
 from sapwood.client.requests import GroupRequest
 from sapwood.client.subscription import Deliveries
 from sapwood.errors import DuplicateIdError, InputError
-from sapwood.language.written import given_interest
+from sapwood.language.written import Written, given_interest, read_interest
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.interest import Interest
-from sapwood.wire.interests import InterestText, to_text
+from sapwood.wire.interests import InterestText, XPathText, to_text
 from sapwood.wire.names import check_id
 
-Wanted: TypeAlias = str | Interest
-"""A filter, given as such or as the text of a record filter."""
+Wanted: TypeAlias = str | Interest | Written
+"""A filter, given as such, as the text of a record filter, or as a text of either language."""
 
 Items: TypeAlias = Iterable[Wanted] | Iterable[tuple[str, Wanted]] | Mapping[str, Wanted]
 """Filters, with their ids or without."""
@@ -56,7 +56,7 @@ def texts(items: Items, new_id: Callable[[], str]) -> dict[str, InterestText]:
     """
     found: dict[str, InterestText] = {}
     for item in items.items() if isinstance(items, Mapping) else items:
-        if isinstance(item, tuple):
+        if isinstance(item, tuple) and not isinstance(item, Written):
             if len(item) != 2:
                 raise InputError(f"a subscription is a filter, or an id and a filter, not {item!r}")
             name, wanted = check_id("subscription", item[0]), item[1]
@@ -64,8 +64,17 @@ def texts(items: Items, new_id: Callable[[], str]) -> dict[str, InterestText]:
             name, wanted = new_id(), item
         if name in found:
             raise DuplicateIdError("subscription", name)
-        if isinstance(wanted, str) and len(wanted) <= FILTER_TEXT_CHARS_MAX:
-            found[name] = wanted
-        else:
-            found[name] = to_text(given_interest(wanted))
+        found[name] = _text(wanted)
     return found
+
+
+def _text(wanted: Wanted) -> InterestText:
+    if isinstance(wanted, Written):
+        if wanted.language == "filter":
+            return _text(wanted.text)
+        if wanted.language == "xpath" and len(wanted.text) <= FILTER_TEXT_CHARS_MAX:
+            return XPathText(wanted.text, wanted.bindings)
+        return to_text(read_interest(wanted))
+    if isinstance(wanted, str) and len(wanted) <= FILTER_TEXT_CHARS_MAX:
+        return wanted
+    return to_text(given_interest(wanted))

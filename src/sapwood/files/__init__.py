@@ -18,6 +18,7 @@ from sapwood.files.reading import (
     Reading,
     read_advertisements,
     read_publications,
+    read_subscription_texts,
     read_subscriptions,
 )
 from sapwood.files.rejections import (
@@ -50,6 +51,7 @@ __all__ = [
     "encode_subscription",
     "read_advertisements",
     "read_publications",
+    "read_subscription_texts",
     "read_subscriptions",
     "rejected_path",
     "replacing",

@@ -18,20 +18,23 @@ from itertools import count, starmap
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-from sapwood.errors import FileFormatError, FilterSyntaxError, InputError
+from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, LimitError
 from sapwood.files.flat_lines import FlatLine, decode_flat_lines
 from sapwood.files.lines import (
     AdvertisementLine,
     PublicationLine,
+    SubscriptionText,
     decode_advertisement,
     decode_publication,
     decode_subscription,
+    split_subscription,
 )
 from sapwood.files.rejections import Rejections
 from sapwood.files.writing import STANDARD_INPUT
-from sapwood.limits import LINE_BYTES_MAX
+from sapwood.limits import FILTER_TEXT_CHARS_MAX, LINE_BYTES_MAX
 from sapwood.model.publication import Record
 from sapwood.model.subscription import Subscription
+from sapwood.wire.names import check_id
 from sapwood.xml.document import Document
 
 T = TypeVar("T")
@@ -206,6 +209,20 @@ def read_subscriptions(
     """The subscriptions in the file `path` (`-` is standard input), in its order."""
     decode = _at_home(decode_subscription, check_home)
     return Reading(path, rejections, decode, lambda value: (value.id, 0))
+
+
+def read_subscription_texts(path: str, rejections: Rejections) -> Reading[SubscriptionText]:
+    """The same, whose filters nobody has read: a broker will, and refuse what is none."""
+    return Reading(path, rejections, _unread_subscription, lambda value: (value.id, 0))
+
+
+def _unread_subscription(line: bytes) -> SubscriptionText:
+    found = split_subscription(line)
+    if len(found.interest.text) > FILTER_TEXT_CHARS_MAX:
+        name, length = "FILTER_TEXT_CHARS_MAX", len(found.interest.text)
+        raise LimitError(name, FILTER_TEXT_CHARS_MAX, length, "the length of the filter")
+    check_id("subscription", found.id)
+    return found
 
 
 def read_publications(

@@ -31,7 +31,6 @@ read; so a publication that was accepted before is delivered.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never
@@ -39,6 +38,7 @@ from typing import assert_never
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.engine_names import Engines
+from sapwood.matching.protocol import ALL
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -323,7 +323,7 @@ class RoutingCore:
         at_once = self.protocol.at_once
         effects = self.subscriptions.replay(neighbor, at_once)
         # What clients advertise is little. And publications come from where it is known: at once.
-        return [*effects, *self.advertisements.replay(neighbor, sys.maxsize)]
+        return [*effects, *self.advertisements.replay(neighbor, ALL)]
 
     def _link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""
@@ -332,8 +332,8 @@ class RoutingCore:
         effects = self.subscriptions.link_down(neighbor)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
-    def _close(self, neighbor: str, reason: str) -> list[Effect]:
-        return [*self._link_down(neighbor), CloseLink(neighbor, reason)]
+    def _close(self, neighbor: str, reason: str, *, for_good: bool = True) -> list[Effect]:
+        return [*self._link_down(neighbor), CloseLink(neighbor, reason, for_good)]
 
     # Messages ----------------------------------------------------------------------------------
 
@@ -359,13 +359,14 @@ class RoutingCore:
         heard = self.subscriptions.on_message(neighbor, message)
         if heard.objection is None:
             return heard.effects
-        return [*heard.effects, *self._close(neighbor, heard.objection)]
+        return [*heard.effects, *self._close(neighbor, heard.objection, for_good=False)]
 
     def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
         key, wanted = message.key, message.filter
         known = self.advertisements.known(key)
         if known is not None:
-            return self._close(neighbor, cycle_reason(f"advertisement {key}", known, neighbor))
+            reason = cycle_reason(f"advertisement {key}", known, neighbor)
+            return self._close(neighbor, reason, for_good=False)
         # Before the confirmation, which may follow at once: see the module.
         effects = self.subscriptions.advertised(neighbor, key, wanted)
         spread = self.advertisements.receive(neighbor, key, wanted, message.sending)

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from sapwood.errors import InputError, InvariantError
 from sapwood.overlay.topology import Hop, Link, Overlay
+from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import Message, Publish, carried
 from sapwood.simulation.clock import Agenda
 
@@ -80,6 +81,11 @@ def is_periodic(said: object) -> bool:
     of a lease. Whoever waits until nothing is under way does not wait for it.
     """
     return bool(getattr(said, "periodic", False))
+
+
+def is_upkeep(effect: Effect) -> bool:
+    """Whether an effect is upkeep's own traffic; see `is_periodic`."""
+    return is_periodic(carried(effect.message) if isinstance(effect, Send) else effect)
 
 
 @dataclass(slots=True)

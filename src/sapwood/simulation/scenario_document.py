@@ -15,10 +15,10 @@ A subscription or an advertisement of documents has an `xpath` (and `namespaces`
 `filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
-`ids`), `detach`, `return-link`, `crash-router` and `return-router`; and, for routers and links that come
-and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if not
-0.01 seconds, `latency`) and `remove-link`. `after` is how many seconds to let pass before a step, 0
-where it is left out.
+`ids`), `detach`, `return-link`, `crash-router` and `return-router`; and, for routers and links that
+come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
+not 0.01 seconds, `latency`) and `remove-link`. `after` is how many seconds to let pass before a
+step, 0 where it is left out.
 """
 
 from __future__ import annotations
@@ -136,11 +136,8 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "subscribe", **name._asdict(), **_written(wanted)}
         case UnsubscribeAction(name):
             return {"do": "unsubscribe", **name._asdict()}
-        case SubscribeManyAction(client, subscriptions):
-            many = [{"id": id_, **_written(wanted)} for id_, wanted in subscriptions]
-            return {"do": "subscribe-many", **client._asdict(), "subscriptions": many}
-        case UnsubscribeManyAction(client, ids):
-            return {"do": "unsubscribe-many", **client._asdict(), "ids": list(ids)}
+        case SubscribeManyAction() | UnsubscribeManyAction():
+            return _encode_many(action)
         case AdvertiseAction(advertisement, promised):
             return {"do": "advertise", **asdict(advertisement), **_written(promised)}
         case UnadvertiseAction(advertisement):
@@ -149,6 +146,25 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "publish", **publisher._asdict(), **_content(publication)}
         case DetachAction(client):
             return {"do": "detach", **client._asdict()}
+        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
+            return _encode_fault(action)
+        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
+            return _encode_change(action)
+        case WaitAction(until):
+            return {"do": "wait", "until": until.value}
+        case _:
+            assert_never(action)
+
+
+def _encode_many(action: SubscribeManyAction | UnsubscribeManyAction) -> dict[str, Any]:
+    if isinstance(action, UnsubscribeManyAction):
+        return {"do": "unsubscribe-many", **action.client._asdict(), "ids": list(action.ids)}
+    many = [{"id": id_, **_written(wanted)} for id_, wanted in action.subscriptions]
+    return {"do": "subscribe-many", **action.client._asdict(), "subscriptions": many}
+
+
+def _encode_fault(fault: FailLink | ReturnLink | CrashRouter | ReturnRouter) -> dict[str, Any]:
+    match fault:
         case FailLink(a, b):
             return {"do": "fail-link", "between": [a, b]}
         case ReturnLink(a, b):
@@ -157,12 +173,8 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "crash-router", "router": router}
         case ReturnRouter(router):
             return {"do": "return-router", "router": router}
-        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
-            return _encode_change(action)
-        case WaitAction(until):
-            return {"do": "wait", "until": until.value}
         case _:
-            assert_never(action)
+            assert_never(fault)
 
 
 def _encode_change(change: Change) -> dict[str, Any]:

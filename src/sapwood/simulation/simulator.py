@@ -124,6 +124,21 @@ def carry_out(world: World, action: Action) -> None:
             world.publish(publisher, publication)
         case DetachAction(client):
             world.detach(client)
+        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
+            _fail_or_return(world, action)
+        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
+            _rewire(world, action)
+        case WaitAction(until):
+            _wait(world, until)
+        case _:
+            assert_never(action)
+
+
+def _fail_or_return(
+    world: World, fault: FailLink | ReturnLink | CrashRouter | ReturnRouter
+) -> None:
+    """Let a fault begin or end."""
+    match fault:
         case FailLink(a, b):
             world.fail_link(a, b)
         case ReturnLink(a, b):
@@ -132,12 +147,8 @@ def carry_out(world: World, action: Action) -> None:
             world.crash_router(router)
         case ReturnRouter(router):
             world.return_router(router)
-        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
-            _rewire(world, action)
-        case WaitAction(until):
-            _wait(world, until)
         case _:
-            assert_never(action)
+            assert_never(fault)
 
 
 def _rewire(world: World, change: Change) -> None:

@@ -75,6 +75,7 @@ from sapwood.simulation.network import (
     Room,
     Timing,
     is_periodic,
+    is_upkeep,
 )
 from sapwood.simulation.stored import Stored, Wishes
 from sapwood.simulation.timers import Timers
@@ -163,7 +164,7 @@ class World:
             self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
 
     def subscribe_many(self, client: ClientName, wanted: Sequence[tuple[str, Interest]]) -> None:
-        """Let a client subscribe under several ids at once; if its router is down, as `subscribe`."""
+        """Let a client subscribe under several ids at once, as by `subscribe` one by one."""
         wishes = self._wishes_of(client).subscriptions
         for id_, one in wanted:
             wishes.setdefault(id_, one)
@@ -539,7 +540,7 @@ class World:
             self._carry_out(name, effect)
         self._await_deadline(name)
         self._make_room(name)
-        if is_routine and sizes == router.table_sizes() and all(map(_is_routine, effects)):
+        if is_routine and sizes == router.table_sizes() and all(map(is_upkeep, effects)):
             if isinstance(event, Tick):
                 self._timers.ticked(name)
         elif not is_publication:
@@ -555,16 +556,8 @@ class World:
                 for id_ in subscriptions:
                     name = SubscriptionName(router, client, id_)
                     history.delivered(now, publication.id, name)
-            case Subscribed(client, id_):
-                history.subscribed(now, SubscriptionName(router, client, id_))
-            case SubscribedMany(client, ids):
-                for id_ in ids:
-                    history.subscribed(now, SubscriptionName(router, client, id_))
-            case UnsubscribedMany(client, ids):
-                for id_ in ids:
-                    history.unsubscribed(now, SubscriptionName(router, client, id_))
-            case Unsubscribed(client, id_):
-                history.unsubscribed(now, SubscriptionName(router, client, id_))
+            case Subscribed() | SubscribedMany() | Unsubscribed() | UnsubscribedMany():
+                self._answered(router, effect)
             case Advertised(client, id_):
                 history.advertised(now, AdvertisementName(router, client, id_))
             case Unadvertised(client, id_):
@@ -582,6 +575,20 @@ class World:
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
 
+    def _answered(
+        self, router: str, effect: Subscribed | SubscribedMany | Unsubscribed | UnsubscribedMany
+    ) -> None:
+        """A client hears of its subscriptions."""
+        match effect:
+            case Subscribed(client, id_) | Unsubscribed(client, id_):
+                ids: tuple[str, ...] = (id_,)
+            case SubscribedMany(client, ids) | UnsubscribedMany(client, ids):
+                pass
+        is_in_force = isinstance(effect, Subscribed | SubscribedMany)
+        write = self.history.subscribed if is_in_force else self.history.unsubscribed
+        for id_ in ids:
+            write(self.now, SubscriptionName(router, client, id_))
+
     def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
         """A router asks for a link that there is not, or gives one up."""
         neighbor = effect.neighbor
@@ -590,10 +597,3 @@ class World:
             self.remove_link(router, neighbor)
         elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
             self.add_link(router, neighbor)
-
-
-def _is_routine(effect: Effect) -> bool:
-    """Whether an effect is upkeep's own traffic; see `is_periodic`."""
-    if isinstance(effect, Send):
-        return is_periodic(carried(effect.message))
-    return is_periodic(effect)

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import FileFormatError
-from sapwood.matching.index import Index
-from sapwood.matching.parts import Matchable
+from sapwood.matching.index import Index, Matchable
 from sapwood.pipeline.matching.segments import segment_home
 from sapwood.pipeline.results.output import exists
 

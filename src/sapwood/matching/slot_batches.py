@@ -1,38 +1,18 @@
-"""The parts of a publication, a record and a document, and the matches of both together."""
+"""Matches of many publications put together: of some that are there, and of two engines.
+
+Of three publications, of which the second is absent, an engine matches two. Where it finds the
+slots 4 and 7 for the first and slot 5 for the third, its batch is ``offsets 0 2 3, slots 4 7 5``;
+that of all three is ``offsets 0 2 2 3`` with the same slots.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from sapwood.errors import InputError
 from sapwood.matching.protocol import SlotBatch
-from sapwood.model.publication import Publication, Record, flatten
-from sapwood.xml.document import Document
-
-if TYPE_CHECKING:
-    from sapwood.matching.documents.protocol import Readable
-
-
-Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
-"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
-
-
-def parts_of(publication: Matchable) -> tuple[Record | None, Readable | None]:
-    """The record and the document of what is to be matched; `None` for what it does not have."""
-    if isinstance(publication, Publication):
-        record = None if publication.attributes is None else publication.record
-        return record, publication.readable_document
-    if isinstance(publication, Mapping):
-        return flatten(publication).record, None
-    if isinstance(publication, bytes | Document):
-        return None, publication
-    raise InputError(
-        "what is matched is a Publication, a mapping, or a document as bytes or read, not "
-        f"{type(publication).__name__}"
-    )
 
 
 def no_match(given: Sequence[object]) -> SlotBatch:

@@ -114,9 +114,7 @@ def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell
             system.name, server.publish, server.subscribe, load.clients, str(folder), WINDOW
         )
         task.write_bytes(msgspec.json.encode(told))
-        workers = [
-            stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
-        ]
+        workers = [stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES]
         yield _Cell(load, folder, server, *workers)
 
 

@@ -26,7 +26,6 @@ from sapwood.language import parse_filter
 from sapwood.language.written import canonical
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
 from sapwood.wire.publications import encode_record
 from sapwood_lab.benchmarks.records.cells import SEED
 from sapwood_lab.benchmarks.records.export import conditions
@@ -169,7 +168,9 @@ def _lxml_matches(wanted: Sequence[Interest], pool: Sequence[bytes]) -> Iterator
     try:
         from lxml import etree
     except ImportError as error:
-        raise EnvironmentMissingError("deliveries of documents are judged by lxml: install it") from error
+        raise EnvironmentMissingError(
+            "deliveries of documents are judged by lxml: install it"
+        ) from error
     texts: dict[str, list[int]] = {}
     for number, interest in enumerate(wanted):
         texts.setdefault(canonical(interest)[1], []).append(number)

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from typing import Final
 
 from sapwood.broker.backpressure import Backpressure
+from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
@@ -28,6 +29,7 @@ from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
+from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
@@ -56,13 +58,14 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.circles import Circles
 from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, Message, ReplayRequest
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -149,7 +152,9 @@ class Broker:
             self.router.protocol.name,
             settings.connection.frame_bytes_max,
         )
-        self.handshake = Handshake(me, self.connections, self._memory, self._log)
+        circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
+        self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
+        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
         try:
             self._open_journal(loop)
         except SapwoodError:
@@ -280,6 +285,8 @@ class Broker:
                 self._handle(taken, now)
             elif isinstance(taken, LinkCongestion):
                 self._backpressure.reported(tcp.link.name, congested=taken.congested)
+            elif isinstance(taken, LinkState):
+                self._circle_watch.heard(tcp.link.name, taken)
             else:
                 self._attach(self.handshake.established(tcp), now)
         else:
@@ -334,6 +341,7 @@ class Broker:
             self.counters.links_lost += 1
             self.congestion.link_down(name)
             self._log.warning("link down", neighbor=name, reason=ending.reason)
+            self._circle_watch.link_down(name)
             self._handle(LinkDown(name), now)
             self._backpressure.announce()
             self._announce_line(f"link down {name}")
@@ -349,6 +357,8 @@ class Broker:
         """Handle the input that attaches a client or a link, if a handshake has ended in one."""
         if request is None:
             return
+        if isinstance(request, LinkUp):
+            self._circle_watch.link_up(request.neighbor)
         self._handle(request, now)
         self.connections.changed()
         if isinstance(request, LinkUp):
@@ -448,6 +458,7 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
     have.
     """
+    give_memory_back()
     fitting = with_descriptors(settings, log)
     asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log))
 
@@ -459,6 +470,7 @@ async def _serve(broker: Broker, log: Log) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await broker.start()
+    leave_alone_what_is_here()
     stopped = asyncio.create_task(stop.wait())
     failed = asyncio.create_task(broker.run_until_failure())
     await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)

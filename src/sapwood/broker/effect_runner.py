@@ -132,6 +132,10 @@ class EffectRunner:
         tcp = self._connections.links.get(effect.neighbor)
         if tcp is None:
             return
+        if not effect.for_good:
+            self._log.warning("circle", neighbor=effect.neighbor, reason=effect.reason)
+            self._connections.end(tcp, GoodbyeCode.CIRCLE, effect.reason)
+            return
         self._connections.barred.add((effect.neighbor, link_of(tcp).session))
         self._log.error("link closed for good", neighbor=effect.neighbor, reason=effect.reason)
         self._connections.end(tcp, GoodbyeCode.BARRED, effect.reason)

@@ -14,6 +14,7 @@ from sapwood.files.lines import (
 from sapwood.files.reading import (
     Counts,
     Line,
+    PublicationReading,
     Reading,
     read_advertisements,
     read_publications,
@@ -38,6 +39,7 @@ __all__ = [
     "DeliveryWriter",
     "Line",
     "PublicationLine",
+    "PublicationReading",
     "Reading",
     "RejectedFile",
     "Rejections",

@@ -9,14 +9,16 @@ first. Whatever these three do not pass is for `flatten`, which takes it or says
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
 
 from sapwood.limits import RECORD_DEPTH_MAX
-from sapwood.matching.columnar.flat_records import Flattener
 from sapwood.matching.encoded_records import EncodedRecords
+
+if TYPE_CHECKING:
+    from sapwood.matching.columnar.flat_records import Flattener
 
 _NAMES: Final = frozenset({str})
 _VALUES: Final = frozenset({bool, int, float, str, list, tuple, type(None)})

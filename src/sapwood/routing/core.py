@@ -331,8 +331,8 @@ class RoutingCore:
         effects = self.subscriptions.link_down(neighbor)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
-    def _close(self, neighbor: str, reason: str) -> list[Effect]:
-        return [*self._link_down(neighbor), CloseLink(neighbor, reason)]
+    def _close(self, neighbor: str, reason: str, *, for_good: bool = True) -> list[Effect]:
+        return [*self._link_down(neighbor), CloseLink(neighbor, reason, for_good)]
 
     # Messages ----------------------------------------------------------------------------------
 
@@ -358,13 +358,14 @@ class RoutingCore:
         heard = self.subscriptions.on_message(neighbor, message)
         if heard.objection is None:
             return heard.effects
-        return [*heard.effects, *self._close(neighbor, heard.objection)]
+        return [*heard.effects, *self._close(neighbor, heard.objection, for_good=False)]
 
     def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
         key, wanted = message.key, message.filter
         known = self.advertisements.known(key)
         if known is not None:
-            return self._close(neighbor, cycle_reason(f"advertisement {key}", known, neighbor))
+            reason = cycle_reason(f"advertisement {key}", known, neighbor)
+            return self._close(neighbor, reason, for_good=False)
         # Before the confirmation, which may follow at once: see the module.
         effects = self.subscriptions.advertised(neighbor, key, wanted)
         spread = self.advertisements.receive(neighbor, key, wanted, message.sending)

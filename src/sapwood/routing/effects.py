@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.model.publication import Publication
@@ -105,13 +105,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class CloseLink:
-    """Take the link to a neighbor down and keep it down: the neighbor broke a rule of routing.
+    """Take the link to a neighbor down: the neighbor broke a rule of routing.
 
-    The router has forgotten the link already, as after `LinkDown`.
+    The router has forgotten the link already, as after `LinkDown`. It stays down `for_good`, unless
+    the neighbor may not be to blame: links that come up at the same moment can form a circle.
     """
 
     neighbor: str
     reason: str
+    for_good: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

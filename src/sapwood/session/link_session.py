@@ -8,7 +8,7 @@ from sapwood.routing.inputs import Receive
 from sapwood.session.connection import Connection
 from sapwood.session.phases import Phase
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.messages import LinkCongestion, LinkEstablished, Message
+from sapwood.wire.messages import LinkCongestion, LinkEstablished, LinkState, Message
 from sapwood.wire.publications import encode_publication
 
 
@@ -31,7 +31,9 @@ class LinkSession:
         """Take a link into use that the neighbor welcomed."""
         self.connection.send(LinkEstablished())
 
-    def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
+    def interpret(
+        self, message: Greeting | Message
+    ) -> Receive | LinkCongestion | LinkState | LinkEstablished:
         """The router's input in a message, or a message about the link itself.
 
         Raises `FrameError` for what a neighbor must not say (now).
@@ -45,7 +47,7 @@ class LinkSession:
         if isinstance(message, routing.RoutingMessage):
             self._check(message)
             return Receive(self.name, message)
-        if isinstance(message, LinkCongestion):
+        if isinstance(message, LinkCongestion | LinkState):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
@@ -69,6 +71,10 @@ class LinkSession:
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""
         self.connection.send_routing(message)
+
+    def tell(self, state: LinkState) -> None:
+        """Tell the neighbor of the links of a broker."""
+        self.connection.send(state)
 
     def congested(self, *, congested: bool) -> None:
         """Report to the neighbor whether publications pile up on this side."""

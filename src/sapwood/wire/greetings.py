@@ -50,6 +50,7 @@ class RefusalCode(StrEnum):
     ITSELF = "itself"
     ALREADY_LINKED = "already linked"
     BARRED = "barred"
+    CIRCLE = "circle"
     FULL = "full"
     LATE = "late"
     NOT_UNDERSTOOD = "not understood"

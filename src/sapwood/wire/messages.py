@@ -15,7 +15,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from sapwood.limits import SUBSCRIBE_MANY_MAX
-from sapwood.model.fields import Count, Id
+from sapwood.model.fields import Count, Id, Name
 from sapwood.routing import messages as routing
 from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import AdvertisedText, InterestText
@@ -38,6 +38,7 @@ class GoodbyeCode(StrEnum):
     ALREADY_LINKED = "already linked"
     BARRED = "barred"
     PROTOCOL = "protocol"
+    CIRCLE = "circle"
 
     @property
     def final(self) -> bool:
@@ -243,6 +244,14 @@ class LinkCongestion(Struct, array_like=True, frozen=True, tag=35, gc=False):
     congested: bool
 
 
+class LinkState(Struct, array_like=True, frozen=True, tag=60):
+    """The neighbors that a broker has; the later number of two is true (`session.circles`)."""
+
+    broker: Name
+    number: Count
+    neighbors: tuple[Name, ...]
+
+
 class Part(Struct, array_like=True, frozen=True, tag=49, gc=False):
     """A part of a message of routers that is longer than a frame.
 
@@ -290,7 +299,7 @@ BrokerMessage: TypeAlias = (
 """What a broker may send to a client it has welcomed."""
 
 LinkMessage: TypeAlias = (
-    routing.Message | Part | LinkCongestion | LinkEstablished | Ping | Pong | Goodbye
+    routing.Message | Part | LinkCongestion | LinkState | LinkEstablished | Ping | Pong | Goodbye
 )
 """What two brokers say to each other once the link is agreed."""
 

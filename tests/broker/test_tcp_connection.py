@@ -26,7 +26,7 @@ class Host:
 
     def __init__(self) -> None:
         self.connections: list[TcpConnection] = []
-        self.messages: list[Greeting | Message] = []
+        self.messages: list[Greeting | Message | ReadMany] = []
         self.handled_count = 0
         self.ended_count = 0
         self.fault: FrameError | None = None

@@ -161,6 +161,10 @@ LINK_OUTGOING_BYTES_MAX: Final = 1_073_741_824
 """Bytes queued for a neighbor until the link is given up: holding back publishers keeps it far
 below, but the state of a very large router may pass the high-water mark at once."""
 
+COMPOSED_BYTES: Final = 4_194_304
+"""Bytes of deliveries that are composed at once, beside those of one publication, before they are
+handed to the connections of clients: they are in memory twice meanwhile."""
+
 TRANSPORT_BYTES_MAX: Final = 262_144
 """Bytes handed to the operating system's queue at a time; the rest stays in our own queue, where
 it can still be discarded. Precedent: asyncio's default is 64 KiB."""

@@ -44,6 +44,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Tick,
 )
 from sapwood.routing.router import Router
@@ -54,6 +55,7 @@ from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
+from sapwood.wire.runs import RequestRun, Run, RunFinder
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -93,6 +95,8 @@ class Broker:
         self._journal_writer = JournalWriter(None, time.time)
         self._table_sizes: TimedTableSizeRecorder | None = None
         self._kernels = KernelLoader(self._log)
+        #: finds publications that come together
+        self._runs = RunFinder(self._kernels)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -108,10 +112,10 @@ class Broker:
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        listen = self.settings.listen
+        settings, listen = self.settings, self.settings.listen
         try:
             self._server = await loop.create_server(
-                lambda: TcpConnection(self, None, self.settings.connection, self.name),
+                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
                 listen.host,
                 listen.port,
                 start_serving=False,
@@ -120,8 +124,7 @@ class Broker:
             raise _cannot_listen(listen, error) from error
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
-        self.name = self.settings.name or f"{socket.gethostname()}-{port}"
-        settings = self.settings
+        self.name = settings.name or f"{socket.gethostname()}-{port}"
         self.router = Router(
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
@@ -139,7 +142,12 @@ class Broker:
             self._journal_writer.close()
             raise
         self._effect_runner = EffectRunner(
-            self.connections, self._journal_writer, self._dialers, self.counters, self._log
+            self.connections,
+            self._journal_writer,
+            self._dialers,
+            self.counters,
+            self._log,
+            settings.connection.frame_bytes_max,
         )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
@@ -194,7 +202,9 @@ class Broker:
         """Connect to another broker; raises `OSError`."""
         loop = asyncio.get_running_loop()
         _, tcp = await loop.create_connection(
-            lambda: TcpConnection(self, Role.BROKER, self.settings.connection, self.name),
+            lambda: TcpConnection(
+                self, Role.BROKER, self.settings.connection, self.name, self._runs
+            ),
             address.host,
             address.port,
         )
@@ -215,9 +225,11 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def received(self, tcp: TcpConnection, message: Greeting | Message | Run, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
-        if tcp.client is not None:
+        if isinstance(message, RequestRun):
+            self._published(tcp, message, now)
+        elif tcp.client is not None:
             if isinstance(message, ReplayRequest):
                 tcp.connection.send(self._journal_writer.replay(message))
                 return
@@ -232,7 +244,7 @@ class Broker:
                     self._backpressure.published(tcp)
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
-            if isinstance(taken, Receive):
+            if isinstance(taken, Receive | ReceiveMany):
                 self._handle(taken, now)
             elif isinstance(taken, LinkCongestion):
                 self._backpressure.reported(tcp.link.name, congested=taken.congested)
@@ -240,6 +252,20 @@ class Broker:
                 self._attach(self.handshake.established(tcp), now)
         else:
             self._attach(self.handshake.greeted(tcp, message), now)
+
+    def _published(self, tcp: TcpConnection, run: RequestRun, now: float) -> None:
+        """Handle publications of a client that came together: at once, or one by one."""
+        client = tcp.client
+        request = None
+        if client is not None and self.router.takes_many(client.name):
+            request = client.admit(run)
+        if client is None or request is None:
+            for message in run.messages():
+                self.received(tcp, message, now)
+            return
+        for part in self._journal_writer.write_many(client, request):
+            self._handle(part, now)
+            self._backpressure.published(tcp)
 
     def handled(self, tcp: TcpConnection) -> None:
         """Flush every connection that got output, this one included."""
@@ -313,9 +339,13 @@ class Broker:
         if self._failure.done():
             return
         try:
-            with loading(self._kernels):
-                effects = self.router.handle(request, now)
-            self._effect_runner.run(effects, request)
+            remaining: Input | None = request
+            while remaining is not None:
+                if remaining is not request:
+                    self._flush()
+                with loading(self._kernels):
+                    effects = self.router.handle(remaining, now)
+                remaining = self._effect_runner.run(effects, remaining)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())

@@ -16,6 +16,7 @@ from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Role
 from sapwood.wire.messages import Message
+from sapwood.wire.runs import Run, RunFinder
 
 
 class Host(Protocol):
@@ -24,7 +25,7 @@ class Host(Protocol):
     def opened(self, tcp: TcpConnection) -> None:
         """The connection is open."""
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def received(self, tcp: TcpConnection, message: Greeting | Message | Run, now: float) -> None:
         """A message has arrived. Raises `PeerError` for one that the peer must not send."""
 
     def handled(self, tcp: TcpConnection) -> None:
@@ -57,13 +58,19 @@ class TcpConnection(asyncio.Protocol):
     _transport: asyncio.Transport
 
     def __init__(
-        self, host: Host, role: Role | None, settings: ConnectionSettings, broker_name: str
+        self,
+        host: Host,
+        role: Role | None,
+        settings: ConnectionSettings,
+        broker_name: str,
+        runs: RunFinder | None = None,
     ) -> None:
         self._host = host
         self._role = role
         self.dialed = role is not None
         self._settings = settings
         self._broker_name = broker_name
+        self._runs = runs
         self._loop = asyncio.get_running_loop()
         self._timer = DeadlineTimer(self._loop.call_at, self._expire)
         #: the host knows that the session has ended
@@ -84,7 +91,9 @@ class TcpConnection(asyncio.Protocol):
         self.outbox = Outbox(self._transport)
         self.address = _address(self._transport)
         now = self._loop.time()
-        self.connection = Connection(self._role, self._settings, now, self._broker_name)
+        self.connection = Connection(
+            self._role, self._settings, now, self._broker_name, self._runs
+        )
         self._timer.set(self.connection.next_deadline())
         self._host.opened(self)
         self._host.handled(self)

@@ -199,7 +199,9 @@ class AutoEngine:
             return np.array(engine.match(record), np.int32)
         return engine.found(record, limit)
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order; may end early, but has one.
 
         See `protocol.Unsorted`.
@@ -208,7 +210,7 @@ class AutoEngine:
         if isinstance(engine, _Plain):
             # Counting matches all that it gets, and a record has no more matches than filters.
             return engine.match_slots(records[: max(1, max_matches // max(1, len(engine)))])
-        return engine.found_many(records, max_matches)
+        return engine.found_many(records, max_matches, limit)
 
     def fold(self) -> None:
         """Move what is to move, and fold the columnar engine."""

@@ -24,6 +24,7 @@ from sapwood.errors import (
 )
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
@@ -279,6 +280,7 @@ class Index:
         *,
         in_order: bool = True,
         max_matches: int = ALL,
+        limit: int = ALL,
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
@@ -287,7 +289,8 @@ class Index:
         decodes them. Without `in_order` the slots of a publication may come in any order, which is
         faster.
 
-        With `most` the batch ends after the publication with which a part of the engine (one, as a
+        With `limit`, as for `found`, so many slots of a record are enough, some perhaps twice; the
+        search may have ended early for those that have so many. With `max_matches` the batch ends after the publication with which a part of the engine (one, as a
         rule) has so many matches or more, or earlier, but it has one: so however many are handed
         in, memory is needed for so many matches of each part and those of one publication.
 
@@ -300,12 +303,14 @@ class Index:
         unsorted = self._records.unsorted
         match = _no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
-            match = partial(unsorted.found_many, max_matches=max_matches)
+            match = partial(unsorted.found_many, max_matches=max_matches, limit=limit)
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
         found = (
-            match(records) if isinstance(records, RecordTable) else _match_present(records, match)
+            match(records)
+            if isinstance(records, RecordTable | EncodedRecords)
+            else _match_present(records, match)
         )
         if documents is None or trees is None:
             return found

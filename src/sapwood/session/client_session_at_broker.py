@@ -11,6 +11,7 @@ from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientUnadvertise,
     ClientUnsubscribe,
@@ -37,6 +38,7 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import decode_publication, encode_publication
+from sapwood.wire.runs import RequestRun
 
 T = TypeVar("T")
 
@@ -95,6 +97,19 @@ class ClientSessionAtBroker:
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
+
+    def admit(self, run: RequestRun) -> ClientPublishMany | None:
+        """The router's input in publications that follow each other, without those it has had.
+
+        `None` where they are to be interpreted one by one.
+        """
+        known = self.ledger.admit_many(run.sequence, len(run.batch))
+        if known is None:
+            return None
+        batch = run.batch[known:]
+        if len(batch):
+            self.ledger.pass_on_many(run.sequence + known, batch)
+        return ClientPublishMany(self.name, batch)
 
     def _publish(self, request: PublishRequest) -> ClientPublish | None:
         if not self.ledger.admit(request.sequence):

@@ -29,6 +29,7 @@ from sapwood.wire.greetings import (
     Welcome,
 )
 from sapwood.wire.messages import Goodbye, GoodbyeCode, Message, Ping, Pong
+from sapwood.wire.runs import Run, RunFinder
 
 _PING: Final = Ping()
 _PONG: Final = Pong()
@@ -63,7 +64,8 @@ class Connection:
     """One connection, seen from one end.
 
     `role` is this end's role when it connects, and `None` when it accepts. `name` is the broker's
-    name that refusals carry.
+    name that refusals carry. With `runs`, publications that stand behind each other are one `Run`
+    among the messages.
 
     #: ending is not None iff phase is CLOSING or CLOSED
     """
@@ -81,7 +83,12 @@ class Connection:
     )
 
     def __init__(
-        self, role: Role | None, settings: ConnectionSettings, now: float, name: str = ""
+        self,
+        role: Role | None,
+        settings: ConnectionSettings,
+        now: float,
+        name: str = "",
+        runs: RunFinder | None = None,
     ) -> None:
         self.phase = Phase.GREETING
         self.ending: Ending | None = None
@@ -89,7 +96,7 @@ class Connection:
         self._role = role
         self._name = name
         self.frame_bytes_max = settings.frame_bytes_max
-        self._decoder = Decoder(role, settings.frame_bytes_max)
+        self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = bytearray()
 
@@ -105,7 +112,7 @@ class Connection:
 
     # Bytes in and out --------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message]:
+    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run]:
         """The messages in `data`, in order, but for pings, pongs, refusals and goodbyes.
 
         To be iterated to its end. After a fault of the peer `ending` is set, and `take_outgoing`
@@ -144,15 +151,20 @@ class Connection:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         append_delivery(self._outgoing, subscriptions, publication, self.frame_bytes_max)
 
+    def send_frames(self, frames: memoryview) -> None:
+        """Put whole frames among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        self._outgoing += frames
+
     @property
     def outgoing_bytes(self) -> int:
         """How many bytes `take_outgoing` would give."""
         return len(self._outgoing)
 
-    def take_outgoing(self) -> bytes:
+    def take_outgoing(self) -> bytes | bytearray:
         """The bytes to be sent now."""
-        data = bytes(self._outgoing)
-        self._outgoing.clear()
+        data, self._outgoing = self._outgoing, bytearray()
         return data
 
     # Greeting ----------------------------------------------------------------------------------

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sapwood.errors import FrameError, LimitError
 from sapwood.routing import messages as routing
-from sapwood.routing.inputs import Receive
+from sapwood.routing.inputs import Receive, ReceiveMany
+from sapwood.routing.messages import PublishMany
 from sapwood.session.connection import Connection
 from sapwood.session.phases import Phase
+from sapwood.wire.composer import forwards
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.messages import LinkCongestion, LinkEstablished, Message
 from sapwood.wire.publications import encode_publication
@@ -31,7 +33,9 @@ class LinkSession:
         """Take a link into use that the neighbor welcomed."""
         self.connection.send(LinkEstablished())
 
-    def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
+    def interpret(
+        self, message: Greeting | Message | PublishMany
+    ) -> Receive | ReceiveMany | LinkCongestion | LinkEstablished:
         """The router's input in a message, or a message about the link itself.
 
         Raises `FrameError` for what a neighbor must not say (now).
@@ -42,6 +46,8 @@ class LinkSession:
             return message
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
+        if isinstance(message, PublishMany):
+            return ReceiveMany(self.name, message)
         if isinstance(message, routing.RoutingMessage):
             self._check_size(message)
             return Receive(self.name, message)
@@ -66,6 +72,15 @@ class LinkSession:
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""
         self.connection.send_routing(message)
+
+    def send_many(self, publications: PublishMany) -> None:
+        """Send publications that follow each other."""
+        frames = forwards(publications)
+        if frames is not None:
+            self.connection.send_frames(frames)
+            return
+        for message in publications.messages():
+            self.connection.send_routing(message)
 
     def congested(self, *, congested: bool) -> None:
         """Report to the neighbor whether publications pile up on this side."""

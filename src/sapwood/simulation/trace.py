@@ -11,15 +11,19 @@ from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
     Unadvertised,
     Unsubscribed,
@@ -28,6 +32,7 @@ from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientUnadvertise,
     ClientUnsubscribe,
@@ -37,6 +42,7 @@ from sapwood.routing.inputs import (
     LinkUp,
     Note,
     Receive,
+    ReceiveMany,
     Record,
     Restored,
     Tick,
@@ -125,6 +131,8 @@ class Trace:
                 return "tick"
             case Restored(records):
                 return f"restored {len(records)} records"
+            case ClientPublishMany() | ReceiveMany():
+                raise InvariantError("a trace has publications one by one")
             case _:
                 assert_never(event)
 
@@ -154,6 +162,8 @@ class Trace:
                 return f"connect to {neighbor} at {address}"
             case Disconnect(neighbor):
                 return f"disconnect from {neighbor}"
+            case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+                raise InvariantError("a trace has publications one by one")
             case _:
                 assert_never(effect)
 

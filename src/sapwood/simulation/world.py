@@ -24,15 +24,19 @@ from sapwood.overlay.rewiring import with_link, with_router, without_link, witho
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
     Unadvertised,
     Unsubscribed,
@@ -569,6 +573,8 @@ class World:
                 self.stored.keep(router, record)
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
+            case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+                raise InvariantError("here publications come one by one, and so do effects")
 
     def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
         """A router asks for a link that there is not, or gives one up."""

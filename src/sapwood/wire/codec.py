@@ -34,6 +34,7 @@ from sapwood.wire.messages import (
     Message,
     Part,
 )
+from sapwood.wire.runs import Run, RunFinder
 
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=encoded)
 _CLIENT: Final = msgspec.msgpack.Decoder(ClientMessage)
@@ -120,17 +121,29 @@ class Decoder:
 
     `frame_bytes_max` bounds a frame; a client takes over what its broker's `Welcome` says.
 
+    With `runs`, publications that stand behind each other are a `Run` in the place of messages; for
+    the end that accepts clients, and for both ends of a link.
+
     `feed` never raises. The first fault ends the stream: `error` says what it was, and `foreign`
     what the peer seems to speak if it was not ours at all.
     """
 
-    __slots__ = ("_decode", "_parts", "_role", "_splitter", "error", "foreign", "frame_bytes_max")
+    __slots__ = (
+        *("_decode", "_parts", "_role", "_runs", "_splitter"),
+        *("error", "foreign", "frame_bytes_max"),
+    )
 
-    def __init__(self, role: Role | None, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        role: Role | None,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
+        runs: RunFinder | None = None,
+    ) -> None:
         self.frame_bytes_max = frame_bytes_max
         self.error: PeerError | None = None
         self.foreign: Foreign | None = None
         self._role = role
+        self._runs = runs
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
         self._parts = Parts()
         self._decode: (
@@ -140,13 +153,16 @@ class Decoder:
             | None
         ) = None
 
-    def feed(self, data: bytes) -> list[Greeting | Message]:
+    def feed(self, data: bytes) -> list[Greeting | Message | Run]:
         """All that `data` completes, in order."""
-        found: list[Greeting | Message] = []
+        found: list[Greeting | Message | Run] = []
         if self.error is not None:
             return found
         try:
-            for body in self._splitter.split(data):
+            for body in self._splitter.split(data, self._find):
+                if not isinstance(body, bytes):
+                    found.append(body)
+                    continue
                 if self._decode is None:
                     found.append(self._greeting(body))
                     continue
@@ -163,7 +179,14 @@ class Decoder:
             self.error = FrameError(f"a frame holds no message of this connection: {error}")
         return found
 
-    def _among_parts(self, message: Message, found: list[Greeting | Message]) -> None:
+    def _find(self, data: bytes, start: int) -> tuple[Sequence[Run | bytes], int]:
+        """The publications that begin with a frame; `runs` finds them, once a peer has greeted."""
+        if self._runs is None or self._decode is None or self._parts.pending:
+            return (), start
+        is_link = self._decode is _LINK
+        return self._runs.find(data, start, self._splitter.body_bytes_max, is_link=is_link)
+
+    def _among_parts(self, message: Message, found: list[Greeting | Message | Run]) -> None:
         """Take in a part, or what comes between two; the message that it completes is `found`."""
         if not isinstance(message, Part):
             if isinstance(message, routing.RoutingMessage):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_HELD_MAX
@@ -15,15 +16,19 @@ from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
     Unadvertised,
     Unsubscribed,
@@ -35,6 +40,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
 )
 from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
@@ -222,6 +228,15 @@ class TreeSet:
                         waiting = publication
                     else:
                         effects.append(effect)
+                case SendMany(neighbor, many):
+                    tree = (source, branch.peers[neighbor])
+                    effects.append(SendMany(neighbor, replace(many, tree=tree)))
+                case Remaining(ReceiveMany(neighbor, many)):
+                    tree = (source, branch.epoch)
+                    rest = ReceiveMany(neighbor, replace(many, tree=tree))
+                    effects.append(Remaining(rest))
+                case DeliverMany() | AcceptedMany() | Remaining():
+                    effects.append(effect)
                 case Subscribed(client, id_):
                     self._confirmed(branch, (client, id_))
                 case Advertised(client, id_):
@@ -304,6 +319,25 @@ class TreeSet:
         for branch in () if trees is None else trees.branches:
             if branch.epoch == message.epoch and neighbor in branch.peers:
                 return self.hand(branch, Receive(neighbor, message.message), now)
+        return []  # of a tree that is no more
+
+    def receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
+        """Publications that come from a neighbor on a tree."""
+        many = arrived.publications
+        assert many.tree is not None, "what comes on a tree says on which"
+        source, epoch = many.tree
+        trees = self.trees.get(source)
+        for branch in () if trees is None else trees.branches:
+            if branch.epoch == epoch and arrived.neighbor in branch.peers:
+                assert trees is not None, "a branch is one of its trees"
+                if trees.has_to_wait(branch):  # what is held ends when there is enough of it
+                    return [
+                        effect
+                        for one in many.messages()
+                        if isinstance(one, OnTree)
+                        for effect in self.receive(arrived.neighbor, one, now)
+                    ]
+                return self.hand(branch, arrived, now)
         return []  # of a tree that is no more
 
     def joined(self, neighbor: str, message: Join, now: float) -> list[Effect]:

@@ -18,8 +18,10 @@ _FILTERS: Final = 128
 
 
 def exercise_records() -> None:
-    """Match, remove and fold in a columnar engine."""
+    """Match, remove and fold in a columnar engine, and flatten a record."""
     from sapwood.matching.columnar import ColumnarEngine
+    from sapwood.matching.columnar.flat_records import flattener_of
+    from sapwood.matching.columnar.kernels.compiled import flatten_records
     from sapwood.matching.tables import Column, Kind, RecordTable
 
     engine = ColumnarEngine()
@@ -31,6 +33,7 @@ def exercise_records() -> None:
     engine.match_slots(RecordTable.of({"a": Column(Kind.INTEGER, np.arange(4))}, 4))
     engine.remove(0)
     engine.fold()
+    flattener_of(flatten_records).flatten(b"\x80", np.zeros(1, np.int64), np.ones(1, np.int64))
 
 
 def exercise_documents() -> None:

@@ -296,8 +296,9 @@ class Index:
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a
-        `matching.tables.RecordTable`. Raises `DocumentError` or `LimitError` for a document that is
-        none.
+        `matching.tables.RecordTable`, and records in MessagePack as
+        `matching.encoded_records.EncodedRecords`: nothing is decoded then. Raises `DocumentError`
+        or `LimitError` for a document that is none.
         """
         flat, trees = self._records.engine, self._documents.engine
         unsorted = self._records.unsorted
@@ -307,11 +308,10 @@ class Index:
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
-        found = (
-            match(records)
-            if isinstance(records, RecordTable | EncodedRecords)
-            else _match_present(records, match)
-        )
+        if isinstance(records, RecordTable | EncodedRecords):
+            found = match(records)
+        else:
+            found = _match_present(records, match)
         if documents is None or trees is None:
             return found
         return _united(found, _match_present(documents[: len(records)], trees.match_slots))

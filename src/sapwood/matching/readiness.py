@@ -218,7 +218,10 @@ def _exercise_documents() -> None:
 RECORDS: Final = KernelSet(
     "records",
     "sapwood.matching.columnar.kernels",
-    ("fill_bitmaps", "looked_up", "mark_removed", "match_batch", "match_table"),
+    (
+        *("fill_bitmaps", "flatten_records", "looked_up", "mark_removed", "match_batch"),
+        "match_table",
+    ),
     _exercise_records,
 )
 

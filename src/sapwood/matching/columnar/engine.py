@@ -58,6 +58,7 @@ from sapwood.matching.columnar.sampling import Sample
 from sapwood.matching.columnar.searching import Kernels, LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
@@ -73,7 +74,8 @@ _SAMPLED_EVERY: Final = 31
 number that divides theirs would find the same few each time, and clusters would follow these."""
 
 _MADE_EVERY: Final = 1021
-"""The same for the rows of a table where there is a sample already: the record has to be made."""
+"""The same where there is a sample already, and a record has to be made first: out of the columns
+of a table, or from its bytes."""
 
 _SAMPLED_MIN: Final = 64
 """Records in the sample that say something about all."""
@@ -351,7 +353,8 @@ class ColumnarEngine:
                     self._rebuild_stale()
                 finally:
                     self._lock.release()
-            is_made = isinstance(records, RecordTable) and len(self._sample) == _SAMPLED_MAX
+            is_made = isinstance(records, RecordTable | EncodedRecords)
+            is_made &= len(self._sample) == _SAMPLED_MAX
             every = _MADE_EVERY if is_made else _SAMPLED_EVERY
             kept = range(-(before + 1) % every, len(records), every)[-_SAMPLED_MAX:]
             latest = (*self._sample, *(as_dict(records[at]) for at in kept))

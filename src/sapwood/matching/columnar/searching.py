@@ -14,6 +14,7 @@ from sapwood.matching.columnar.batch import UNREADABLE, encoded, name_table, ref
 from sapwood.matching.columnar.bitmaps import BitmapKernels
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
@@ -127,8 +128,12 @@ class Searcher:
     def prepared(self, records: Sequence[Record]) -> Prepared:
         """What `search` needs of records: they are encoded, or columns get their attributes.
 
+        Records that are in MessagePack already are handed on as they are.
+
         Raises `InvalidValueError` for what no record may hold, as `search` does.
         """
+        if isinstance(records, EncodedRecords):
+            return records.encoded
         if not isinstance(records, RecordTable):
             return encoded(records)
         numbers = [self.numbers.get(name, _NO_ATTRIBUTE) for name in records.columns]

@@ -114,6 +114,69 @@ def _as_float(_context: Any, bits: Any) -> tuple[Any, Any]:
     return types.float64(bits), generate
 
 
+@_generated
+def _word_at(_context: Any, pointer: Any, _at: Any) -> tuple[Any, Any]:
+    """The word that begins at any byte."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        place = builder.gep(arguments[0], [arguments[1]])
+        word = builder.load(builder.bitcast(place, cgutils.ir.IntType(64).as_pointer()))
+        word.align = 1
+        return word
+
+    return types.uint64(pointer, types.int64), generate
+
+
+@_generated
+def _copy(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _size: Any) -> Any:
+    """Copy bytes; returns the place behind them."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        target, place, source, at, size = arguments
+        into, begin = builder.gep(target, [place]), builder.gep(source, [at])
+        cgutils.raw_memcpy(builder, into, begin, size, 1)
+        return builder.add(place, size)
+
+    whole = types.int64
+    return whole(target, whole, source, whole, whole), generate
+
+
+@_generated
+def _widened(_context: Any, _bits: Any) -> tuple[Any, Any]:
+    """The bits of a float of 64 bits that is equal to one of 32."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        single = builder.bitcast(
+            builder.trunc(arguments[0], cgutils.int32_t), cgutils.ir.FloatType()
+        )
+        return builder.bitcast(
+            builder.fpext(single, cgutils.ir.DoubleType()), cgutils.ir.IntType(64)
+        )
+
+    return types.uint64(types.uint64), generate
+
+
+@compiled
+def word_at(letters: U8, at: int) -> np.uint64:
+    """Eight bytes as a number, in the order that the processor reads them in."""
+    word: np.uint64 = _word_at(letters, at)
+    return word
+
+
+@inlined
+def copy_bytes(target: U8, place: int, source: U8, at: int, size: int) -> int:
+    """Copy so many bytes from one place to another, which is not within them; what is behind."""
+    behind: int = _copy(target, place, source, at, size)
+    return behind
+
+
+@inlined
+def widened(bits: np.uint64) -> np.uint64:
+    """The bits of the float of 64 bits that is equal to the float of 32 bits with these."""
+    wide: np.uint64 = _widened(bits)
+    return wide
+
+
 @compiled
 def as_float(bits: np.uint64) -> float:
     """The float that has these 64 bits."""

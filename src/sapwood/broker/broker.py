@@ -44,9 +44,9 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
-    ReceiveMany,
     Tick,
 )
+from sapwood.routing.messages import PublishMany
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
 from sapwood.session.ledger import SessionMemory
@@ -147,7 +147,7 @@ class Broker:
             self._dialers,
             self.counters,
             self._log,
-            settings.connection.frame_bytes_max,
+            frame_bytes_max=settings.connection.frame_bytes_max,
         )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
@@ -227,8 +227,8 @@ class Broker:
 
     def received(self, tcp: TcpConnection, message: Greeting | Message | Run, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
-        if isinstance(message, RequestRun):
-            self._published(tcp, message, now)
+        if isinstance(message, RequestRun | PublishMany):
+            self._received_run(tcp, message, now)
         elif tcp.client is not None:
             if isinstance(message, ReplayRequest):
                 tcp.connection.send(self._journal_writer.replay(message))
@@ -244,7 +244,7 @@ class Broker:
                     self._backpressure.published(tcp)
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
-            if isinstance(taken, Receive | ReceiveMany):
+            if isinstance(taken, Receive):
                 self._handle(taken, now)
             elif isinstance(taken, LinkCongestion):
                 self._backpressure.reported(tcp.link.name, congested=taken.congested)
@@ -253,19 +253,24 @@ class Broker:
         else:
             self._attach(self.handshake.greeted(tcp, message), now)
 
-    def _published(self, tcp: TcpConnection, run: RequestRun, now: float) -> None:
-        """Handle publications of a client that came together: at once, or one by one."""
-        client = tcp.client
-        request = None
-        if client is not None and self.router.takes_many(client.name):
-            request = client.admit(run)
-        if client is None or request is None:
-            for message in run.messages():
-                self.received(tcp, message, now)
-            return
-        for part in self._journal_writer.write_many(client, request):
-            self._handle(part, now)
-            self._backpressure.published(tcp)
+    def _received_run(self, tcp: TcpConnection, run: Run, now: float) -> None:
+        """Handle publications that came together: at once, or one by one."""
+        if isinstance(run, RequestRun):
+            client = tcp.client
+            if client is not None and self.router.takes_many(client.name):
+                request = client.admit(run)
+                if request is not None:
+                    for part in self._journal_writer.write_many(client, request):
+                        self._handle(part, now)
+                        self._backpressure.published(tcp)
+                    return
+        else:
+            arrived = None if tcp.link is None else tcp.link.admit(run)
+            if arrived is not None:
+                self._handle(arrived, now)
+                return
+        for message in run.messages():
+            self.received(tcp, message, now)
 
     def handled(self, tcp: TcpConnection) -> None:
         """Flush every connection that got output, this one included."""

@@ -48,6 +48,7 @@ class EffectRunner:
         dialers: Dialers,
         counters: Counters,
         log: Log,
+        *,
         frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self._connections = connections

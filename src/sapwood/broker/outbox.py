@@ -22,7 +22,7 @@ class Outbox:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._waiting: deque[bytes | bytearray] = deque()
+        self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._paused = False
         self._finishing = False
@@ -33,7 +33,7 @@ class Outbox:
         """Bytes that the operating system has not taken yet."""
         return self._waiting_bytes + self._transport.get_write_buffer_size()
 
-    def write(self, batch: bytes | bytearray) -> None:
+    def write(self, batch: bytes) -> None:
         """Send a batch of whole frames, after all that was written before."""
         if self._paused:
             self._waiting.append(batch)

@@ -91,9 +91,7 @@ class TcpConnection(asyncio.Protocol):
         self.outbox = Outbox(self._transport)
         self.address = _address(self._transport)
         now = self._loop.time()
-        self.connection = Connection(
-            self._role, self._settings, now, self._broker_name, self._runs
-        )
+        self.connection = Connection(self._role, self._settings, now, self._broker_name, self._runs)
         self._timer.set(self.connection.next_deadline())
         self._host.opened(self)
         self._host.handled(self)

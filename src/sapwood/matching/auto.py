@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -26,6 +27,7 @@ from sapwood.errors import InvariantError
 from sapwood.matching.columnar import ColumnarEngine
 from sapwood.matching.columnar.saving import save_filters
 from sapwood.matching.counting import CountingEngine
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.readiness import RECORDS, Awaiting
 from sapwood.matching.sizes import held_bytes
@@ -206,7 +208,7 @@ class AutoEngine:
 
         See `protocol.Unsorted`.
         """
-        engine = self._engine(len(records))
+        engine = self._engine(len(records), is_encoded=isinstance(records, EncodedRecords))
         if isinstance(engine, _Plain):
             # Counting matches all that it gets, and a record has no more matches than filters.
             return engine.match_slots(records[: max(1, max_matches // max(1, len(engine)))])
@@ -259,20 +261,22 @@ class AutoEngine:
         if not serving.filters.keys() - moved <= set(self._to_move):
             raise InvariantError("a slot is not going to move to the successor")
 
-    def _engine(self, records: int) -> _Plain | ColumnarEngine:
+    def _engine(self, records: int, *, is_encoded: bool = False) -> _Plain | ColumnarEngine:
         """The engine to match so many records with."""
         serving = self._serving
         # Whoever comes second matches with what there is.
         if isinstance(serving, _Plain) and self._lock.acquire(blocking=False):
             try:
                 work = records * (_MATCH_WORK + len(serving) // _FILTERS_A_WORK)
-                self._advance(serving, work, records)
+                self._advance(serving, work, records, is_encoded=is_encoded)
             finally:
                 self._lock.release()
             return self._serving
         return serving
 
-    def _advance(self, serving: _Plain, work: int, records: int) -> None:
+    def _advance(
+        self, serving: _Plain, work: int, records: int, *, is_encoded: bool = False
+    ) -> None:
         """Take notice of work that counting does, for so many records, and move some filters.
 
         Needs the lock. The loader may load kernels meanwhile, or begin to.
@@ -280,10 +284,13 @@ class AutoEngine:
         if self._serving is not serving:
             return
         if self._successor is None:
-            is_batch = bool(serving.filters) and records >= self._policy.batch_from
-            if len(serving) < self._policy.compiled_from and not is_batch:
+            is_batch = is_encoded or records >= self._policy.batch_from
+            few = self._policy.compiled_from if not is_batch else 1
+            if len(serving) < few:
                 return
-            if self._awaiting.compiled(work) is None:
+            # Who has records in MessagePack has had them made by kernels.
+            look = self._awaiting.at_hand if is_encoded else partial(self._awaiting.compiled, work)
+            if look() is None:
                 return
             self._successor = ColumnarEngine()
             self._to_move = sorted(serving.filters, reverse=True)
@@ -295,7 +302,9 @@ class AutoEngine:
                 successor.add(slot, serving.filters[slot])
                 left -= 1
         if not self._to_move:
-            if self._policy.folded_from <= len(successor) <= self._policy.folded_until:
+            # To try a filter by itself, a record has to be decoded.
+            folded_from = 1 if is_encoded else self._policy.folded_from
+            if folded_from <= len(successor) <= self._policy.folded_until:
                 successor.fold()
             self._serving, self._successor = successor, None
 

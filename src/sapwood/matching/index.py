@@ -290,9 +290,10 @@ class Index:
         faster.
 
         With `limit`, as for `found`, so many slots of a record are enough, some perhaps twice; the
-        search may have ended early for those that have so many. With `max_matches` the batch ends after the publication with which a part of the engine (one, as a
-        rule) has so many matches or more, or earlier, but it has one: so however many are handed
-        in, memory is needed for so many matches of each part and those of one publication.
+        search may have ended early for those that have so many. With `max_matches` the batch ends
+        after the publication with which a part of the engine (one, as a rule) has so many matches
+        or more, or earlier, but it has one: so however many are handed in, memory is needed for so
+        many matches of each part and those of one publication.
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a

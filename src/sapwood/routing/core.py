@@ -134,9 +134,7 @@ class RoutingCore:
                 message = input.message
                 if isinstance(message, Publish):
                     return self._receive_publication(input.neighbor, message, now)
-                effects = self.apply(input)
-                self._renumber()
-                return effects
+                return self.apply(input)
             case ClientPublish(client, publication):
                 return self._client_publish(client, publication, now)
             case ClientPublishMany():
@@ -148,9 +146,7 @@ class RoutingCore:
             case Restored():
                 raise InvariantError("what is restored comes change by change")
             case _:
-                effects = self.apply(input)
-                self._renumber()
-                return effects
+                return self.apply(input)
 
     def apply(self, change: Change) -> list[Effect]:
         """Change what is known, publications aside: this is the only way to do it.
@@ -158,6 +154,11 @@ class RoutingCore:
         A client's name must be attached before it is used; what concerns a link that is not up is
         ignored, as it crossed with the end of the link.
         """
+        effects = self._apply(change)
+        self._renumber()
+        return effects
+
+    def _apply(self, change: Change) -> list[Effect]:
         match change:
             case Receive():
                 return self._receive(change)

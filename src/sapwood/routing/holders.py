@@ -137,7 +137,7 @@ class KeyBatch(Sequence[Sequence[str]]):
 
     def numbers(self, place: int) -> list[int]:
         """The numbers of the keys for a publication."""
-        slots = self.slots[self.offsets[place] : self.offsets[place + 1]].tolist()
+        slots: list[int] = self.slots[self.offsets[place] : self.offsets[place + 1]].tolist()
         heads = self.heads
         if heads is None:
             return slots

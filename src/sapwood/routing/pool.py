@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
@@ -87,9 +87,9 @@ class Pool:
     __slots__ = (
         "_filters",
         "_gates",
+        "_heads",
         "_held",
         "_index",
-        "_heads",
         "_is_of_documents",
         "_names",
         "_repeats",

@@ -200,9 +200,7 @@ class SidedIndex:
         keys.sort()
         return keys
 
-    def match_batch(
-        self, publications: Sequence[Publication], arrival: str | None
-    ) -> BatchMatches:
+    def match_batch(self, publications: Sequence[Publication], arrival: str | None) -> BatchMatches:
         """`match` for each of some publications from one side; faster for many at once.
 
         May end early, where the first ones have very many matches.

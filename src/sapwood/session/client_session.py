@@ -54,6 +54,7 @@ from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
 from sapwood.wire.publications import decode_body
+from sapwood.wire.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,9 @@ class ClientSession:
 
     # Answers -----------------------------------------------------------------------------------
 
-    def _interpret(self, message: Greeting | Message, connection: Connection) -> ClientEvent | None:
+    def _interpret(
+        self, message: Greeting | Message | Run, connection: Connection
+    ) -> ClientEvent | None:
         if isinstance(message, DeliveryMessage):
             return self._delivery(message)
         if isinstance(message, AcceptedReply):

@@ -162,9 +162,10 @@ class Connection:
         """How many bytes `take_outgoing` would give."""
         return len(self._outgoing)
 
-    def take_outgoing(self) -> bytes | bytearray:
+    def take_outgoing(self) -> bytes:
         """The bytes to be sent now."""
-        data, self._outgoing = self._outgoing, bytearray()
+        data = bytes(self._outgoing)
+        self._outgoing.clear()
         return data
 
     # Greeting ----------------------------------------------------------------------------------

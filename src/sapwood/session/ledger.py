@@ -106,9 +106,7 @@ class PublisherLedger:
 
     def _waiting(self) -> int:
         """How many publications are not yet answered."""
-        return sum(
-            1 if isinstance(which, str) else len(which) for _, which in self._outstanding
-        )
+        return sum(1 if isinstance(which, str) else len(which) for _, which in self._outstanding)
 
     def _spell_out(self) -> None:
         """Note one by one what was passed on together, as it is answered one by one."""

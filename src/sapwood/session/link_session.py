@@ -33,9 +33,7 @@ class LinkSession:
         """Take a link into use that the neighbor welcomed."""
         self.connection.send(LinkEstablished())
 
-    def interpret(
-        self, message: Greeting | Message | PublishMany
-    ) -> Receive | ReceiveMany | LinkCongestion | LinkEstablished:
+    def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
         """The router's input in a message, or a message about the link itself.
 
         Raises `FrameError` for what a neighbor must not say (now).
@@ -46,14 +44,19 @@ class LinkSession:
             return message
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
-        if isinstance(message, PublishMany):
-            return ReceiveMany(self.name, message)
         if isinstance(message, routing.RoutingMessage):
             self._check_size(message)
             return Receive(self.name, message)
         if isinstance(message, LinkCongestion):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
+
+    def admit(self, run: PublishMany) -> ReceiveMany | None:
+        """The router's input in publications that follow each other.
+
+        `None` where they are to be interpreted one by one.
+        """
+        return ReceiveMany(self.name, run) if self.connection.open else None
 
     def _check_size(self, message: routing.Message) -> None:
         """Raise `FrameError` for a publication that does not fit into the frames of clients.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final, assert_never
 
+from sapwood.errors import InvariantError
 from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import (

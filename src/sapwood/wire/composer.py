@@ -15,12 +15,10 @@ from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.routing.effects import DeliverMany
 from sapwood.routing.messages import PublishMany
 from sapwood.wire.kernels.layout import (
-    BYTES,
     CLIENT,
     CLIENT_COLUMNS,
     CLIENT_DELIVERIES,
     CLIENT_END,
-    CLIENTS,
     COMPOSED_HEAD,
     PLACES,
     TOO_LONG,

@@ -8,6 +8,7 @@ from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.model.publication import Publication
 from sapwood.routing.client_rows import ROW
 from sapwood.wire.codec import append_message
+from sapwood.wire.kernels.layout import CLIENT_SENDS
 from sapwood.wire.messages import PublishRequest
 from sapwood.wire.publications import encode_publication
 
@@ -19,7 +20,7 @@ def exercise_frames() -> None:
     frame = bytearray()
     append_message(frame, PublishRequest(1, encode_publication(Publication("p", {"a": 1}))))
     data = bytes(frame)
-    find_run(data, 0, False, FRAME_BYTES_MAX, FRAME_BYTES_MAX)
+    find_run(data, 0, CLIENT_SENDS, FRAME_BYTES_MAX, FRAME_BYTES_MAX)
     starts, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
     compose_forwards(data, starts, ends, b"", b"")
     nobody = np.zeros(0, np.int32)

@@ -53,8 +53,8 @@ class FrameSplitter:
         """The bodies of the frames that `data` completes, in order.
 
         Where a frame begins, `find` may take it and others behind it for something else, and says
-        where the next one begins. The caller runs the iterator to its end. Raises `FrameError` at a frame that is too large,
-        after the bodies before it.
+        where the next one begins. The caller runs the iterator to its end. Raises `FrameError` at
+        a frame that is too large, after the bodies before it.
         """
         if self.header is not None:
             return

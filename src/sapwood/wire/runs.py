@@ -27,10 +27,12 @@ from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.kernels.layout import (
     BEGIN,
     BODY,
+    CLIENT_SENDS,
     COUNT,
     DIGESTS,
     END,
     FINISH,
+    NEIGHBOR_SENDS,
     RECORD,
     RECORD_END,
     RUN_COLUMNS,
@@ -111,7 +113,7 @@ class RunFinder:
     def __init__(self, loader: Loader | None = None) -> None:
         #: what is still to be loaded
         self._awaiting = [Awaiting(kernels, loader) for kernels in (FRAMES, RECORDS)]
-        self._find: Callable[[bytes, int, bool, int, int], I64] | None = None
+        self._find: Callable[[bytes, int, int, int, int], I64] | None = None
         if all(one.at_hand() is not None for one in self._awaiting):
             self._take()
 
@@ -132,7 +134,8 @@ class RunFinder:
             if find is None:
                 return [], start
         publication_max = body_bytes_max - FRAME_OVERHEAD_BYTES
-        run = find(data, start, is_link, body_bytes_max, publication_max)
+        sender = NEIGHBOR_SENDS if is_link else CLIENT_SENDS
+        run = find(data, start, sender, body_bytes_max, publication_max)
         count = run.item(COUNT)
         if not count:
             return [], start
@@ -153,7 +156,7 @@ class RunFinder:
         doubtful = np.flatnonzero(flat.verdicts != READ).tolist()
         return (list(_pieces(data, made, doubtful, columns[BODY])) if doubtful else [made]), ends
 
-    def _awaited(self) -> Callable[[bytes, int, bool, int, int], I64] | None:
+    def _awaited(self) -> Callable[[bytes, int, int, int, int], I64] | None:
         """Look for the kernels; a publication is decoded without them meanwhile."""
         if all([one.compiled(_WORK) is not None for one in self._awaiting]):  # noqa: C419 - all
             self._take()
@@ -165,9 +168,7 @@ class RunFinder:
         self._find = module.find_run
 
 
-def _pieces(
-    data: bytes, run: Run, doubtful: Sequence[int], bodies: I64
-) -> Iterator[Run | bytes]:
+def _pieces(data: bytes, run: Run, doubtful: Sequence[int], bodies: I64) -> Iterator[Run | bytes]:
     """A run without some of its publications, whose bodies stand in their places."""
     first = 0
     for place in (*doubtful, len(bodies)):
@@ -181,10 +182,9 @@ def _pieces(
 
 def _part(run: Run, first: int, last: int) -> Run:
     """The publications of a run from one place up to another."""
-    batch = run.batch[first:last]
     if isinstance(run, RequestRun):
-        return RequestRun(run.sequence + first, batch)
-    return replace(run, batch=batch, digests=run.digests[first:last])
+        return RequestRun(run.sequence + first, run.batch[first:last])
+    return replace(run, batch=run.batch[first:last], digests=run.digests[first:last])
 
 
 def _size_before(data: bytes, body: int) -> int:

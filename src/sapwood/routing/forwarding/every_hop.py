@@ -65,10 +65,10 @@ class EveryHop:
     ) -> Routed:
         """Each publication to those whose subscriptions accept it; digests go on as they came."""
         if len(batch) == 1 and not isinstance(batch, PublicationBatch):
-            keys, neighbors = self._index.match(batch[0], arrival)
+            own, neighbors = self._index.match(batch[0], arrival)
             passed = digests if digests[0] else _NONE
             self.digests_unread += passed is digests
-            return Routed((keys,), [Onward(neighbor, _ONLY, passed) for neighbor in neighbors])
+            return Routed((own,), [Onward(neighbor, _ONLY, passed) for neighbor in neighbors])
         keys, places = self._index.match_batch(batch, arrival)
         unread = sum(map(bool, digests[: len(keys)]))
         self.digests_unread += unread

@@ -46,7 +46,8 @@ class Routed(NamedTuple):
 
     `keys[i]` are those of the clients' subscriptions that accept publication i, in any order. If
     there are fewer than publications, only the first ones were routed, as they have so many matches
-    that the rest is to come by itself; there is one at least. `onward` has each neighbor that gets anything once, in the order in which their links came up.
+    that the rest is to come by itself; there is one at least. `onward` has each neighbor that gets
+    anything once, in the order in which their links came up.
     """
 
     keys: Sequence[Sequence[str]]

@@ -36,9 +36,7 @@ _RUN: Final = 24
 
 
 @compiled
-def compose_forwards(  # noqa: PLR0917 - compiled code takes arrays apart
-    data: bytes, starts: I64, ends: I64, before: bytes, behind: bytes
-) -> U8:
+def compose_forwards(data: bytes, starts: I64, ends: I64, before: bytes, behind: bytes) -> U8:
     """The frames that carry some publications: each body is `before`, one of them, `behind`.
 
     Publication `i` is `data[starts[i]:ends[i]]`.
@@ -114,7 +112,9 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
     head[BYTES] = total
     frames = np.empty(0 if head[TOO_LONG] else total, np.uint8)
     if len(frames):
-        _write_deliveries(as_pointer(frames), data, starts, ends, numbers, owners, rows, texts, head)
+        _write_deliveries(
+            as_pointer(frames), data, starts, ends, numbers, owners, rows, texts, head
+        )
     return frames, head
 
 
@@ -215,7 +215,7 @@ def _write_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
 
 
 @compiled
-def _body_bytes(numbers: I64, first: int, last: int, rows: U64, publication: int) -> int:  # noqa: PLR0917
+def _body_bytes(numbers: I64, first: int, last: int, rows: U64, publication: int) -> int:
     """What a delivery of so many ids takes."""
     total = 2 + (1 if last - first < 16 else 3 if last - first < 1 << 16 else 5)
     for each in range(first, last):
@@ -240,8 +240,11 @@ def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
     for begin in range(first, last, _RUN):
         for each in range(begin + 1, min(begin + _RUN, last)):
             number, key, at = numbers[each], keys[each], each
-            while at > begin and _is_before(key, number, keys[at - 1], numbers[at - 1], rows, texts):
-                numbers[at], keys[at] = numbers[at - 1], keys[at - 1]
+            while at > begin:
+                before, last_key = numbers[at - 1], keys[at - 1]
+                if not _is_before(key, number, last_key, before, rows, texts):
+                    break
+                numbers[at], keys[at] = before, last_key
                 at -= 1
             numbers[at], keys[at] = number, key
     width = _RUN
@@ -272,19 +275,20 @@ def _is_before(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> bool:
     """Whether an id sorts before another one; their first eight bytes tell as a rule."""
     if key != other_key:
-        return key < other_key
+        return bool(key < other_key)
     size, other_size = _id_bytes(number, rows), _id_bytes(other, rows)
     at, there = signed(rows[ROW * number + START]), signed(rows[ROW * other + START])
     for step in range(min(size, other_size)):
         if texts[at + step] != texts[there + step]:
-            return texts[at + step] < texts[there + step]
+            return bool(texts[at + step] < texts[there + step])
     return size < other_size
 
 
 @compiled
 def _doubled(found: I64) -> I64:
     larger = np.empty(2 * len(found), np.int64)
-    larger[: len(found)] = found
+    for at in range(len(found)):  # a slice would be compiled with all that it may raise
+        larger[at] = found[at]
     return larger
 
 
@@ -327,7 +331,7 @@ def _write_text(out: U8, at: int, size: int) -> int:
 
 
 @compiled
-def _write_binary(out: U8, at: int, letters: U8, first: int, last: int) -> int:  # noqa: PLR0917
+def _write_binary(out: U8, at: int, letters: U8, first: int, last: int) -> int:
     size = last - first
     wide = 0 if size < 1 << 8 else 1 if size < 1 << 16 else 2
     out[at] = 0xC4 + wide
@@ -335,7 +339,7 @@ def _write_binary(out: U8, at: int, letters: U8, first: int, last: int) -> int: 
 
 
 @compiled
-def _copied(out: U8, at: int, letters: U8, first: int, last: int) -> int:  # noqa: PLR0917
+def _copied(out: U8, at: int, letters: U8, first: int, last: int) -> int:
     """Copy `letters[first:last]`; returns the place behind it."""
     for step in range(last - first):
         out[at + step] = letters[first + step]

@@ -19,6 +19,7 @@ from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.kernels.layout import (
     BEGIN,
     BODY,
+    CLIENT_SENDS,
     COUNT,
     DIGESTS,
     END,
@@ -43,23 +44,23 @@ _FEWEST_BYTES: Final = 8
 
 
 @compiled
-def find_run(data: bytes, start: int, is_link: bool, body_max: int, publication_max: int) -> I64:
+def find_run(data: bytes, start: int, sender: int, body_max: int, publication_max: int) -> I64:
     """The run of publications that begins with the frame at byte `start`; it may be empty.
 
-    They have numbers without gaps if a client sent them, and else all that precedes a publication
-    in a message in common. Bodies, and publications, are at most so many bytes long.
+    If the `sender` is a client they have numbers without gaps, and else all that precedes a
+    publication in a message in common. Bodies, and publications, are at most so many bytes long.
     """
     letters, size = all_bytes(data), len(data)
     most = _frames(letters, start, size, body_max)
     run = np.empty(RUN_HEAD + RUN_COLUMNS * most, np.int64)
-    at, count, digests, sequence, common = start, 0, 0, np.int64(0), np.int64(0)
+    at, count, digests, sequence, common = start, 0, 0, 0, 0
     for number in range(most):
         body = at + HEADER_BYTES
         end = body + signed(read_whole(letters, at, HEADER_BYTES))
-        begin, follows = -1, 0
+        begin = -1
         if end - body < _FEWEST_BYTES:
             break
-        if not is_link:
+        if sender == CLIENT_SENDS:
             begin, this = _request(letters, body, end)
             if number == 0:
                 sequence = this
@@ -75,7 +76,7 @@ def find_run(data: bytes, start: int, is_link: bool, body_max: int, publication_
         first, last = _binary(letters, begin, end)
         if first < 0 or last - first > publication_max:
             break
-        if is_link:
+        if sender != CLIENT_SENDS:
             is_digested = _tail(letters, body, last, end)
             if is_digested < 0:
                 break
@@ -127,7 +128,7 @@ def _envelope(letters: U8, at: int, end: int) -> int:
         if at < 0 or at + 2 > end:
             return -1
     head = letters[at]
-    if (head != _ARRAY + 4 and head != _ARRAY + 5) or letters[at + 1] != _PUBLISH:  # noqa: PLR1714
+    if (head != _ARRAY + 4 and head != _ARRAY + 5) or letters[at + 1] != _PUBLISH:
         return -1
     _, at = _text(letters, at + 2, end)
     if at >= 0:
@@ -227,7 +228,7 @@ def _binary(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _is_same(letters: U8, at: int, other: int, size: int) -> bool:
-    for step in range(size):
+    for step in range(size):  # noqa: SIM110 - compiled code has no generators
         if letters[at + step] != letters[other + step]:
             return False
     return True

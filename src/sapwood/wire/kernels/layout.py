@@ -16,7 +16,8 @@ The third frame was no publication, or not plainly one, so nothing is said of it
 
 from __future__ import annotations
 
-from typing import Final
+CLIENT_SENDS, NEIGHBOR_SENDS = range(2)
+"""Whose messages a kernel looks for."""
 
 COUNT, END, SEQUENCE, DIGESTS, STRIDE, RUN_HEAD = range(6)
 """How many publications; the byte behind the last one; the number of the first one, from a client;

@@ -18,6 +18,7 @@ from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
     Advertised,
+    BatchEffect,
     CloseLink,
     Connect,
     Deliver,
@@ -228,15 +229,8 @@ class TreeSet:
                         waiting = publication
                     else:
                         effects.append(effect)
-                case SendMany(neighbor, many):
-                    tree = (source, branch.peers[neighbor])
-                    effects.append(SendMany(neighbor, replace(many, tree=tree)))
-                case Remaining(ReceiveMany(neighbor, many)):
-                    tree = (source, branch.epoch)
-                    rest = ReceiveMany(neighbor, replace(many, tree=tree))
-                    effects.append(Remaining(rest))
-                case DeliverMany() | AcceptedMany() | Remaining():
-                    effects.append(effect)
+                case DeliverMany() | SendMany() | AcceptedMany() | Remaining():
+                    effects.append(_on_tree(branch, effect))
                 case Subscribed(client, id_):
                     self._confirmed(branch, (client, id_))
                 case Advertised(client, id_):
@@ -434,6 +428,19 @@ class TreeSet:
         own = branch.core.advertisements.entries.by_key.values()
         if {(e.client, e.id) for e in own} != (advertised if branch.advertises else set()):
             raise InvariantError(f"on the tree of {source} clients advertise something else")
+
+
+def _on_tree(branch: TreeRouter, effect: BatchEffect) -> BatchEffect:
+    """What comes of a batch, with the tree that it is on where neighbors have to know."""
+    match effect:
+        case SendMany(neighbor, many):
+            tree = (branch.source, branch.peers[neighbor])
+            return SendMany(neighbor, replace(many, tree=tree))
+        case Remaining(ReceiveMany(neighbor, many)):
+            tree = (branch.source, branch.epoch)
+            return Remaining(ReceiveMany(neighbor, replace(many, tree=tree)))
+        case _:
+            return effect
 
 
 def _named(request: AttachClient | ClientSubscribe) -> tuple[str, str | None]:

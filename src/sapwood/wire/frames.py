@@ -69,10 +69,11 @@ class FrameSplitter:
         start, end = 0, len(data)
         self._missing = HEADER_BYTES
         while end - start >= HEADER_BYTES:
-            taken, start = find(data, start)
-            yield from taken
-            if end - start < HEADER_BYTES:
-                break
+            taken, behind = find(data, start)
+            if behind > start:
+                yield from taken
+                start = behind
+                continue
             (length,) = _HEADER.unpack_from(data, start)
             if length > self.body_bytes_max:
                 self.header = data[start : start + HEADER_BYTES]

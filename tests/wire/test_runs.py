@@ -235,7 +235,8 @@ def test_a_loader_hears_of_publications_as_long_as_kernels_are_not_at_hand(
 @given(st.lists(publications(), max_size=4))
 def test_documents_are_left_to_be_read_one_by_one(some: list[Publication]) -> None:
     said = b"".join(
-        _framed(PublishRequest(number, encode_publication(one))) for number, one in enumerate(some, 1)
+        _framed(PublishRequest(number, encode_publication(one)))
+        for number, one in enumerate(some, 1)
     )
     found, _ = both(greeting_frame(CLIENT) + said, [])
     for item in found:

@@ -120,6 +120,14 @@ class KeyBatch(Sequence[Sequence[str]]):
         self.heads: Final = heads
         self.holders: Final = holders
 
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], holders: Holders) -> KeyBatch:
+        """The numbers of the keys for each publication."""
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        slots = np.array([number for row in rows for number in row], np.int32)
+        return cls(offsets, slots, None, holders)
+
     def __len__(self) -> int:
         """How many publications."""
         return len(self.offsets) - 1
@@ -161,10 +169,7 @@ class KeyBatch(Sequence[Sequence[str]]):
     def beside(self, other: KeyBatch) -> KeyBatch:
         """What both have, of the same publications: no number is in both."""
         rows = [[*self.numbers(at), *other.numbers(at)] for at in range(len(self))]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        slots = np.array([number for row in rows for number in row], np.int32)
-        return KeyBatch(offsets, slots, None, self.holders)
+        return KeyBatch.of(rows, self.holders)
 
 
 def as_numbers(held: array[int] | None) -> I32:

@@ -73,8 +73,10 @@ def by_destination(effects: Iterable[Effect]) -> dict[str, list[Effect]]:
     for effect in each(effects):
         assert not isinstance(effect, Remaining), "batches of these tests are not cut"
         match effect:
-            case Deliver(client) | Accepted(client):
+            case Deliver(client):
                 found[f"client {client}"].append(effect)
+            case Accepted(client):  # said with the next flush, whatever else is said
+                found[f"publisher {client}"].append(effect)
             case Send(neighbor):
                 found[f"link {neighbor}"].append(effect)
             case _:

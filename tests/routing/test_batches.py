@@ -108,7 +108,7 @@ def played(wiring: Wiring, taken: Sequence[tuple[str, str, object]]) -> dict[str
     }
 
 
-@pytest.mark.parametrize("protocol", (*PROTOCOLS, "mesh+covering"))
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, "mesh+covering"])
 @settings(max_examples=15)
 @given(taken=steps, edges=st.sampled_from((LINE, STAR)))
 def test_routers_do_for_each_destination_what_they_do_one_by_one(

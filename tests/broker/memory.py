@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 from sapwood.broker.broker import Broker
@@ -138,7 +139,7 @@ async def overlay(
             }
             brokers[name] = await stack.enter_async_context(running(settings(name, **own), story))
         made = Overlay(brokers, runs)
-        for a, b in zip(names, names[1:], strict=False):
+        for a, b in pairwise(names):
             made.link(a, b)
         try:
             yield made

@@ -27,7 +27,7 @@ class PublisherLedger:
     #: every number up to `received` is outstanding, accepted or refused
     """
 
-    __slots__ = ("_outstanding", "_refused", "received", "session")
+    __slots__ = ("_batches", "_outstanding", "_refused", "received", "session")
 
     def __init__(self, session: str, received: int = 0) -> None:
         self.session = session
@@ -36,6 +36,8 @@ class PublisherLedger:
         #: passed on and not yet answered: an id with its number, or publications that were passed
         #: on together with the number of the first one
         self._outstanding: deque[tuple[int, str | Sequence[Publication]]] = deque()
+        #: how many of these are publications that were passed on together
+        self._batches = 0
         #: reasons by number, kept as long as the client may not have read them
         self._refused: dict[int, str] = {}
 
@@ -71,6 +73,7 @@ class PublisherLedger:
         """Publications go to the router together, which will answer for them."""
         self.received = first + len(publications) - 1
         self._outstanding.append((first, publications))
+        self._batches += 1
 
     def settle_many(self, count: int) -> None:
         """The router has answered for the oldest outstanding publications, so many of them."""
@@ -82,6 +85,7 @@ class PublisherLedger:
             if size > count:
                 self._outstanding.appendleft((first + count, which[count:]))
                 return
+            self._batches -= not isinstance(which, str)
             count -= size
 
     def pass_on(self, sequence: int, publication_id: str) -> None:
@@ -94,7 +98,7 @@ class PublisherLedger:
 
         Returns its number.
         """
-        if any(not isinstance(which, str) for _, which in self._outstanding):
+        if self._batches:
             self._spell_out()
         if self._outstanding and self._outstanding[0][1] == publication_id:
             return self._outstanding.popleft()[0]
@@ -106,11 +110,13 @@ class PublisherLedger:
 
     def _waiting(self) -> int:
         """How many publications are not yet answered."""
+        if not self._batches:
+            return len(self._outstanding)
         return sum(1 if isinstance(which, str) else len(which) for _, which in self._outstanding)
 
     def _spell_out(self) -> None:
         """Note one by one what was passed on together, as it is answered one by one."""
-        outstanding, self._outstanding = self._outstanding, deque()
+        outstanding, self._outstanding, self._batches = self._outstanding, deque(), 0
         for first, which in outstanding:
             ids = (which,) if isinstance(which, str) else [one.id for one in which]
             self._outstanding.extend(enumerate(ids, first))

@@ -7,7 +7,9 @@ of a piece together, the other decodes them one by one.
 from __future__ import annotations
 
 import json
+import secrets
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from sapwood.broker import broker as broker_module
 from sapwood.matching.readiness import RECORDS
 from sapwood.model.publication import Publication
 from sapwood.wire.greetings import Hello, Role
@@ -47,8 +48,8 @@ def _the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are at hand, and nothing that brokers say depends on chance or on the clock."""
     FRAMES.load()
     RECORDS.load()
-    monkeypatch.setattr(broker_module.secrets, "token_hex", lambda size: "0" * size)
-    monkeypatch.setattr(broker_module.time, "time_ns", lambda: 1)
+    monkeypatch.setattr(secrets, "token_hex", lambda size: "0" * size)
+    monkeypatch.setattr(time, "time_ns", lambda: 1)
 
 
 def bodies() -> st.SearchStrategy[bytes]:
@@ -148,7 +149,8 @@ def schedules(
 def _pieces(
     turns: list[tuple[str, list[tuple[str, Any]]]], sizes: list[int]
 ) -> list[tuple[str, bytes]]:
-    streams, pieces = Streams(), []
+    streams = Streams()
+    pieces: list[tuple[str, bytes]] = []
     sizes = [*sizes, 1 << 20]
     for client, turn in turns:
         data = b"".join(streams.frames(client, act) for act in turn)

@@ -12,7 +12,7 @@ from sapwood.errors import InvariantError
 from sapwood.limits import HOPS_MAX
 from sapwood.model.publication import Publication
 from sapwood.routing import pool as pool_module
-from sapwood.routing.effects import CloseLink, Effect, Remaining, SendMany
+from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
 from sapwood.routing.inputs import (
     AttachClient,
     ClientPublish,
@@ -35,8 +35,6 @@ CLIENTS = {"a": "r1", "b": "r2", "c": "r3"}
 class BatchWiring(Wiring):
     """Routers that hand on batches as such."""
 
-    many: dict[tuple[str, str], list[PublishMany]]
-
     def give(self, name: str, entered: Input) -> list[Effect]:
         router = self.router(name)
         effects = router.handle(entered, now=0.0)
@@ -51,10 +49,8 @@ class BatchWiring(Wiring):
                 case Remaining(rest):
                     self.give(name, rest)
                 case _:
-                    for one in each((effect,)):
-                        neighbor = getattr(one, "neighbor", None)
-                        if hasattr(one, "message") and (name, neighbor) in self.queues:
-                            self.queues[name, neighbor].append(one.message)
+                    if isinstance(effect, Send) and (name, effect.neighbor) in self.queues:
+                        self.queues[name, effect.neighbor].append(effect.message)
         return effects
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.model.filter import NOTHING
+from sapwood.model.interest import Interest
 from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START, ClientRows
 from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
 from sapwood.routing.tables import LocalEntry
@@ -43,21 +44,21 @@ def test_rows_say_whose_each_number_is_and_under_which_id(
     taken: list[tuple[bool, int, str]],
 ) -> None:
     holders, rows = Holders(), ClientRows()
-    by_key: dict[str, LocalEntry[object]] = {}
+    by_key: dict[str, LocalEntry[Interest]] = {}
     for is_added, number, client in taken:
         key = f"{client}{number}"
         if is_added and key not in by_key:
             id_ = "größe" * number + "s"
-            by_key[key] = LocalEntry(key, client, id_, NOTHING)
+            by_key[key] = LocalEntry[Interest](key, client, id_, NOTHING)
             holders.take(key, NOBODY)
         elif not is_added and key in by_key:
             del by_key[key]
             holders.release(key)
         if number % 2:
-            rows.follow(holders, by_key)  # type: ignore[arg-type]
+            rows.follow(holders, by_key)
             assert not holders.renamed
-    rows.follow(holders, by_key)  # type: ignore[arg-type]
-    rows.validate(holders, by_key)  # type: ignore[arg-type]
+    rows.follow(holders, by_key)
+    rows.validate(holders, by_key)
     for key, entry in by_key.items():
         number = holders.numbers[key]
         assert (rows.client(number), rows.id(number)) == (entry.client, entry.id)
@@ -66,7 +67,8 @@ def test_rows_say_whose_each_number_is_and_under_which_id(
 def test_a_row_is_three_words() -> None:
     holders, rows = Holders(), ClientRows()
     entries = [
-        LocalEntry(f"k{at}", "c", id_, NOTHING) for at, id_ in enumerate(("s1", "a-long-id"))
+        LocalEntry[Interest](f"k{at}", "c", id_, NOTHING)
+        for at, id_ in enumerate(("s1", "a-long-id"))
     ]
     for entry in entries:
         holders.take(entry.key, NOBODY)
@@ -81,7 +83,7 @@ def test_a_row_is_three_words() -> None:
 def test_a_free_region_is_taken_again_and_so_is_a_free_client() -> None:
     holders, rows = Holders(), ClientRows()
     for number in range(20):
-        entry = LocalEntry("k", f"c{number}", f"{number:02}", NOTHING)
+        entry = LocalEntry[Interest]("k", f"c{number}", f"{number:02}", NOTHING)
         holders.take("k", NOBODY)
         rows.follow(holders, {"k": entry})
         assert (rows.client(0), rows.id(0)) == (entry.client, entry.id)

@@ -175,7 +175,7 @@ def test_what_is_plain_is_one_run_and_what_is_odd_stands_between_two() -> None:
 
 def test_a_run_of_a_neighbor_has_one_envelope() -> None:
     p, q = Publication("p", {"a": 1}), Publication("q", {"b": 2})
-    messages = [
+    messages: list[Message] = [
         *(Publish("r1", 2, p), Publish("r1", 2, q, b"k"), Publish("r1", 3, p)),
         *(OnTree("s", 5, Publish("r1", 3, p)), OnTree("s", 5, Publish("r1", 3, q))),
     ]
@@ -202,7 +202,7 @@ def test_a_publication_at_the_bound_is_in_a_run_and_a_longer_one_is_not(extra: i
 
 def test_between_the_parts_of_a_message_there_are_no_runs() -> None:
     body = _framed(Publish("r1", 2, Publication("p", {"a": 1})))[4:]
-    said = [Part(body[:9], more=True), Ping(), Part(body[9:])]
+    said: list[Message] = [Part(body[:9], more=True), Ping(), Part(body[9:])]
     both(greeting_frame(BROKER) + b"".join(map(_framed, said)), [])
     both(greeting_frame(BROKER) + _framed(said[0]) + frame(body), [])
 

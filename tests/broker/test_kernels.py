@@ -184,7 +184,9 @@ from sapwood.broker.kernels import KernelLoader
 from sapwood.wire.interests import to_text
 from sapwood.wire.publications import encode_publication
 from tests.broker.helpers import Raw, body, running
-from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, SubscribeRequest
+from sapwood.wire.messages import (
+    AcceptedReply, Delivery, Ping, Pong, PublishRequest, SubscribeRequest
+)
 
 readiness.REPORTED = 500
 
@@ -200,7 +202,9 @@ async def main():
         publisher = await Raw.client(broker.address, "pub")
         subscriber.say(*(SubscribeRequest(f"s{n}", f"a > {n} and b < {n}") for n in range(1000)))
         paths = [to_text(parse_xpath(f"//a[b = '{n}']")) for n in range(20)]
-        subscriber.say(*(SubscribeRequest(f"x{n}", path) for n, path in enumerate(paths)))
+        subscriber.say(*(SubscribeRequest(f"x{n}", path) for n, path in enumerate(paths)), Ping())
+        while await subscriber.next() != Pong():
+            pass
         publisher.say(*(PublishRequest(n, body(f"p{n}", a=5, b=-1000)) for n in range(1, 1001)))
         publisher.say(PublishRequest(1001, document("d", b"<a><b>3</b></a>")))
         while await publisher.next() != AcceptedReply(1001):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,6 +11,7 @@ import pytest
 
 from sapwood.broker import tcp_connection as tcp_module
 from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.turns import Turns
 from sapwood.errors import FrameError
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
@@ -28,6 +30,14 @@ class Host:
         self.ended_count = 0
         self.fault: FrameError | None = None
         self.news = asyncio.Event()
+        self.turns = Turns(asyncio.get_running_loop().call_soon, time.thread_time)
+        self.parked: list[Message] = []
+
+    def parks(self, tcp: TcpConnection, message: Greeting | Message) -> bool:
+        if message not in self.parked:
+            return False
+        self.news.set()
+        return True
 
     def opened(self, tcp: TcpConnection) -> None:
         self.connections.append(tcp)

@@ -14,7 +14,8 @@ class Switched(KernelSet):
 
     def __init__(self, real: KernelSet, *, is_on: bool = False) -> None:
         super().__init__(real.name, real.package, real.entries, real.exercise)
-        real.load()
+        if real.compiled is None:  # to load them is to call each, once for a process
+            real.load()
         self.is_on = is_on
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -20,7 +20,7 @@ from sapwood.client.subscription import Deliveries
 from sapwood.errors import InputError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import (
     Action,

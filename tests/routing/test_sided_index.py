@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter, parse_xpath
-from sapwood.errors import DuplicateIdError, InvariantError, UnknownIdError, UnknownNameError
+from sapwood.errors import (
+    DuplicateIdError,
+    InputError,
+    InvariantError,
+    UnknownIdError,
+    UnknownNameError,
+)
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -58,6 +64,11 @@ def steps() -> st.SearchStrategy[list[Step]]:
             st.tuples(st.just("add_side"), neighbors),
             entered,
             entered,
+            st.tuples(
+                st.just("add_many"),
+                sides,
+                st.lists(st.tuples(keys, st.sampled_from(FILTERS)), max_size=4).map(tuple),
+            ),
             st.tuples(st.just("remove"), sides, keys),
             st.tuples(st.just("remove_side"), neighbors),
         ),
@@ -90,6 +101,11 @@ class Plain:
                 del self.sides[side]
             case ("add", side, key, wanted) if side in self.sides and key not in self.sides[side]:
                 self.sides[side][key] = wanted
+            case ("add_many", side, items) if side in self.sides:
+                added = dict(items)
+                if len(added) < len(items) or not added.keys().isdisjoint(self.sides[side]):
+                    return False
+                self.sides[side].update(added)
             case ("remove", side, key) if key in self.sides.get(side, ()):
                 del self.sides[side][key]
             case _:
@@ -177,6 +193,16 @@ def filled(engines: Engines, sides: dict[str, dict[str, str]]) -> SidedIndex:
         for key, text in held.items():
             index.add(side, key, parse_filter(text))
     return index
+
+
+def test_of_filters_added_together_all_are_there_or_none(engines: Engines) -> None:
+    index = filled(engines, {CLIENTS: {"k": "a > 1"}, "r1": {"k": "a > 1"}})
+    for side in (CLIENTS, "r1"):
+        wrong: Any = object()
+        with pytest.raises(InputError):
+            index.add_many(side, [("l", FILTERS[0]), ("m", FILTERS[1]), ("n", wrong)])
+        assert list(index.keys(side)) == ["k"]
+    index.validate()
 
 
 def test_neighbors_come_in_the_order_in_which_their_sides_were_added(engines: Engines) -> None:
@@ -287,7 +313,7 @@ def _forget_repeat(index: SidedIndex) -> None:
 
 def _forget_filter(index: SidedIndex) -> None:
     share = _records(index, CLIENTS)
-    share.pool._index.remove(share.pool._index.ids[share.slots["k"]])
+    share.pool._index.release(share.slots["k"])
 
 
 def _forget_pool(index: SidedIndex) -> None:

@@ -34,7 +34,15 @@ PAUSES = (0.5 * HOP_S, 1.5 * HOP_S, None)
 SHAPES = ((), (0,), (0, 1), (0, 1, 2), (0, 0, 0))
 """Trees up to renaming, as the parent of each router but the first: point, lines, star."""
 
-WORLDS: list[Any] = [(parents, protocol) for parents in SHAPES[:3] for protocol in PROTOCOLS]
+AT_REST = ("flooding", "covering+merging")
+"""What these two do on three routers is known: under flooding no subscription leaves its router,
+and two subscriptions are too few to be merged, so that `covering` shows it."""
+
+WORLDS: list[Any] = [(parents, protocol) for parents in SHAPES[:2] for protocol in PROTOCOLS]
+WORLDS += [
+    pytest.param(SHAPES[2], protocol, marks=[pytest.mark.long] if protocol in AT_REST else [])
+    for protocol in PROTOCOLS
+]
 # Four routers take longest, and show what three do: the gate has no time for them.
 WORLDS += [pytest.param(parents, "covering", marks=pytest.mark.long) for parents in SHAPES[3:]]
 WIDE, NARROW = parse_filter("x >= 1"), parse_filter("x >= 3")

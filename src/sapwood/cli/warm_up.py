@@ -46,9 +46,9 @@ def command(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> Non
     """Compile the kernels ahead of time, so that no command waits for them.
 
     KERNELS are records, documents (matching), covering, frames (brokers) and pipeline (Spark); all
-    of them if none is named. They are kept in the folder that NUMBA_CACHE_DIR names, else beside the
-    package, else in the user's cache folder, for this version of Python and this kind of processor:
-    run it as the user, and with the environment, that brokers will have.
+    of them if none is named. They are kept in the folder that NUMBA_CACHE_DIR names, else beside
+    the package, else in the user's cache folder, for this version of Python and this kind of
+    processor: run it as the user, and with the environment, that brokers will have.
     """
     warmed: list[Warmed] = []
     for one in warm(kernel_sets(names or NAMES)):

@@ -48,6 +48,25 @@ class ClientUnsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientSubscribeMany:
+    """A client subscribes to several filters, each under an id, in this order.
+
+    What comes of it is what comes of one `ClientSubscribe` after the other.
+    """
+
+    client: str
+    subscriptions: tuple[tuple[str, Interest], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUnsubscribeMany:
+    """A client withdraws several of its subscriptions, in this order."""
+
+    client: str
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClientAdvertise:
     """A client says what it will publish, under an id of its own choice (unique per client).
 
@@ -98,6 +117,8 @@ ClientInput: TypeAlias = (
     | DetachClient
     | ClientSubscribe
     | ClientUnsubscribe
+    | ClientSubscribeMany
+    | ClientUnsubscribeMany
     | ClientAdvertise
     | ClientUnadvertise
     | ClientPublish
@@ -120,6 +141,13 @@ class LinkUp:
 @dataclass(frozen=True, slots=True)
 class LinkDown:
     """The link to a neighbor is gone, with everything that was on it."""
+
+    neighbor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """The link to a neighbor that is behind (`Router.behind`) takes more."""
 
     neighbor: str
 
@@ -153,7 +181,7 @@ class Tick:
     """The time that next_deadline asked for has come."""
 
 
-Change: TypeAlias = ClientInput | LinkUp | LinkDown | Receive
+Change: TypeAlias = ClientInput | LinkUp | LinkDown | Drained | Receive
 """What changes routing state, and publications: a router's state is what came of its changes, one
 after the other, and of nothing else."""
 

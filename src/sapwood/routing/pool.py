@@ -23,9 +23,9 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count, pairwise
+from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ from sapwood.matching.index import Index
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.publication_batch import PublicationBatch, take
 from sapwood.model.interest import Interest
+from sapwood.model.kept import Kept, content_of, kept
 from sapwood.model.publication import Publication, Record
 from sapwood.routing.gates import NO_LINK, Gates
 from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
@@ -91,7 +92,6 @@ class Pool:
         "_held",
         "_index",
         "_is_of_documents",
-        "_names",
         "_repeats",
         "_slots",
         "_ways",
@@ -110,15 +110,15 @@ class Pool:
         self.holders = Holders() if holders is None else holders
         self._index = Index(*engines)
         self._is_of_documents = is_of_documents
-        self._names = count()
         self._gates = Gates()
         #: links, as bits, that made the last search for links long, to the matches of each
         self.crowds: Mapping[int, int] = _NO_CROWDS
         #: the bits of all links that hold a filter
         self._held = 0
         self._ways: _Ways = np.zeros(16, np.int32)
-        self._filters: list[Interest | None] = []
-        self._slots: dict[Interest, int] = {}
+        #: an array of objects, which the garbage collector does not look at; as long as `_ways`
+        self._filters = np.full(len(self._ways), None, np.object_)
+        self._slots: dict[Kept, int] = {}
         self._heads = array(NUMBERS)
         #: (slot, bit of a link) -> the keys of the link beyond the first; 1 at least
         self._repeats: dict[tuple[int, int], int] = {}
@@ -129,9 +129,9 @@ class Pool:
 
     def filter(self, slot: int) -> Interest:
         """The filter in a taken slot."""
-        wanted = self._filters[slot]
+        wanted: Kept | None = self._filters[slot]
         assert wanted is not None, f"slot {slot} is free"
-        return wanted
+        return cast("Interest", content_of(wanted))
 
     def links(self, slot: int) -> int:
         """The bits of the links that hold the filter in a taken slot."""
@@ -148,6 +148,11 @@ class Pool:
         else:
             self._lead(slot, way, links | bit)
         return slot
+
+    def add_many_for_link(self, bit: int, wanted: Sequence[Interest]) -> list[int]:
+        """`add_for_link` for each of some filters; returns their slots."""
+        self._prepare(wanted)
+        return [self.add_for_link(bit, one) for one in wanted]
 
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
         """A link holds the filter of a slot under one key less, which may be its last of all."""
@@ -171,6 +176,11 @@ class Pool:
         heads[slot] = self.holders.take(key, heads[slot])
         self._ways[slot] |= 1
         return slot
+
+    def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
+        """`add_for_client` for each of some keys and filters; returns their slots."""
+        self._prepare(wanted)
+        return [self.add_for_client(key, one) for key, one in zip(keys, wanted, strict=True)]
 
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
@@ -318,8 +328,7 @@ class Pool:
             raise InvariantError("nobody holds a filter of a pool")
         self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))
         for wanted, slot in taken.items():
-            name = self._index.ids[slot]
-            if not name or self._index.filter(name) != wanted:
+            if kept(self._index.filter_in(slot)) != wanted:
                 raise InvariantError(f"the index of a pool lost or changed slot {slot}")
 
     def keys(self, slot: int) -> list[str]:
@@ -331,18 +340,28 @@ class Pool:
 
     def _slot(self, wanted: Interest) -> int:
         """The slot of a filter, taken if need be."""
-        slot = self._slots.get(wanted)
+        content = kept(wanted)
+        slot = self._slots.get(content)
         if slot is None:
-            slot = self._index.add(str(next(self._names)), wanted)
-            self._slots[wanted] = slot
-            if slot == len(self._filters):
-                self._filters.append(wanted)
-                if slot == len(self._ways):
-                    self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
-            else:
-                self._filters[slot] = wanted
-            self._ways[slot] = NO_LINK
+            (slot,) = self._index.take((wanted,))
+            self._settle(slot, content)
         return slot
+
+    def _prepare(self, wanted: Iterable[Interest]) -> None:
+        """Let all of some filters have a slot, which somebody has to hold next."""
+        added = {content: one for one in wanted if (content := kept(one)) not in self._slots}
+        slots = self._index.take([*added.values()])
+        for slot, content in zip(slots, added, strict=True):
+            self._settle(slot, content)
+
+    def _settle(self, slot: int, content: Kept) -> None:
+        """A slot of the index was taken for a filter."""
+        self._slots[content] = slot
+        while slot >= len(self._ways):
+            self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
+            self._filters = np.concatenate((self._filters, np.full_like(self._filters, None)))
+        self._filters[slot] = content
+        self._ways[slot] = NO_LINK
 
     def _lead(self, slot: int, way: int, links: int) -> None:
         """Let a slot whose way was this one lead to other links."""
@@ -353,9 +372,9 @@ class Pool:
     def _release(self, slot: int) -> None:
         """Free a slot if nobody holds its filter any more."""
         if not self._ways[slot]:
-            del self._slots[self.filter(slot)]
+            del self._slots[self._filters[slot]]
             self._filters[slot] = None
-            self._index.remove(self._index.ids[slot])
+            self._index.release(slot)
 
     def _found(self, publications: Sequence[Publication], limit: int = ALL) -> SlotBatch:
         """The slots that accept each of some publications, of which `limit` are enough.

@@ -21,10 +21,11 @@ all sides are together: a document is read once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
+from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.matching.publication_batch import PublicationBatch
@@ -35,8 +36,8 @@ from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share, Side
 from sapwood.routing.tables import CLIENTS
 
-_MOVED_MAX: Final = 4096
-"""Filters of a link that are moved at once: an eighth of a second."""
+_MOVED_MAX: Final = 256
+"""Filters of a link that are moved at once: some milliseconds."""
 
 _MATCHES_A_MOVE: Final = 1024
 """Matches that take as long as moving a filter."""
@@ -166,6 +167,30 @@ class SidedIndex:
         if any(key in share.slots for share in known.shares()):
             raise DuplicateIdError("subscription", key)
         known.share_for(filter).add(key, filter)
+
+    def add_many(self, side: str, items: Iterable[tuple[str, Interest]]) -> None:
+        """Add many filters to a side, each under its key: all of them, or none.
+
+        Raises `UnknownNameError`, and `DuplicateIdError` for a key that is there already or twice.
+        """
+        known = self._known(side)
+        taken = [share.slots for share in known.shares()]
+        places: dict[Share, dict[str, Interest]] = {}
+        keys: set[str] = set()
+        for key, wanted in items:
+            if key in keys or any(key in slots for slots in taken):
+                raise DuplicateIdError("subscription", key)
+            keys.add(key)
+            places.setdefault(known.share_for(wanted), {})[key] = wanted
+        added: list[tuple[Share, str]] = []
+        try:
+            for share, filters in places.items():
+                share.add_many([*filters.items()])
+                added += [(share, key) for key in filters]
+        except BaseException:
+            for share, key in added:
+                share.remove(key)
+            raise
 
     def remove(self, side: str, key: str) -> None:
         """Remove a filter of a side; raises `UnknownNameError`, `UnknownIdError`."""
@@ -301,7 +326,8 @@ class SidedIndex:
             if side.own is None:
                 side.own = self._own_share(side.bit)
             side.common.give(side.own, _MOVED_MAX)
-            side.own.pool.fold()
+            if worker() is None:
+                side.own.pool.fold()
 
     def _refused(self, side: Side) -> None:
         """The own pool of a link has nothing; it moves back when that has been so too often."""

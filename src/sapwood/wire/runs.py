@@ -17,7 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta
 
-from sapwood.limits import DIGEST_BYTES_MAX, FRAME_OVERHEAD_BYTES
+from sapwood.limits import (
+    BODY_BYTES_AT_ONCE,
+    DIGEST_BYTES_MAX,
+    FRAME_OVERHEAD_BYTES,
+    RECORD_VALUES_MAX,
+)
 from sapwood.matching.columnar.flat_records import READ, flat_records
 from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.matching.readiness import RECORDS, Awaiting, KernelSet, Loader
@@ -47,6 +52,10 @@ I64: TypeAlias = npt.NDArray[np.int64]
 
 _HEADS: Final = frozenset((b"\x93\x0c", b"\x94\x22", b"\x95\x22", b"\x94\x2c"))
 """How the body of a message begins that may carry a publication."""
+
+_LONGEST: Final = min(BODY_BYTES_AT_ONCE, RECORD_VALUES_MAX)
+"""Bytes of a publication in a run. Longer ones are judged beside the loop, or may have more values
+than a record."""
 
 _WORK: Final = 20
 """What it takes plain Python to decode and check a publication, in about microseconds."""
@@ -93,6 +102,10 @@ class RequestRun:
     sequence: int
     batch: PublicationBatch
 
+    def part(self, first: int, last: int | None = None) -> RequestRun:
+        """Those from one place up to another, or to the end."""
+        return RequestRun(self.sequence + first, self.batch[first:last])
+
     def messages(self) -> Iterator[PublishRequest]:
         """The requests that it is, in order."""
         for place in range(len(self.batch)):
@@ -133,7 +146,7 @@ class RunFinder:
             find = self._awaited()
             if find is None:
                 return [], start
-        publication_max = body_bytes_max - FRAME_OVERHEAD_BYTES
+        publication_max = min(body_bytes_max - FRAME_OVERHEAD_BYTES, _LONGEST)
         sender = NEIGHBOR_SENDS if is_link else CLIENT_SENDS
         run = find(data, start, sender, body_bytes_max, publication_max)
         count = run.item(COUNT)
@@ -173,18 +186,11 @@ def _pieces(data: bytes, run: Run, doubtful: Sequence[int], bodies: I64) -> Iter
     first = 0
     for place in (*doubtful, len(bodies)):
         if place > first:
-            yield _part(run, first, place)
+            yield run.part(first, place)
         first = place + 1
         if place < len(bodies):
             begin = bodies.item(place)
             yield data[begin : begin + _size_before(data, begin)]
-
-
-def _part(run: Run, first: int, last: int) -> Run:
-    """The publications of a run from one place up to another."""
-    if isinstance(run, RequestRun):
-        return RequestRun(run.sequence + first, run.batch[first:last])
-    return replace(run, batch=run.batch[first:last], digests=run.digests[first:last])
 
 
 def _size_before(data: bytes, body: int) -> int:

@@ -41,6 +41,9 @@ where it ends. The last number is the size of all."""
 
 _EMPTY: Final = b"\x80"
 
+_SHORT: Final = 1 << 14
+"""Bytes of a single record for whose flat view there is always room."""
+
 
 class Kernel(Protocol):
     """The compiled function that checks and flattens."""
@@ -77,18 +80,35 @@ class FlatRecords(NamedTuple):
     offsets: I64  # [n + 1]
 
     @property
+    def is_all_read(self) -> bool:
+        """Whether there is a flat view of every record."""
+        return not self.verdicts.any()
+
+    @property
     def records(self) -> EncodedRecords:
         """All of them as records to match; those that were not READ are empty."""
         return EncodedRecords(self.encoded, self.offsets)
 
 
+class _Desk:
+    """What a kernel writes into: its scratch, and the arrays of a batch of one record."""
+
+    __slots__ = ("ends", "offsets", "out", "scratch", "starts", "verdicts")
+
+    def __init__(self) -> None:
+        self.scratch = np.zeros(SCRATCH, np.uint64)
+        self.starts, self.ends = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self.offsets, self.verdicts = np.zeros(2, np.int64), np.zeros(1, np.uint8)
+        self.out = np.empty(_room(_SHORT, 1), np.uint8)
+
+
 class Flattener:
-    """Runs the kernel, with memory to write into. Any number of threads may use it."""
+    """Runs a kernel, with memory to write into. Any number of threads may use it."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        #: what the kernel writes into: one for each call that was under way at the same time
-        self._scratch: list[U64] = []
+        #: one for each call that was under way at the same time
+        self._desks: list[_Desk] = []
 
     def flatten(self, data: bytes, starts: I64, ends: I64) -> FlatRecords:
         """What is made of the records `data[starts[i]:ends[i]]`, one after the other."""
@@ -96,16 +116,36 @@ class Flattener:
         starts, ends = np.array(starts, np.int64), np.array(ends, np.int64)
         count = len(starts)
         size = min(len(data), ends.item(-1) - starts.item(0)) if count else 0
-        room = GROWTH * max(0, size) + ROOM_BYTES * count + HEADER_BYTES
+        out = np.empty(_room(max(0, size), count), np.uint8)
         offsets, verdicts = np.empty(count + 1, np.int64), np.empty(count, np.uint8)
-        out = np.empty(room, np.uint8)
-        try:
-            scratch = self._scratch.pop()
-        except IndexError:
-            scratch = np.zeros(SCRATCH, np.uint64)
-        self._kernel(data, starts, ends, scratch, out, offsets, verdicts)
-        self._scratch.append(scratch)
+        desk = self._desk()
+        self._kernel(data, starts, ends, desk.scratch, out, offsets, verdicts)
+        self._desks.append(desk)
         return FlatRecords(out[: offsets.item(count)].tobytes(), verdicts, offsets)
+
+    def flatten_one(self, record: bytes) -> EncodedRecords | None:
+        """The flat view of one record, if that was READ; in a third of the time of a batch."""
+        desk = self._desk()
+        size = desk.ends[0] = len(record)
+        out = desk.out if size <= _SHORT else np.empty(_room(size, 1), np.uint8)
+        self._kernel(record, desk.starts, desk.ends, desk.scratch, out, desk.offsets, desk.verdicts)
+        found = None
+        if desk.verdicts.item(0) == READ:
+            offsets = desk.offsets.copy()
+            found = EncodedRecords(out[: offsets.item(1)].tobytes(), offsets)
+        self._desks.append(desk)
+        return found
+
+    def _desk(self) -> _Desk:
+        try:
+            return self._desks.pop()
+        except IndexError:
+            return _Desk()
+
+
+def _room(size: int, count: int) -> int:
+    """The bytes that the flat views of so many records, of so many bytes, may take."""
+    return GROWTH * size + ROOM_BYTES * count + HEADER_BYTES
 
 
 def flat_records(data: bytes, starts: I64, ends: I64) -> FlatRecords:
@@ -124,7 +164,7 @@ def flat_records(data: bytes, starts: I64, ends: I64) -> FlatRecords:
     return FlatRecords(header(count) + count * _EMPTY, np.full(count, DOUBTFUL, np.uint8), offsets)
 
 
-@lru_cache(1)
+@lru_cache(4)
 def flattener_of(kernel: Kernel) -> Flattener:
-    """The one that everybody shares, with all that its kernel writes into."""
+    """The one of a kernel that everybody shares, with all that is written into."""
     return Flattener(kernel)

@@ -74,6 +74,18 @@ class Kernels(BitmapKernels, RemovalKernels, Protocol):
         rest is as for `match_batch`.
         """
 
+    def flatten_records(  # noqa: PLR0917 - compiled code takes arrays apart
+        self,
+        data: bytes,
+        starts: I64,
+        ends: I64,
+        scratch: U64,
+        out: U8,
+        offsets: I64,
+        verdicts: U8,
+    ) -> None:
+        """Flat views of records as they came; the contract is `flat_records.Kernel`."""
+
     def looked_up(self, buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
         """The number of entries that the lookups of a batch of records lead to."""
 

@@ -52,6 +52,10 @@ class EveryHop:
         """A subscription came from a side."""
         self._index.add(side, key, filter)
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        """Subscriptions came from a side together."""
+        self._index.add_many(side, entries)
+
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""
         self._index.remove(side, key)

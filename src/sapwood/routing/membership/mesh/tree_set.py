@@ -31,12 +31,15 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientSubscribe,
+    ClientSubscribeMany,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -177,11 +180,12 @@ class TreeSet:
             branch.peers[place.parent] = basis.parent_epoch
             effects.extend(self.hand(branch, LinkUp(place.parent), now))
         for request in self.clients.requests():
-            if isinstance(request, ClientSubscribe):
-                named = (request.client, request.subscription)
-                branch.unconfirmed.add(named)
-                if named not in self.clients.awaited:
-                    branch.unconfirmed_here.add(named)
+            if isinstance(request, ClientSubscribeMany):
+                for id_, _ in request.subscriptions:
+                    named = (request.client, id_)
+                    branch.unconfirmed.add(named)
+                    if named not in self.clients.awaited:
+                        branch.unconfirmed_here.add(named)
             effects.extend(self.hand(branch, request, now))
         self._review(branch.source)
         self.touched[branch.source] = None
@@ -218,21 +222,18 @@ class TreeSet:
         waiting: Publication | None = None
         for effect in branch.core.handle(request, now):
             match effect:
-                case Send(neighbor, message):
-                    assert not isinstance(message, MeshMessage | UpkeepMessage), (
-                        "a tree has no trees"
-                    )
-                    on_tree = OnTree(source, branch.peers[neighbor], message)
-                    effects.append(Send(neighbor, on_tree))
+                case Send() | SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+                    effects.append(_on_tree(branch, effect))
                 case Deliver(_, _, publication):
                     if has_to_wait:
                         waiting = publication
                     else:
                         effects.append(effect)
-                case DeliverMany() | SendMany() | AcceptedMany() | Remaining():
-                    effects.append(_on_tree(branch, effect))
                 case Subscribed(client, id_):
                     self._confirmed(branch, (client, id_))
+                case SubscribedMany(client, ids):
+                    for id_ in ids:
+                        self._confirmed(branch, (client, id_))
                 case Advertised(client, id_):
                     branch.advertised((client, id_))
                     self.touched[source] = None
@@ -240,7 +241,7 @@ class TreeSet:
                 case CloseLink(neighbor):
                     branch.lose(neighbor)  # its core has forgotten the link already
                     effects.append(effect)
-                case Accepted() | Refused() | Unsubscribed() | Unadvertised():
+                case Accepted() | Refused() | Unsubscribed() | UnsubscribedMany() | Unadvertised():
                     if branch is self.own:
                         effects.append(effect)
                 case Persist() | Connect() | Disconnect():
@@ -273,6 +274,15 @@ class TreeSet:
         return [effect for older in trees.older() for effect in self.end(older)]
 
     # Links -------------------------------------------------------------------------------------
+
+    def behind(self) -> set[str]:
+        """The neighbors that are not told everything yet on some tree."""
+        return {neighbor for branch in self for neighbor in branch.core.behind()}
+
+    def drained(self, drained: Drained, now: float) -> list[Effect]:
+        """A link takes more: on every tree where the neighbor is behind it is told more."""
+        behind = [branch for branch in self if drained.neighbor in branch.core.behind()]
+        return [effect for branch in behind for effect in self.hand(branch, drained, now)]
 
     def joins_below(self, neighbor: str) -> Iterator[Join]:
         """What a neighbor whose link has come up has to know to join this router."""
@@ -391,7 +401,7 @@ class TreeSet:
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
-        asked = set(map(_named, self.clients.requests()))
+        asked = {named for one in self.clients.requests() for named in _named(one)}
         advertised = {(one.client, one.advertisement) for one in self.clients.advertisements()}
         for source, trees in self.trees.items():
             trees.validate()
@@ -430,9 +440,12 @@ class TreeSet:
             raise InvariantError(f"on the tree of {source} clients advertise something else")
 
 
-def _on_tree(branch: TreeRouter, effect: BatchEffect) -> BatchEffect:
-    """What comes of a batch, with the tree that it is on where neighbors have to know."""
+def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffect:
+    """An effect with the tree that it is on, where neighbors have to know."""
     match effect:
+        case Send(neighbor, message):
+            assert not isinstance(message, MeshMessage | UpkeepMessage), "a tree has no trees"
+            return Send(neighbor, OnTree(branch.source, branch.peers[neighbor], message))
         case SendMany(neighbor, many):
             tree = (branch.source, branch.peers[neighbor])
             return SendMany(neighbor, replace(many, tree=tree))
@@ -443,6 +456,8 @@ def _on_tree(branch: TreeRouter, effect: BatchEffect) -> BatchEffect:
             return effect
 
 
-def _named(request: AttachClient | ClientSubscribe) -> tuple[str, str | None]:
-    """The client that asks, and the id of its subscription."""
-    return request.client, request.subscription if isinstance(request, ClientSubscribe) else None
+def _named(request: AttachClient | ClientSubscribeMany) -> list[tuple[str, str | None]]:
+    """The client that asks, or the ids of its subscriptions."""
+    if isinstance(request, AttachClient):
+        return [(request.client, None)]
+    return [(request.client, id_) for id_, _ in request.subscriptions]

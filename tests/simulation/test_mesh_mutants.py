@@ -109,7 +109,7 @@ class PublishesOnEveryTree(MeshMutant):
     """A publication takes all trees, not only the own one."""
 
     def _client(self, request: ClientInput | ClientPublishMany, now: float) -> list[Effect]:
-        if isinstance(request, ClientPublish | ClientPublishMany):
+        if isinstance(request, ClientPublish):
             return self._on_all(request, now)
         return super()._client(request, now)
 

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sapwood.limits import FRAME_BYTES_FLOOR, FRAME_OVERHEAD_BYTES
+from sapwood.limits import (
+    BODY_BYTES_AT_ONCE,
+    FRAME_BYTES_FLOOR,
+    FRAME_OVERHEAD_BYTES,
+    RECORD_VALUES_MAX,
+)
 from sapwood.matching.readiness import RECORDS, KernelSet
 from sapwood.model.publication import Publication
 from sapwood.routing.messages import OnTree, Publish, PublishMany
@@ -190,9 +195,9 @@ def test_a_run_of_a_neighbor_has_one_envelope() -> None:
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_a_publication_at_the_bound_is_in_a_run_and_a_longer_one_is_not(extra: int) -> None:
-    bound = FRAME_BYTES_FLOOR - FRAME_OVERHEAD_BYTES
+    bound = min(FRAME_BYTES_FLOOR - FRAME_OVERHEAD_BYTES, BODY_BYTES_AT_ONCE, RECORD_VALUES_MAX)
     bare = len(encode_publication(Publication("p", {"a": ""})))
-    body = encode_publication(Publication("p", {"a": "x" * (bound - bare - 4 + extra)}), 1 << 22)
+    body = encode_publication(Publication("p", {"a": "x" * (bound - bare - 2 + extra)}), 1 << 22)
     assert len(body) == bound + extra
     decoder = Decoder(None, FRAME_BYTES_FLOOR, RunFinder())
     decoder.feed(greeting_frame(CLIENT))

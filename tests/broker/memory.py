@@ -93,6 +93,8 @@ class Overlay:
         dialing = End(self.brokers[a], Role.BROKER, self._runs)
         self._links.append((dialing, End(self.brokers[b], None, self._runs)))
         self.settle()
+        assert b in self.brokers[a].connections.links
+        assert a in self.brokers[b].connections.links
 
     def connect(self, name: str, broker: str, hello: Hello) -> None:
         """A peer connects and greets."""

@@ -11,6 +11,7 @@ import secrets
 import tempfile
 import time
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from sapwood.broker import turns
 from sapwood.matching.readiness import RECORDS
 from sapwood.model.publication import Publication
 from sapwood.wire.greetings import Hello, Role
@@ -35,6 +37,9 @@ from tests.broker.helpers import Story
 from tests.broker.memory import Overlay, frames, overlay
 
 NAMES = ("r1", "r2", "r3")
+TOKENS = [count()]
+"""What brokers draw, in place of chance; begun afresh for each overlay."""
+
 CLIENTS = {"a": "r1", "b": "r2", "c": "r3", "d": "r1"}
 FILTERS = (
     *("n >= 0", "n < 3", "n >= 3 and s = 'x'", "s like '%y%'", "exists o.k", "n = 1 or n = 4"),
@@ -48,8 +53,10 @@ def _the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are at hand, and nothing that brokers say depends on chance or on the clock."""
     FRAMES.load()
     RECORDS.load()
-    monkeypatch.setattr(secrets, "token_hex", lambda size: "0" * size)
+    monkeypatch.setattr(secrets, "token_hex", lambda _: f"t{next(TOKENS[0])}")
     monkeypatch.setattr(time, "time_ns", lambda: 1)
+    monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # no turn ever ends
+    monkeypatch.setattr(turns, "PUBLICATIONS_AT_FIRST", 2)
 
 
 def bodies() -> st.SearchStrategy[bytes]:
@@ -165,6 +172,7 @@ async def run(
     pieces: list[tuple[str, bytes]], runs: RunFinder | None, protocol: str, folder: Path | None
 ) -> tuple[dict[str, bytes], list[dict[str, Any]], list[dict[str, int]], list[Any]]:
     """What everybody was sent, what was counted, the tables, and the journals' lines."""
+    TOKENS[0] = count()
     story = Story()
     data = {name: folder and folder / name for name in NAMES}
     async with overlay(NAMES, runs, story, protocol=protocol, data=data) as made:

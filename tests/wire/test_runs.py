@@ -197,7 +197,7 @@ def test_a_run_of_a_neighbor_has_one_envelope() -> None:
 def test_a_publication_at_the_bound_is_in_a_run_and_a_longer_one_is_not(extra: int) -> None:
     bound = min(FRAME_BYTES_FLOOR - FRAME_OVERHEAD_BYTES, BODY_BYTES_AT_ONCE, RECORD_VALUES_MAX)
     bare = len(encode_publication(Publication("p", {"a": ""})))
-    body = encode_publication(Publication("p", {"a": "x" * (bound - bare - 4 + extra)}), 1 << 22)
+    body = encode_publication(Publication("p", {"a": "x" * (bound - bare - 2 + extra)}), 1 << 22)
     assert len(body) == bound + extra
     decoder = Decoder(None, FRAME_BYTES_FLOOR, RunFinder())
     decoder.feed(greeting_frame(CLIENT))

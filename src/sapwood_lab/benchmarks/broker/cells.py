@@ -17,7 +17,7 @@ import numpy as np
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood_lab.benchmarks.broker.judge import RECEIVED, Received, Verdict, delivery_count, judge
-from sapwood_lab.benchmarks.broker.load import Load
+from sapwood_lab.benchmarks.broker.load import Load, Numbers
 from sapwood_lab.benchmarks.broker.servers import most_bytes, usage
 from sapwood_lab.benchmarks.broker.systems import ROLES, Server, System
 from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task
@@ -93,7 +93,7 @@ def measure_cell(system: System, load: Load, hops: int, settings: Settings) -> d
         return {**row, "reason": reason}
     with TemporaryDirectory(prefix="sapwood-bench-") as name:
         folder = Path(name)
-        load.write(folder)
+        load.write(folder, each_subscription=system.delivers_each)
         (folder / "progress").write_bytes(bytes(PROGRESS.size))
         try:
             with _cell(system, load, hops, folder) as cell:
@@ -117,7 +117,8 @@ def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell
         workers = [
             stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
         ]
-        yield _Cell(load, folder, server, *workers)
+        deliveries = load.deliveries(each_subscription=system.delivers_each)
+        yield _Cell(load, deliveries, folder, server, *workers)
 
 
 def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
@@ -130,7 +131,7 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
     for worker in (cell.publisher, cell.pinger):
         worker.ask("connect", timeout_s=ANSWER_S)
     try:
-        cell.flood(settings.seconds / 2)  # to get warm
+        cell.flood(settings.seconds)  # to get warm
         row |= _capacity(cell, settings.seconds)
         for share in SHARES:
             rate = row["publications_per_s"] * share / 100
@@ -193,6 +194,8 @@ class _Cell:
     """
 
     load: Load
+    #: how many deliveries receivers count for each content of the pool
+    counts: Numbers
     folder: Path
     server: Server
     receivers: Worker
@@ -277,7 +280,7 @@ class _Cell:
     def _expected(self, first: int, count: int) -> int:
         """How many deliveries these numbers lead to."""
         places = (first + np.arange(count)) % len(self.load.pool)
-        return int(self.load.deliveries()[places].sum())
+        return int(self.counts[places].sum())
 
     def _wait(self, wanted: int, quiet_s: float) -> None:
         """Return when so many have come in all, or none for a while."""

@@ -59,6 +59,7 @@ class Peer:
     serve: Callable[[Path, Path, int], Command]
     work: Callable[[Path], Command]
     only_equalities: bool = False
+    delivers_each: bool = False
 
     def refuses(self, load: Load, hops: int) -> str:
         """Documents, several servers, and what its filters cannot say."""
@@ -222,6 +223,6 @@ PEERS: Final = (
         _go_driver,
         only_equalities=True,
     ),
-    Peer("artemis", (f"{ARTEMIS}/driver.jar",), _artemis, _java),
+    Peer("artemis", (f"{ARTEMIS}/driver.jar",), _artemis, _java, delivers_each=True),
 )
 """All that there are drivers for, in the order in which they are measured."""

@@ -34,14 +34,14 @@ ARTEMIS: Final = "2.44.0"
 """As in `artemis/pom.xml`, where its dependencies are pinned with it."""
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """What a peer needs is not there, or failed."""
 
 
 def run(command: Sequence[str], folder: Path = HERE, **environment: str) -> str:
-    """Run a command; returns what it printed. Raises `Missing` with its last words."""
+    """Run a command; returns what it printed. Raises `MissingError` with its last words."""
     if shutil.which(command[0]) is None:
-        raise Missing(f"{command[0]} is not installed")
+        raise MissingError(f"{command[0]} is not installed")
     done = subprocess.run(
         command,
         cwd=folder,
@@ -52,7 +52,7 @@ def run(command: Sequence[str], folder: Path = HERE, **environment: str) -> str:
     )
     if done.returncode != 0:
         said = (done.stderr + done.stdout).strip().splitlines() or ["nothing"]
-        raise Missing(f"{' '.join(command[:3])} failed: {said[-1][:200]}")
+        raise MissingError(f"{' '.join(command[:3])} failed: {said[-1][:200]}")
     return done.stdout
 
 
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             versions[name] = PEERS[name](root)
             print(f"{name} {versions[name]} is in {root}")
-        except Missing as error:
+        except MissingError as error:
             failed = 1
             print(f"{name} could not be had: {error}", file=sys.stderr)
         file.write_text(json.dumps(versions, indent=2) + "\n", "utf-8")

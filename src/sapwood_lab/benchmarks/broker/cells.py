@@ -1,5 +1,7 @@
-"""One system under one load: start, subscribe, publish as fast as can be and at fixed rates, ping,
-kill and come back. Each phase is judged; a cell with one wrong delivery is void, and says so.
+"""One system under one load, in phases.
+
+Start, subscribe, publish as fast as can be and at fixed rates, ping, kill and come back. Each phase
+is judged; a cell with one wrong delivery is void, and says so.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ FIGURES: Final = (
     "server_us",
     "server_delivery_us",
     "receivers_us",
-    *(f"delay_{share}_p{str(q).removesuffix('.0')}_ms" for share in SHARES for q in QUANTILES),
+    *(f"delay_{share}_p{quantile:g}_ms" for share in SHARES for quantile in QUANTILES),
     *(f"delay_{share}_samples" for share in SHARES),
     "pause_ms",
     "memory_mib",
@@ -114,11 +116,11 @@ def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell
             system.name, server.publish, server.subscribe, load.clients, str(folder), WINDOW
         )
         task.write_bytes(msgspec.json.encode(told))
-        workers = [
+        receivers, publisher, pinger = (
             stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
-        ]
-        deliveries = load.deliveries(each_subscription=system.delivers_each)
-        yield _Cell(load, deliveries, folder, server, *workers)
+        )
+        counts = load.deliveries(each_subscription=system.delivers_each)
+        yield _Cell(load, counts, folder, server, receivers, publisher, pinger)
 
 
 def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
@@ -167,12 +169,11 @@ def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, A
     # A delivery of several ids has several lines, and one delay.
     keys = came["number"].astype(np.int64) << 32 | came["client"].astype(np.int64)
     _, places = np.unique(keys, return_index=True)
-    found = {f"delay_{share}_samples": len(places)}
+    found: dict[str, Any] = {f"delay_{share}_samples": len(places)}
     if len(places):
         delays_ms = ((came["time_ns"] - due_ns) / 1e6)[places]
         for quantile in QUANTILES:
-            name = f"delay_{share}_p{str(quantile).removesuffix('.0')}_ms"
-            found[name] = float(np.percentile(delays_ms, quantile))
+            found[f"delay_{share}_p{quantile:g}_ms"] = float(np.percentile(delays_ms, quantile))
     return found
 
 

@@ -26,7 +26,6 @@ from sapwood.language import parse_filter
 from sapwood.language.written import canonical
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
 from sapwood.wire.publications import encode_record
 from sapwood_lab.benchmarks.records.cells import SEED
 from sapwood_lab.benchmarks.records.export import conditions
@@ -111,7 +110,7 @@ class Load:
         """
         with (folder / "subscriptions.jsonl").open("wb") as lines:
             for number, interest in enumerate(self.interests):
-                said = self._said(number, interest)
+                said = self._said(interest)
                 line = {"number": number, "client": int(self.owners[number]), **said}
                 lines.write(msgspec.json.encode(line) + b"\n")
         counts = self.deliveries(each_subscription=each_subscription).tolist()
@@ -121,7 +120,7 @@ class Load:
                 text = content.decode() if isinstance(content, bytes) else content
                 lines.write(msgspec.json.encode({key: text, "deliveries": count}) + b"\n")
 
-    def _said(self, number: int, interest: Interest) -> dict[str, Any]:
+    def _said(self, interest: Interest) -> dict[str, Any]:
         _, text, _ = canonical(interest)
         if self.holds_documents:
             return {"xpath": text}
@@ -175,7 +174,9 @@ def _lxml_matches(wanted: Sequence[Interest], pool: Sequence[bytes]) -> Iterator
     try:
         from lxml import etree
     except ImportError as error:
-        raise EnvironmentMissingError("deliveries of documents are judged by lxml: install it") from error
+        raise EnvironmentMissingError(
+            "deliveries of documents are judged by lxml: install it"
+        ) from error
     texts: dict[str, list[int]] = {}
     for number, interest in enumerate(wanted):
         texts.setdefault(canonical(interest)[1], []).append(number)

@@ -77,11 +77,11 @@ class Sapwood:
     def __init__(self, options: Sequence[str] = ()) -> None:
         self._options = ("--log-level", "warning", *options)
 
-    def refuses(self, load: Load, hops: int) -> str:
+    def refuses(self, load: Load, hops: int) -> str:  # noqa: ARG002 - it carries all
         """Nothing is refused."""
         return ""
 
-    def start(self, folder: Path, hops: int) -> Server:
+    def start(self, folder: Path, hops: int) -> Server:  # noqa: ARG002 - it keeps nothing
         """Brokers in a line."""
         names = [f"r{place + 1}" for place in range(hops)]
         overlay = BrokerProcesses(names, list(pairwise(names)), options=self._options)

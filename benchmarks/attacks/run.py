@@ -149,10 +149,11 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="of one attack")
     parser.add_argument("--broker", default="", help="further options of the broker")
     given = parser.parse_args()
-    print(
-        f"{'attack':60} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} {'cpu s':>7} "
-        f"{'took s':>7}"
-    )
+    if not given.json:
+        print(
+            f"{'attack':60} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} {'cpu s':>7} "
+            f"{'took s':>7}"
+        )
     for name, attack in {**KNOWN, **MORE}.items():
         if given.words and not any(word in name for word in given.words):
             continue

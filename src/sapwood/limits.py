@@ -154,6 +154,14 @@ and each is answered."""
 GOODBYE_S: Final = 5.0
 """Seconds that a closing connection may take to send what is still queued, goodbye included."""
 
+SUBSCRIBE_MANY_MAX: Final = 16_384
+"""Subscriptions in one frame of a client. A broker takes them in bit by bit, between the turns of
+others, and reads nothing more of that client meanwhile: half a second at most."""
+
+SUBSCRIPTIONS_UNANSWERED_MAX: Final = 32_768
+"""Subscriptions of those requested together that may wait for the broker's answer; the client sends
+more as answers come, so that neither end holds a million in its queues."""
+
 UNACKNOWLEDGED_MAX: Final = 4096
 """Publications of one client that may wait for the broker's acknowledgement; the client waits at
 this bound, the broker closes a connection that passes it. Precedent: JetStream's asynchronous
@@ -262,6 +270,10 @@ none."""
 HOPS_MAX: Final = 1023
 """Links that a publication may cross. A tree of routers has no longer path in practice; more means
 a cycle. Precedent: IP stops at 255 hops."""
+
+SUBSCRIPTIONS_AT_ONCE_MAX: Final = 256
+"""Subscriptions that a router takes in, withdraws or tells of at once: five to fifteen
+milliseconds, for which all others wait. What is said of more is said in several messages."""
 
 # Overlays --------------------------------------------------------------------------------------
 

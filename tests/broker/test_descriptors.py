@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from sapwood.broker import descriptors
 from sapwood.broker.descriptors import LoopFaults, with_descriptors
 from sapwood.limits import CONNECTIONS_MAX, DESCRIPTORS_RESERVED
 from tests.broker.helpers import PATIENCE_S, Story, settings
@@ -51,8 +50,8 @@ NEEDED = 5000 + DESCRIPTORS_RESERVED
 def test_the_limit_is_raised_or_there_are_fewer_connections(
     system: System, connections: int, soft: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(descriptors.resource, "getrlimit", system.getrlimit)
-    monkeypatch.setattr(descriptors.resource, "setrlimit", system.setrlimit)
+    monkeypatch.setattr(resource, "getrlimit", system.getrlimit)
+    monkeypatch.setattr(resource, "setrlimit", system.setrlimit)
     story = Story()
     given = with_descriptors(settings(connections_max=5000), story.log)
     assert (given.connections_max, system.limits[0]) == (connections, soft)
@@ -62,8 +61,8 @@ def test_the_limit_is_raised_or_there_are_fewer_connections(
 
 
 def test_nobody_is_warned_of_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descriptors.resource, "getrlimit", System(1024, 4096).getrlimit)
-    monkeypatch.setattr(descriptors.resource, "setrlimit", System(1024, 4096).setrlimit)
+    monkeypatch.setattr(resource, "getrlimit", System(1024, 4096).getrlimit)
+    monkeypatch.setattr(resource, "setrlimit", System(1024, 4096).setrlimit)
     story = Story()
     given = with_descriptors(settings(connections_max=CONNECTIONS_MAX), story.log)
     assert given.connections_max == 4096 - DESCRIPTORS_RESERVED
@@ -84,7 +83,7 @@ def test_other_reports_of_the_loop_are_as_they_were() -> None:
 
 
 STARVED = """
-import resource, sys
+import resource
 from sapwood.broker import descriptors
 from sapwood.cli.main import main
 

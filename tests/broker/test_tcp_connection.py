@@ -13,6 +13,7 @@ from sapwood.broker import tcp_connection as tcp_module
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.broker.turns import Turns
 from sapwood.errors import FrameError
+from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
@@ -25,7 +26,7 @@ class Host:
 
     def __init__(self) -> None:
         self.connections: list[TcpConnection] = []
-        self.messages: list[Greeting | Message] = []
+        self.messages: list[Greeting | Message | ReadMany] = []
         self.handled_count = 0
         self.ended_count = 0
         self.fault: FrameError | None = None
@@ -33,7 +34,7 @@ class Host:
         self.turns = Turns(asyncio.get_running_loop().call_soon, time.thread_time)
         self.parked: list[Message] = []
 
-    def parks(self, tcp: TcpConnection, message: Greeting | Message) -> bool:
+    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
         if message not in self.parked:
             return False
         self.news.set()
@@ -42,7 +43,9 @@ class Host:
     def opened(self, tcp: TcpConnection) -> None:
         self.connections.append(tcp)
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def received(
+        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
+    ) -> None:
         if self.fault is not None:
             raise self.fault
         if isinstance(message, Hello):

@@ -11,6 +11,7 @@ from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
     Input,
@@ -24,7 +25,7 @@ from sapwood.session.client_entries import (
     EntryWithdrawn,
 )
 from sapwood.session.client_session import ClientSession
-from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker
 from sapwood.session.delivery import Delivery
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
@@ -55,7 +56,11 @@ def body(number: int) -> bytes:
 def asked(session: ClientSession, peer: ClientSessionAtBroker) -> list[Input | None]:
     """What the broker makes of all that the client has said."""
     data = session.take_outgoing()
-    return [peer.interpret(message) for message in peer.connection.receive(data, 0.0)]
+    found: list[Input | None] = []
+    for message in peer.connection.receive(data, 0.0):
+        parts = peer.portions(message) if isinstance(message, MANY) else (message,)
+        found.extend(map(peer.interpret, parts))
+    return found
 
 
 def answered(peer: ClientSessionAtBroker, session: ClientSession) -> list[object]:
@@ -121,7 +126,7 @@ def test_a_client_that_comes_back_asks_and_sends_again_what_is_open() -> None:
     peer, heard = home.connect(session)
     assert heard == [welcome(received=2), AcceptedReply(2)]
     assert asked(session, peer) == [
-        ClientSubscribe("c1", "a", parse_filter("x = 1")),
+        ClientSubscribeMany("c1", (("a", parse_filter("x = 1")),)),
         ClientPublish("c1", Publication("p3", {"n": 3})),
     ]
     assert session.welcomes == 2
@@ -173,7 +178,7 @@ def test_a_withdrawal_ends_with_its_connection() -> None:
     session.unsubscribe("a")
     assert home.lose(session, peer) == [EntryWithdrawn(LEAVING)]
     peer, _ = home.connect(session)
-    assert asked(session, peer) == [ClientSubscribe("c1", "b", parse_filter("x = 2"))]
+    assert asked(session, peer) == [ClientSubscribeMany("c1", (("b", parse_filter("x = 2")),))]
 
 
 def test_a_refused_subscription_is_not_asked_for_again() -> None:

@@ -15,12 +15,13 @@ from sapwood.model.subscription import Subscription
 from sapwood.simulation import examination
 from sapwood.simulation.examination import findings, verdicts
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, router_maker, simulate
 from sapwood.simulation.swarm import Mixture, draw_scenario
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 
 PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "xroute")
 ADVERTISED = (

@@ -19,6 +19,7 @@ from sapwood.routing.inputs import (
     ClientInput,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     Input,
     LinkDown,
     LinkUp,
@@ -116,7 +117,7 @@ class ForgetsItsClientsOnNewTrees(MeshMutant):
     """A branch that is begun afresh does not hear what the clients want."""
 
     class Forgetful(Clients):
-        def requests(self) -> Iterator[AttachClient | ClientSubscribe]:
+        def requests(self) -> Iterator[AttachClient | ClientSubscribeMany]:
             yield from (one for one in super().requests() if isinstance(one, AttachClient))
 
     def __init__(self, name: str, incarnation: int) -> None:

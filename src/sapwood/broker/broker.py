@@ -18,31 +18,38 @@ from dataclasses import asdict
 from typing import Final
 
 from sapwood.broker.backpressure import Backpressure
+from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
+from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import EnvironmentMissingError, SapwoodError
+from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
 from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     GOODBYE_S,
     TABLE_SIZES_S,
 )
+from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
     ClientPublish,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -51,12 +58,14 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.circles import Circles
+from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Greeting, RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, Message, ReplayRequest
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -68,8 +77,8 @@ class Broker:
     """One broker, to be started and stopped once.
 
     `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
-    `link up NAME` and `link down NAME`. `name`, `address`, `router` and `handshake` are there
-    once it is started.
+    `link up NAME` and `link down NAME`. One that `owns_process` may tune Python for itself. `name`,
+    `address`, `router` and `handshake` are there once it is started.
 
     #: the router's clients and links are those of `connections`
     """
@@ -85,6 +94,8 @@ class Broker:
         settings: BrokerSettings,
         log: Log | None = None,
         announce: Callable[[str], None] | None = None,
+        *,
+        owns_process: bool = False,
     ) -> None:
         self.settings = settings
         self.connections = Connections()
@@ -93,10 +104,13 @@ class Broker:
         self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
         self.congestion = self._backpressure.congestion
         self._announce = announce
+        #: there where the process is this broker's
+        self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._journal_writer = JournalWriter(None, time.time)
         self._table_sizes: TimedTableSizeRecorder | None = None
         self._kernels = KernelLoader(self._log)
+        self._side_thread = SideThread(self._failed_beside)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -108,7 +122,7 @@ class Broker:
 
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         self.turns = Turns(loop.call_soon, time.thread_time)
         self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
@@ -138,7 +152,9 @@ class Broker:
             self.router.protocol.name,
             settings.connection.frame_bytes_max,
         )
-        self.handshake = Handshake(me, self.connections, self._memory, self._log)
+        circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
+        self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
+        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
         try:
             self._open_journal(loop)
         except SapwoodError:
@@ -147,6 +163,9 @@ class Broker:
             raise
         self._effect_runner = EffectRunner(
             self.connections, self._journal_writer, self._dialers, self.counters, self._log
+        )
+        self._telling = Telling(
+            self.router.behind, self._room_for, self.connections, loop.call_soon
         )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
@@ -187,6 +206,7 @@ class Broker:
         await self._server.wait_closed()
         await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
+        self._side_thread.close()
         self._journal_writer.close()
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.handshake.refusals)
@@ -230,7 +250,7 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def parks(self, tcp: TcpConnection, message: Greeting | Message) -> bool:
+    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
         """Whether a message waits until work on it is done beside the loop."""
         if tcp.client is None:
             return False
@@ -240,7 +260,9 @@ class Broker:
         self._side_work.begin(work, lambda: self.turns.ready(tcp))
         return True
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def received(
+        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
+    ) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
             if isinstance(message, ReplayRequest):
@@ -255,12 +277,16 @@ class Broker:
                 self._handle(request, now)
                 if isinstance(request, ClientPublish):
                     self._backpressure.published(tcp)
+        elif isinstance(message, ReadMany):
+            raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
             if isinstance(taken, Receive):
                 self._handle(taken, now)
             elif isinstance(taken, LinkCongestion):
                 self._backpressure.reported(tcp.link.name, congested=taken.congested)
+            elif isinstance(taken, LinkState):
+                self._circle_watch.heard(tcp.link.name, taken)
             else:
                 self._attach(self.handshake.established(tcp), now)
         else:
@@ -285,6 +311,8 @@ class Broker:
 
     def drained(self, tcp: TcpConnection) -> None:
         """Take in that an outgoing queue became shorter."""
+        if tcp.link is not None:
+            self._telling.check()
         if self._backpressure.has_drained(tcp):
             self.handled(tcp)
 
@@ -313,6 +341,7 @@ class Broker:
             self.counters.links_lost += 1
             self.congestion.link_down(name)
             self._log.warning("link down", neighbor=name, reason=ending.reason)
+            self._circle_watch.link_down(name)
             self._handle(LinkDown(name), now)
             self._backpressure.announce()
             self._announce_line(f"link down {name}")
@@ -328,10 +357,13 @@ class Broker:
         """Handle the input that attaches a client or a link, if a handshake has ended in one."""
         if request is None:
             return
+        if isinstance(request, LinkUp):
+            self._circle_watch.link_up(request.neighbor)
         self._handle(request, now)
         self.connections.changed()
         if isinstance(request, LinkUp):
             self._backpressure.link_up(request.neighbor)
+            self._telling.check()
             self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> None:
@@ -339,8 +371,10 @@ class Broker:
         if self._failure.done():
             return
         try:
-            with loading(self._kernels):
+            with loading(self._kernels), working(self._side_thread):
                 effects = self.router.handle(request, now)
+            if self._growth is not None:
+                self._growth.handled(request)
             self._effect_runner.run(effects, request)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
@@ -349,6 +383,11 @@ class Broker:
                 self._table_sizes.mark_changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+
+    def _room_for(self, neighbor: str) -> None:
+        """Let the router tell a neighbor more: its link takes it."""
+        self._handle(Drained(neighbor), asyncio.get_running_loop().time())
+        self._flush()
 
     def _tick(self) -> None:
         """Give the router its tick; the timer comes early where the deadline has moved."""
@@ -364,7 +403,12 @@ class Broker:
     def _failed(self, error: Exception) -> None:
         """End the broker, which handles no more inputs: its state is not to be trusted."""
         self._log.error("defect", error=repr(error))
-        self._failure.set_exception(error)
+        if not self._failure.done():
+            self._failure.set_exception(error)
+
+    def _failed_beside(self, error: Exception) -> None:
+        """The same for work beside the loop, in its thread."""
+        self._loop.call_soon_threadsafe(self._failed, error)
 
     def _open_journal(self, loop: asyncio.AbstractEventLoop) -> None:
         """Open the journal, and the record of table sizes beside it, if the broker has a folder.
@@ -414,7 +458,9 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
     have.
     """
-    asyncio.run(_serve(Broker(with_descriptors(settings, log), log, announce), log))
+    give_memory_back()
+    fitting = with_descriptors(settings, log)
+    asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log))
 
 
 async def _serve(broker: Broker, log: Log) -> None:
@@ -424,6 +470,7 @@ async def _serve(broker: Broker, log: Log) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await broker.start()
+    leave_alone_what_is_here()
     stopped = asyncio.create_task(stop.wait())
     failed = asyncio.create_task(broker.run_until_failure())
     await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)

@@ -22,8 +22,10 @@ from sapwood.routing.effects import (
     Refused,
     Send,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import Input
 from sapwood.wire.messages import GoodbyeCode
@@ -56,6 +58,8 @@ class EffectRunner:
             Accepted: self._accepted,
             Subscribed: self._subscribed,
             Unsubscribed: self._unsubscribed,
+            SubscribedMany: self._subscribed_many,
+            UnsubscribedMany: self._unsubscribed_many,
             Advertised: self._advertised,
             Unadvertised: self._unadvertised,
             Refused: self._refused,
@@ -96,6 +100,16 @@ class EffectRunner:
         if client is not None:
             client.unsubscribed(effect.subscription)
 
+    def _subscribed_many(self, effect: SubscribedMany) -> None:
+        client = self._connections.to_client(effect.client)
+        if client is not None:
+            client.subscribed_many(effect.subscriptions)
+
+    def _unsubscribed_many(self, effect: UnsubscribedMany) -> None:
+        client = self._connections.to_client(effect.client)
+        if client is not None:
+            client.unsubscribed_many(effect.subscriptions)
+
     def _advertised(self, effect: Advertised) -> None:
         client = self._connections.to_client(effect.client)
         if client is not None:
@@ -112,11 +126,15 @@ class EffectRunner:
         if client is not None:
             if self._request is None:
                 raise InvariantError("the router refuses what nobody asked for")
-            client.refused(self._request, effect.reason)
+            client.refused(self._request, effect.reason, effect.subject)
 
     def _close_link(self, effect: CloseLink) -> None:
         tcp = self._connections.links.get(effect.neighbor)
         if tcp is None:
+            return
+        if not effect.for_good:
+            self._log.warning("circle", neighbor=effect.neighbor, reason=effect.reason)
+            self._connections.end(tcp, GoodbyeCode.CIRCLE, effect.reason)
             return
         self._connections.barred.add((effect.neighbor, link_of(tcp).session))
         self._log.error("link closed for good", neighbor=effect.neighbor, reason=effect.reason)

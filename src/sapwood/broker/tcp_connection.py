@@ -11,7 +11,7 @@ from sapwood.broker.turns import Progress, Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
 from sapwood.limits import GOODBYE_S
-from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession
 from sapwood.session.phases import Phase
@@ -28,10 +28,12 @@ class Host(Protocol):
     def opened(self, tcp: TcpConnection) -> None:
         """The connection is open."""
 
-    def parks(self, tcp: TcpConnection, message: Greeting | Message) -> bool:
+    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
         """Whether a message has to wait; then `turns.ready` tells when it may be handled."""
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def received(
+        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
+    ) -> None:
         """A message has arrived. Raises `PeerError` for one that the peer must not send."""
 
     def handled(self, tcp: TcpConnection) -> None:
@@ -78,8 +80,8 @@ class TcpConnection(asyncio.Protocol):
         #: what has arrived and nobody has looked at; the messages of what came before; of those
         #: the one that was parked
         self._unread = b""
-        self._messages: Iterator[Greeting | Message] | None = None
-        self._parked: Greeting | Message | None = None
+        self._messages: Iterator[Greeting | Message | ReadMany] | None = None
+        self._parked: Greeting | Message | ReadMany | None = None
         #: messages wait for a turn; the broker does not want to read; the transport is paused
         self._put_off = self._held_back = self._paused = False
         #: why the connection was lost, once it is, while messages wait for a turn
@@ -172,7 +174,7 @@ class TcpConnection(asyncio.Protocol):
         while self._messages is not None or self._unread:
             if self._messages is None:
                 data, self._unread = self._unread, b""
-                self._messages = self.connection.receive(data, now)
+                self._messages = self._portions(self.connection.receive(data, now))
             for message in self._messages:
                 if host.parks(self, message):
                     self._parked = message
@@ -182,6 +184,16 @@ class TcpConnection(asyncio.Protocol):
                     return Progress.MORE
             self._messages = None
         return Progress.DONE
+
+    def _portions(
+        self, messages: Iterator[Greeting | Message]
+    ) -> Iterator[Greeting | Message | ReadMany]:
+        """The messages, those about many subscriptions in parts that are short to handle."""
+        for message in messages:
+            if self.client is not None and isinstance(message, MANY):
+                yield from self.client.portions(message)
+            else:
+                yield message
 
     def put_off(self) -> None:
         """Read nothing until all is handled."""

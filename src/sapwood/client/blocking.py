@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
 from itertools import islice
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from sapwood.client import client as asynchronous
 from sapwood.client.columns import Table
+from sapwood.client.groups import Items, SubscriptionGroup
 from sapwood.client.publishing import Content, Published
 from sapwood.client.subscription import BATCH_MAX, ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
@@ -93,6 +94,24 @@ class BlockingSubscription(BlockingDeliveries):
         self.filter = subscription.filter
 
 
+class BlockingSubscriptionGroup(BlockingDeliveries):
+    """Subscriptions that were requested together, and the iterator over what they bring."""
+
+    def __init__(self, client: BlockingClient, group: SubscriptionGroup) -> None:
+        super().__init__(client, group)
+        self.group = group
+
+    @property
+    def ids(self) -> Collection[str]:
+        """As `SubscriptionGroup.ids`."""
+        return self.group.ids
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """As `SubscriptionGroup.refused`."""
+        return self.group.refused
+
+
 class BlockingClient:
     """One client of a broker. Made by `connect`."""
 
@@ -154,8 +173,20 @@ class BlockingClient:
         subscription = self.wait(self._client.subscribe(filter, id, waiting_max=waiting_max))
         return BlockingSubscription(self, subscription)
 
-    def unsubscribe(self, subscription: BlockingSubscription | str) -> None:
-        """Withdraw a subscription; returns when nothing more will be delivered for it."""
+    def subscribe_many(
+        self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX
+    ) -> BlockingSubscriptionGroup:
+        """Subscribe to many filters at once; see `Client.subscribe_many`."""
+        group = self.wait(self._client.subscribe_many(items, waiting_max=waiting_max))
+        return BlockingSubscriptionGroup(self, group)
+
+    def unsubscribe(
+        self, subscription: BlockingSubscription | BlockingSubscriptionGroup | str
+    ) -> None:
+        """Withdraw a subscription, or a group; returns when nothing more will be delivered."""
+        if isinstance(subscription, BlockingSubscriptionGroup):
+            self.wait(self._client.unsubscribe(subscription.group))
+            return
         name = subscription if isinstance(subscription, str) else subscription.id
         self.wait(self._client.unsubscribe(name))
 

@@ -11,6 +11,7 @@ from typing import Self
 
 from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
+from sapwood.client.groups import Items, SubscriptionGroup, texts
 from sapwood.client.publishing import (
     Content,
     Names,
@@ -94,13 +95,16 @@ class Client:
 
     def _requests(
         self,
-    ) -> tuple[
-        Requests[InterestText, ClientSubscription], Requests[AdvertisedText, AdvertisedContent]
-    ]:
+    ) -> tuple[Requests[InterestText, Deliveries], Requests[AdvertisedText, AdvertisedContent]]:
         """The subscriptions, and the advertisements."""
         session, flush = self._session, self._publisher.flush
-        subscribing: Requesting[InterestText, ClientSubscription] = Requesting(
-            session.subscribe, session.unsubscribe, flush, ended=ClientSubscription.end
+        subscribing: Requesting[InterestText, Deliveries] = Requesting(
+            session.subscribe,
+            session.unsubscribe,
+            flush,
+            ended=Deliveries.end,
+            request_many=session.subscribe_many,
+            withdraw_many=session.unsubscribe_many,
         )
         advertising: Requesting[AdvertisedText, AdvertisedContent] = Requesting(
             session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
@@ -181,12 +185,35 @@ class Client:
         await taken.add(name, to_text(interest), subscription)
         return subscription
 
-    async def unsubscribe(self, subscription: ClientSubscription | str) -> None:
-        """Withdraw a subscription; returns when nothing more will be delivered for it.
+    async def subscribe_many(
+        self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX
+    ) -> SubscriptionGroup:
+        """Subscribe to many filters at once; returns when each is in force or refused.
+
+        `items` are filters as `subscribe` takes them, pairs of an id and a filter, or a mapping of
+        ids to filters. The result is one asynchronous iterator over what all of them bring, each
+        publication once; `waiting_max` as in `subscribe`. `refused` of it says which of them the
+        broker has refused, and why: the others are in force all the same.
+
+        A million of them take half a minute. Raises `InputError` and `LimitError` for what is no
+        filter, or too long, before any is requested, and `DuplicateIdError`.
+        """
+        self._check_usable()
+        taken = self._subscriptions
+        wanted = texts(items, lambda: self._names.new("s", taken))
+        group = SubscriptionGroup(waiting_max)
+        await taken.add_many(wanted, group.request)
+        return group
+
+    async def unsubscribe(self, subscription: ClientSubscription | SubscriptionGroup | str) -> None:
+        """Withdraw a subscription, or a group; returns when nothing more will be delivered for it.
 
         Its iterator ends when it has handed out what waits. Raises `UnknownIdError`.
         """
         self._check_usable()
+        if isinstance(subscription, SubscriptionGroup):
+            await self._subscriptions.remove_many(subscription.ids)
+            return
         if not isinstance(subscription, ClientSubscription | str):
             kind = type(subscription).__name__
             raise InputError(f"withdraw what subscribe returned, or its id, not {kind}")

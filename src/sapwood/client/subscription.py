@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final, Self
 
 from sapwood.client.requests import Requests
@@ -140,7 +140,7 @@ _LOG: Final = logging.getLogger("sapwood.client")
 class DeliveryQueues:
     """The iterators of one client: that of each subscription, and the one over all of them."""
 
-    def __init__(self, subscriptions: Requests[InterestText, ClientSubscription]) -> None:
+    def __init__(self, subscriptions: Requests[InterestText, Deliveries]) -> None:
         self._subscriptions = subscriptions
         self._merged: Deliveries | None = None
 
@@ -155,11 +155,22 @@ class DeliveryQueues:
         if self._merged is not None:
             self._merged.put(delivery)
             return
-        for name in delivery.subscriptions:
-            subscription = self._subscriptions.get(name)
-            if subscription is not None and not subscription.put(delivery):
+        for name, subscription in self._concerned(delivery.subscriptions):
+            if not subscription.put(delivery):
                 _LOG.warning("subscription %r ended: too many deliveries wait", name)
                 self._subscriptions.withdraw(name)
+
+    def _concerned(self, names: Sequence[str]) -> Iterable[tuple[str, Deliveries]]:
+        """The iterators that have some of the subscriptions, each once, with one of its own."""
+        if len(names) == 1:
+            subscription = self._subscriptions.get(names[0])
+            return () if subscription is None else ((names[0], subscription),)
+        found: dict[Deliveries, str] = {}
+        for name in names:
+            subscription = self._subscriptions.get(name)
+            if subscription is not None:
+                found.setdefault(subscription, name)
+        return [(name, subscription) for subscription, name in found.items()]
 
     def end(self, error: Exception | None) -> None:
         """End all iterators, with the error if there is one."""

@@ -6,7 +6,7 @@ engines (`sapwood.matching.filter_store`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -17,7 +17,6 @@ import numpy as np
 from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
-    InputError,
     InvalidValueError,
     InvariantError,
     UnknownIdError,
@@ -27,25 +26,23 @@ from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineI
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
-from sapwood.matching.given_records import encoded_record, encoded_records
+from sapwood.matching.given_records import Matchable, encoded_record, encoded_records, parts_of
 from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes, own_bytes
+from sapwood.matching.slot_batches import match_present, no_match, united
 from sapwood.matching.storage import PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication, Record, flatten
-from sapwood.xml.document import Document
+from sapwood.model.json_objects import check_members, decode_flat, decode_object
+from sapwood.model.publication import Record
 
 if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import DocumentEngine, Readable
     from sapwood.model.patterns.pattern import TreePattern
-
-Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
-"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | None]"
 """Records and, if there are filters of documents, the documents beside them."""
@@ -227,14 +224,23 @@ class Index:
         Raises `InvalidValueError` or `LimitError` for a record that no publication may hold,
         `DocumentError` or `LimitError` for a document that is none.
         """
-        slots = self.found(publication)
-        if len(slots) > _FEW:
-            in_order = self._order.sorted(slots)
-            if in_order is not None:
-                return self._ids.take(in_order)
-        ids = self._ids.take(slots) if len(slots) else []
-        ids.sort()
-        return ids
+        return self._sorted(self.found(publication))
+
+    def match_json(self, line: bytes | str) -> list[str]:
+        """`match` of a record as one JSON object, such as a line of a file.
+
+        A method of its own, since `match` takes bytes for a document. The decoder checks a flat
+        object while it reads it, so this takes less than to decode the line and to match the dict.
+        Raises `InputError` for what is no JSON object, or has a name twice, and as `match`.
+        """
+        if isinstance(line, str):
+            line = line.encode("utf-8", "surrogatepass")  # which the decoder refuses
+        record = decode_flat(line)
+        if record is None:
+            members = decode_object(line, "record")
+            check_members(line, members)
+            return self.match(members)
+        return self._sorted(self._found(record, ALL))
 
     def found(self, publication: Matchable, limit: int = ALL) -> Slots:
         """The slots whose filters accept the publication, in any order; errors as `match`.
@@ -245,7 +251,7 @@ class Index:
         encoded = self._found_encoded(publication, limit)
         if encoded is not None:
             return encoded
-        record, document = _parts(publication)
+        record, document = parts_of(publication)
         slots = _NO_SLOTS if record is None else self._found(record, limit)
         if document is not None and self._documents.engine is not None:
             seen = np.array(self._documents.engine.match(document), np.int32)
@@ -257,7 +263,7 @@ class Index:
         encoded = self._found_encoded(publication, 1)
         if encoded is not None:
             return len(encoded) > 0
-        record, document = _parts(publication)
+        record, document = parts_of(publication)
         records, documents = self._records.engine, self._documents.engine
         if record is not None and records is not None and records.match_any(record):
             return True
@@ -268,7 +274,7 @@ class Index:
         encoded = self._found_encoded(publication, ALL)
         if encoded is not None:
             return len(encoded)
-        record, document = _parts(publication)
+        record, document = parts_of(publication)
         records, documents = self._records.engine, self._documents.engine
         count = 0 if record is None or records is None else records.match_count(record)
         if document is not None and documents is not None:
@@ -306,16 +312,33 @@ class Index:
                 other.result()
         return [ids for piece in matched for ids in piece]
 
+    def match_flat(
+        self,
+        records: Sequence[Record | None],
+        documents: Sequence[Readable | None] | None = None,
+    ) -> Iterator[list[str]]:
+        """The sorted ids of each of many publications, given as `match_slots` takes them."""
+        done = 0
+        while done < len(records):
+            found = self.match_slots(
+                records[done:],
+                documents and documents[done:],
+                in_order=False,
+                max_matches=_HELD_MAX,
+            )
+            for first, last in pairwise(found.offsets.tolist()):
+                yield self._sorted(found.slots[first:last]) if first < last else []
+            done += len(found.offsets) - 1
+
     def _piece(self, publications: list[Matchable]) -> _Piece:
         """Some publications as they are matched."""
         reading = self._records.reading
-        if reading is not None and {*map(type, publications)} == _DICT:
-            flattener = reading.flattener()
-            given = cast("list[dict[str, Any]]", publications)
-            records = None if flattener is None else encoded_records(given, flattener)
+        flattener = None if reading is None else reading.flattener()
+        if flattener is not None and {*map(type, publications)} == _DICT:
+            records = encoded_records(cast("list[dict[str, Any]]", publications), flattener)
             if records is not None:
                 return records, None
-        parts = [_parts(publication) for publication in publications]
+        parts = [parts_of(publication) for publication in publications]
         documents = None if self._documents.engine is None else [document for _, document in parts]
         return [record for record, _ in parts], documents
 
@@ -334,7 +357,7 @@ class Index:
         return matched
 
     def _found_encoded(self, publication: Matchable, limit: int) -> Slots | None:
-        """`found` of a record by compiled code from the start; `None` where Python has to."""
+        """`found` of a dict by compiled code from the first step on; `None` where Python has to."""
         reading = self._records.reading
         if reading is None or type(publication) is not dict:
             return None
@@ -348,6 +371,16 @@ class Index:
         if unsorted is not None:
             return unsorted.found(record, limit)
         return np.array([] if engine is None else engine.match(record), np.int32)
+
+    def _sorted(self, slots: Slots) -> list[str]:
+        """The ids of what one publication matches."""
+        if len(slots) > _FEW:
+            in_order = self._order.sorted(slots)
+            if in_order is not None:
+                return self._ids.take(in_order)
+        ids = self._ids.take(slots) if len(slots) else []
+        ids.sort()
+        return ids
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
         """The ids of what a piece of publications matches."""
@@ -385,7 +418,7 @@ class Index:
         """
         flat, trees = self._records.engine, self._documents.engine
         unsorted = self._records.unsorted
-        match = _no_match if flat is None else flat.match_slots
+        match = no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
             match = partial(unsorted.found_many, max_matches=max_matches)
         if unsorted is None or in_order or documents is not None:
@@ -394,10 +427,10 @@ class Index:
         if isinstance(records, RecordTable | EncodedRecords):
             found = match(records)
         else:
-            found = _match_present(records, match)
+            found = match_present(records, match)
         if documents is None or trees is None:
             return found
-        return _united(found, _match_present(documents[: len(records)], trees.match_slots))
+        return united(found, match_present(documents[: len(records)], trees.match_slots))
 
     def memory(self) -> dict[str, int]:
         """Bytes of what the index holds, by part; files that are mapped count like memory.
@@ -422,7 +455,7 @@ class Index:
         fast a match could be at best.
         """
         engine = self._records.engine
-        records = [record for record, _ in map(_parts, publications) if record is not None]
+        records = [record for record, _ in map(parts_of, publications) if record is not None]
         return engine.touched_bytes(records) if isinstance(engine, Accounting) else None
 
     def fold(self) -> None:
@@ -498,11 +531,13 @@ class Index:
             if len(self._ids) or sorted((*stored, *self._free)) != [*range(self._unnamed)]:
                 raise InvariantError("the slots without ids are neither taken nor free")
             return
-        ids = list(self._ids)
-        taken = {taken_id: slot for slot, taken_id in enumerate(ids) if taken_id}
+        ids = list(self._ids) if len(self._ids) else []
+        taken = {given: slot for slot, given in enumerate(ids) if given}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
-        if sorted(self._free) != [slot for slot, taken_id in enumerate(ids) if not taken_id]:
+        if not ids and not self._free:
+            return  # nothing was ever added: many of a router's indexes are like that
+        if sorted(self._free) != [slot for slot, given in enumerate(ids) if not given]:
             raise InvariantError("the free slots are not those without an id")
         self._order.validate(ids)
         if stored != sorted(taken.values()):
@@ -551,46 +586,3 @@ class Index:
 def _check_id(id: str) -> None:
     if not isinstance(id, str) or not id:
         raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
-
-
-def _parts(publication: Matchable) -> tuple[Record | None, Readable | None]:
-    """The record and the document of what is to be matched; `None` for what it does not have."""
-    if isinstance(publication, Publication):
-        record = None if publication.attributes is None else publication.record
-        return record, publication.readable_document
-    if isinstance(publication, Mapping):
-        return flatten(publication).record, None
-    if isinstance(publication, bytes | Document):
-        return None, publication
-    raise InputError(
-        "what is matched is a Publication, a mapping, or a document as bytes or read, not "
-        f"{type(publication).__name__}"
-    )
-
-
-def _no_match(given: Sequence[object]) -> SlotBatch:
-    return SlotBatch(np.zeros(len(given) + 1, np.int64), np.zeros(0, np.int32))
-
-
-def _match_present(
-    given: Sequence[Any | None], match: Callable[[Sequence[Any]], SlotBatch]
-) -> SlotBatch:
-    """The matches of what is there; nothing for each `None`."""
-    places = [at for at, item in enumerate(given) if item is not None]
-    found = match([given[at] for at in places])
-    matched = len(found.offsets) - 1
-    if matched == len(given):
-        return found
-    # If it ended early, so does this, with the last item that was matched.
-    counts = np.zeros(len(given) if matched == len(places) else places[matched - 1] + 1, np.int64)
-    counts[places[:matched]] = np.diff(found.offsets)
-    return SlotBatch(np.concatenate(([0], counts.cumsum())), found.slots)
-
-
-def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
-    """Both matches of each publication, ascending; no slot is in both."""
-    rows = np.arange(len(first.offsets) - 1)
-    owners = np.concatenate([np.repeat(rows, np.diff(batch.offsets)) for batch in (first, second)])
-    slots = np.concatenate((first.slots, second.slots))
-    order = np.lexsort((slots, owners))
-    return SlotBatch(first.offsets + second.offsets, slots[order])

@@ -167,7 +167,10 @@ class Filter(Interest):
 
     def accepts(self, record: Record) -> bool:
         """Whether a flat record is accepted."""
-        return any(conjunction.accepts(record) for conjunction in self.conjunctions)
+        for one in self.conjunctions:  # noqa: SIM110 - see `Conjunction.accepts`
+            if one.accepts(record):
+                return True
+        return False
 
     def covers(self, other: Interest) -> bool:
         """Whether every record that `other` accepts is accepted here; no tree pattern is covered.

@@ -31,13 +31,15 @@ read; so a publication that was accepted before is delivered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never
 
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
@@ -48,9 +50,12 @@ from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -137,6 +142,10 @@ class RoutingCore:
                 return self._client_subscribe(change)
             case ClientUnsubscribe():
                 return self._client_unsubscribe(change)
+            case ClientSubscribeMany():
+                return self._client_subscribe_many(change)
+            case ClientUnsubscribeMany():
+                return self._client_unsubscribe_many(change)
             case ClientAdvertise():
                 return self._client_advertise(change)
             case ClientUnadvertise():
@@ -151,6 +160,8 @@ class RoutingCore:
                 return self._link_up(neighbor, inbound=inbound)
             case LinkDown(neighbor):
                 return self._link_down(neighbor)
+            case Drained(neighbor):
+                return self.subscriptions.drained(neighbor, self.protocol.at_once)
             case ClientPublish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
@@ -172,6 +183,10 @@ class RoutingCore:
             + sum(len(received) for received in advertised.received.values()),
             "unconfirmed": self.subscriptions.unconfirmed + self.advertisements.unconfirmed,
         }
+
+    def behind(self) -> Collection[str]:
+        """The neighbors that are not told everything yet: see `Router.behind`."""
+        return self.subscriptions.behind
 
     def counters(self) -> dict[str, int]:
         """What was counted: see `Router.counters`."""
@@ -221,6 +236,33 @@ class RoutingCore:
         if entry is None:
             return self.subscriptions.unknown(request.client, request.subscription)
         return self.subscriptions.release(entry)
+
+    def _client_subscribe_many(self, request: ClientSubscribeMany) -> list[Effect]:
+        spread = self.subscriptions
+        own = spread.own(request.client)
+        fresh: dict[str, Interest] = {}
+        repeats: list[tuple[str, Interest]] = []
+        for id_, wanted in request.subscriptions:
+            if id_ in own or id_ in fresh:
+                repeats.append((id_, wanted))
+            else:
+                fresh[id_] = wanted
+        entries = spread.register_many(request.client, list(fresh.items()))
+        effects = spread.announce_many(entries)
+        for id_, wanted in repeats:
+            effects.extend(spread.repeated(own[id_], wanted))
+        return effects
+
+    def _client_unsubscribe_many(self, request: ClientUnsubscribeMany) -> list[Effect]:
+        spread = self.subscriptions
+        own = spread.own(request.client)
+        known = [id_ for id_ in dict.fromkeys(request.subscriptions) if id_ in own]
+        effects = spread.release_many([own[id_] for id_ in known]) if known else []
+        left = Counter(request.subscriptions)
+        left.subtract(known)
+        for id_ in left.elements():
+            effects.extend(spread.unknown(request.client, id_))
+        return effects
 
     def _client_advertise(self, request: ClientAdvertise) -> list[Effect]:
         spread = self.advertisements
@@ -277,7 +319,10 @@ class RoutingCore:
             raise InvariantError(f"the link to {neighbor!r} is up already")
         self.subscriptions.link_up(neighbor, is_told=inbound)
         self.advertisements.link_up(neighbor)
-        return [*self.subscriptions.replay(neighbor), *self.advertisements.replay(neighbor)]
+        at_once = self.protocol.at_once
+        effects = self.subscriptions.replay(neighbor, at_once)
+        # What clients advertise is little. And publications come from where it is known: at once.
+        return [*effects, *self.advertisements.replay(neighbor, None)]
 
     def _link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""
@@ -286,8 +331,8 @@ class RoutingCore:
         effects = self.subscriptions.link_down(neighbor)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
-    def _close(self, neighbor: str, reason: str) -> list[Effect]:
-        return [*self._link_down(neighbor), CloseLink(neighbor, reason)]
+    def _close(self, neighbor: str, reason: str, *, for_good: bool = True) -> list[Effect]:
+        return [*self._link_down(neighbor), CloseLink(neighbor, reason, for_good)]
 
     # Messages ----------------------------------------------------------------------------------
 
@@ -301,7 +346,7 @@ class RoutingCore:
             case Unadvertise(key):
                 return self._receive_unadvertisement(neighbor, key)
             case ConfirmAdvertisement(key, sending):
-                return self.advertisements.confirmed(neighbor, key, sending)
+                return self.advertisements.confirmed(neighbor, ((key, sending),))
             case Publish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
@@ -313,13 +358,14 @@ class RoutingCore:
         heard = self.subscriptions.on_message(neighbor, message)
         if heard.objection is None:
             return heard.effects
-        return [*heard.effects, *self._close(neighbor, heard.objection)]
+        return [*heard.effects, *self._close(neighbor, heard.objection, for_good=False)]
 
     def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
         key, wanted = message.key, message.filter
         known = self.advertisements.known(key)
         if known is not None:
-            return self._close(neighbor, cycle_reason(f"advertisement {key}", known, neighbor))
+            reason = cycle_reason(f"advertisement {key}", known, neighbor)
+            return self._close(neighbor, reason, for_good=False)
         # Before the confirmation, which may follow at once: see the module.
         effects = self.subscriptions.advertised(neighbor, key, wanted)
         spread = self.advertisements.receive(neighbor, key, wanted, message.sending)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.model.publication import Publication
@@ -44,6 +44,22 @@ class Unsubscribed:
 
     client: str
     subscription: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribedMany:
+    """Several subscriptions of a client are in force, as by a `Subscribed` each; two at least."""
+
+    client: str
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsubscribedMany:
+    """Several subscriptions of a client are withdrawn, as by an `Unsubscribed` each."""
+
+    client: str
+    subscriptions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +105,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class CloseLink:
-    """Take the link to a neighbor down and keep it down: the neighbor broke a rule of routing.
+    """Take the link to a neighbor down: the neighbor broke a rule of routing.
 
-    The router has forgotten the link already, as after `LinkDown`.
+    The router has forgotten the link already, as after `LinkDown`. It stays down `for_good`, unless
+    the neighbor may not be to blame: links that come up at the same moment can form a circle.
     """
 
     neighbor: str
     reason: str
+    for_good: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +149,8 @@ Effect: TypeAlias = (
     | Deliver
     | Subscribed
     | Unsubscribed
+    | SubscribedMany
+    | UnsubscribedMany
     | Advertised
     | Unadvertised
     | Accepted

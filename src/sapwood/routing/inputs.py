@@ -47,6 +47,25 @@ class ClientUnsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientSubscribeMany:
+    """A client subscribes to several filters, each under an id, in this order.
+
+    What comes of it is what comes of one `ClientSubscribe` after the other.
+    """
+
+    client: str
+    subscriptions: tuple[tuple[str, Interest], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUnsubscribeMany:
+    """A client withdraws several of its subscriptions, in this order."""
+
+    client: str
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClientAdvertise:
     """A client says what it will publish, under an id of its own choice (unique per client).
 
@@ -82,6 +101,8 @@ ClientInput: TypeAlias = (
     | DetachClient
     | ClientSubscribe
     | ClientUnsubscribe
+    | ClientSubscribeMany
+    | ClientUnsubscribeMany
     | ClientAdvertise
     | ClientUnadvertise
     | ClientPublish
@@ -109,6 +130,13 @@ class LinkDown:
 
 
 @dataclass(frozen=True, slots=True)
+class Drained:
+    """The link to a neighbor that is behind (`Router.behind`) takes more."""
+
+    neighbor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Receive:
     """A message from a neighbor."""
 
@@ -121,7 +149,7 @@ class Tick:
     """The time that next_deadline asked for has come."""
 
 
-Change: TypeAlias = ClientInput | LinkUp | LinkDown | Receive
+Change: TypeAlias = ClientInput | LinkUp | LinkDown | Drained | Receive
 """What changes routing state, and publications: a router's state is what came of its changes, one
 after the other, and of nothing else."""
 

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import Slots
 from sapwood.model.interest import Interest
+from sapwood.model.kept import Kept, content_of, kept
 from sapwood.model.publication import Publication, Record
 from sapwood.routing.gates import NO_LINK, Gates
 
@@ -100,8 +101,9 @@ class Pool:
         #: the bits of all links that hold a filter
         self._held = 0
         self._ways: _Ways = np.zeros(16, np.int32)
-        self._filters: list[Interest | None] = []
-        self._slots: dict[Interest, int] = {}
+        #: an array of objects, which the garbage collector does not look at; as long as `_ways`
+        self._filters = np.full(len(self._ways), None, np.object_)
+        self._slots: dict[Kept, int] = {}
         #: one key as it is, several as a set: most filters have one holder
         self._keys: dict[int, str | set[str]] = {}
         #: (slot, bit of a link) -> the keys of the link beyond the first; 1 at least
@@ -113,9 +115,9 @@ class Pool:
 
     def filter(self, slot: int) -> Interest:
         """The filter in a taken slot."""
-        wanted = self._filters[slot]
+        wanted: Kept | None = self._filters[slot]
         assert wanted is not None, f"slot {slot} is free"
-        return wanted
+        return cast("Interest", content_of(wanted))
 
     def links(self, slot: int) -> int:
         """The bits of the links that hold the filter in a taken slot."""
@@ -273,7 +275,7 @@ class Pool:
             raise InvariantError("nobody holds a filter of a pool")
         self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))
         for wanted, slot in taken.items():
-            if self._index.filter_in(slot) != wanted:
+            if kept(self._index.filter_in(slot)) != wanted:
                 raise InvariantError(f"the index of a pool lost or changed slot {slot}")
 
     def keys(self, slot: int) -> list[str]:
@@ -283,27 +285,27 @@ class Pool:
 
     def _slot(self, wanted: Interest) -> int:
         """The slot of a filter, taken if need be."""
-        slot = self._slots.get(wanted)
+        content = kept(wanted)
+        slot = self._slots.get(content)
         if slot is None:
             (slot,) = self._index.take((wanted,))
-            self._settle(slot, wanted)
+            self._settle(slot, content)
         return slot
 
     def _prepare(self, wanted: Iterable[Interest]) -> None:
         """Let all of some filters have a slot, which somebody has to hold next."""
-        added = [one for one in dict.fromkeys(wanted) if one not in self._slots]
-        for slot, one in zip(self._index.take(added), added, strict=True):
-            self._settle(slot, one)
+        added = {content: one for one in wanted if (content := kept(one)) not in self._slots}
+        slots = self._index.take([*added.values()])
+        for slot, content in zip(slots, added, strict=True):
+            self._settle(slot, content)
 
-    def _settle(self, slot: int, wanted: Interest) -> None:
+    def _settle(self, slot: int, content: Kept) -> None:
         """A slot of the index was taken for a filter."""
-        self._slots[wanted] = slot
-        missing = slot + 1 - len(self._filters)
-        if missing > 0:
-            self._filters += [None] * missing
+        self._slots[content] = slot
         while slot >= len(self._ways):
             self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
-        self._filters[slot] = wanted
+            self._filters = np.concatenate((self._filters, np.full_like(self._filters, None)))
+        self._filters[slot] = content
         self._ways[slot] = NO_LINK
 
     def _lead(self, slot: int, way: int, links: int) -> None:
@@ -315,7 +317,7 @@ class Pool:
     def _release(self, slot: int) -> None:
         """Free a slot if nobody holds its filter any more."""
         if not self._ways[slot]:
-            del self._slots[self.filter(slot)]
+            del self._slots[self._filters[slot]]
             self._filters[slot] = None
             self._index.release(slot)
 

@@ -17,7 +17,7 @@ is what `Persist` and `Restored` rest on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, get_args
 
 from sapwood.errors import InvariantError
@@ -124,6 +124,14 @@ class Router:
         `None` where all links are on it.
         """
         return self.membership.tells_over()
+
+    def behind(self) -> Collection[str]:
+        """The neighbors that are not told everything yet: `Drained` lets the router tell more.
+
+        A neighbor whose link has come up is told of many subscriptions bit by bit, as fast as the
+        link takes them, so that publications and other requests come in between.
+        """
+        return self.membership.behind()
 
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table: for metrics.

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
+from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.model.interest import Interest
@@ -33,8 +34,8 @@ from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share, Side
 from sapwood.routing.tables import CLIENTS
 
-_MOVED_MAX: Final = 4096
-"""Filters of a link that are moved at once: an eighth of a second."""
+_MOVED_MAX: Final = 256
+"""Filters of a link that are moved at once: some milliseconds."""
 
 _MATCHES_A_MOVE: Final = 1024
 """Matches that take as long as moving a filter."""
@@ -286,7 +287,8 @@ class SidedIndex:
             if side.own is None:
                 side.own = self._own_share(side.bit)
             side.common.give(side.own, _MOVED_MAX)
-            side.own.pool.fold()
+            if worker() is None:
+                side.own.pool.fold()
 
     def _refused(self, side: Side) -> None:
         """The own pool of a link has nothing; it moves back when that has been so too often."""

@@ -8,45 +8,61 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.model.kept import Kept, content_of, kept
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
-
-_set: Final = object.__setattr__
 
 W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalEntry(Generic[W]):
-    """What a client of this router subscribed to or advertised; `id` is the client's own."""
+class LocalEntry(Struct, Generic[W], frozen=True, gc=False):
+    """What a client of this router subscribed to or advertised; `id` is the client's own.
+
+    The fourth value is the filter, which is kept as `model.kept` says.
+    """
 
     key: str
     client: str
     id: str
-    filter: W
+    _content: W
 
     def __post_init__(self) -> None:
-        """Keep the filter in little memory: there may be a million."""
-        _set(self, "filter", self.filter.compact())
+        """Keep the filter in little memory."""
+        force_setattr(self, "_content", kept(self._content))
+
+    @property
+    def filter(self) -> W:
+        """What the client subscribed to or advertised."""
+        return cast("W", content_of(cast("Kept", self._content)))
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedEntry(Generic[W]):
-    """What came over a link; `sending` is the number it came with."""
+class ReceivedEntry(Struct, Generic[W], frozen=True, gc=False):
+    """What came over a link; `sending` is the number it came with.
 
-    filter: W
+    The first value is the filter, which is kept as `model.kept` says.
+    """
+
+    _content: W
     sending: int
 
     def __post_init__(self) -> None:
-        """Keep the filter in little memory: there may be a million."""
-        _set(self, "filter", self.filter.compact())
+        """Keep the filter in little memory."""
+        force_setattr(self, "_content", kept(self._content))
+
+    @property
+    def filter(self) -> W:
+        """What the neighbor stated."""
+        return cast("W", content_of(cast("Kept", self._content)))
 
 
 class LinkSubscription(NamedTuple):
@@ -189,6 +205,25 @@ class Entries(Generic[W]):
             if other != neighbor:
                 for key, heard in received.items():
                     yield key, heard.filter
+
+    def size_without(self, neighbor: str) -> int:
+        """How many entries there are that `neighbor` could be told of."""
+        others = (len(received) for other, received in self.received.items() if other != neighbor)
+        return len(self.by_key) + sum(others)
+
+    def keys_without(self, neighbor: str) -> Iterator[str]:
+        """The keys of all that `neighbor` could be told of, in the order of `candidates`."""
+        yield from self.by_key
+        for other, received in self.received.items():
+            if other != neighbor:
+                yield from received
+
+    def filter_of(self, key: str) -> W:
+        """The filter of an entry that is here."""
+        entry = self.by_key.get(key)
+        if entry is not None:
+            return entry.filter
+        return next(heard[key].filter for heard in self.received.values() if key in heard)
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""

@@ -7,7 +7,7 @@ Publications wait then until the advertisements that may allow them are in force
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from sapwood.errors import (
@@ -16,6 +16,8 @@ from sapwood.errors import (
     InvariantError,
     PeerError,
 )
+from sapwood.limits import FRAME_BYTES_FLOOR
+from sapwood.session.bulk_requests import BulkRequests, withdrawals
 from sapwood.session.client_entries import (
     ADVERTISEMENT,
     SUBSCRIPTION,
@@ -43,9 +45,11 @@ from sapwood.wire.messages import (
     PublishRequest,
     ReplayRefused,
     ReplayReply,
+    SubscribedManyReply,
     SubscribedReply,
     SubscriptionRefused,
     UnadvertisedReply,
+    UnsubscribedManyReply,
     UnsubscribedReply,
 )
 from sapwood.wire.messages import (
@@ -90,6 +94,8 @@ class ClientSession:
         self.welcomes = 0
         self.subscriptions: ClientEntries[InterestText, Any] = ClientEntries(SUBSCRIPTION)
         self.advertisements: ClientEntries[AdvertisedText, Any] = ClientEntries(ADVERTISEMENT)
+        self._bulk = BulkRequests()
+        self._bulk_bytes_max = FRAME_BYTES_FLOOR // 2
         self._unanswered: set[str] = set()
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
@@ -122,9 +128,13 @@ class ClientSession:
         connection = self._connection()
         try:
             for message in connection.receive(data, now):
+                if isinstance(message, SubscribedManyReply | UnsubscribedManyReply):
+                    yield from self._answered_many(message)
+                    continue
                 event = self._interpret(message, connection)
                 if event is not None:
                     yield event
+            self._request_more()
         except PeerError as error:
             connection.fault(error)
         self.ending = connection.ending
@@ -176,6 +186,35 @@ class ClientSession:
         """Ask for a subscription, now and on every later connection."""
         self._request(self.subscriptions.add(id, text, owner))
 
+    def subscribe_many(
+        self, subscriptions: Iterable[tuple[str, InterestText]], owner: object
+    ) -> None:
+        """Ask for several subscriptions, which have one owner, as fast as the broker answers."""
+        ids: list[str] = []
+        for id_, text in subscriptions:
+            self.subscriptions.add(id_, text, owner)
+            ids.append(id_)
+        if self.open:
+            self._bulk.put(ids)
+            self._request_more()
+
+    def unsubscribe_many(self, ids: Iterable[str]) -> list[Entry[InterestText, Any]]:
+        """Withdraw several subscriptions; those that the broker never knew of, which are gone."""
+        gone: list[Entry[InterestText, Any]] = []
+        leaving: list[str] = []
+        for id_ in ids:
+            entry = self.subscriptions.known(id_)
+            if self._bulk.drop(id_) or not self.open:
+                self.subscriptions.remove(entry)
+                gone.append(entry)
+            elif not entry.is_leaving:
+                entry.is_leaving = True
+                leaving.append(id_)
+        if leaving:
+            for request in withdrawals(leaving, self._bulk_bytes_max):
+                self._connection().send(request)
+        return gone
+
     def unsubscribe(self, id: str) -> bool:
         """Withdraw a subscription; whether the broker will answer (else it never knew of it)."""
         return self._withdraw(self.subscriptions, id)
@@ -198,12 +237,10 @@ class ClientSession:
             self._connection().send(entry.kind.request(entry.id, entry.filter))
 
     def _withdraw(self, entries: ClientEntries[F, Any], id_: str) -> bool:
-        entry = entries.get(id_)
-        if entry is None:
-            raise InvariantError(f"{entries.kind.noun} {id_!r} is not there")
+        entry = entries.known(id_)
         if entry.is_leaving:
             return True
-        if not self.open:
+        if not self.open or (entries is self.subscriptions and self._bulk.drop(id_)):
             entries.remove(entry)
             return False
         entry.is_leaving = True
@@ -229,6 +266,7 @@ class ClientSession:
             self._welcomed(message, connection)
             return message
         if isinstance(message, SubscribedReply | UnsubscribedReply | SubscriptionRefused):
+            self._bulk.answered(message.id)
             return _answer(self.subscriptions, message)
         if isinstance(message, AdvertisedReply | UnadvertisedReply | AdvertisementRefused):
             event = _answer(self.advertisements, message)
@@ -253,8 +291,9 @@ class ClientSession:
         self.welcomes += 1
         for advertisement in self.advertisements:
             self._request(advertisement)
-        for subscription in self.subscriptions:
-            self._request(subscription)
+        self._bulk_bytes_max = min(welcome.frame_bytes_max, connection.frame_bytes_max) // 2
+        self._bulk.begin(subscription.id for subscription in self.subscriptions)
+        self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
         if not self._unanswered:
@@ -270,6 +309,25 @@ class ClientSession:
     def _send_waiting(self, connection: Connection) -> None:
         for sequence, publication in self.window.after(self._resumed_after):
             connection.send(PublishRequest(sequence, publication))
+
+    def _request_more(self) -> None:
+        """Request what there is room for of the subscriptions that are to be requested."""
+        if self.open:
+            known = self.subscriptions.known
+            frames = self._bulk.frames(lambda id_: known(id_).filter, self._bulk_bytes_max)
+            for request in frames:
+                self._connection().send(request)
+
+    def _answered_many(
+        self, reply: SubscribedManyReply | UnsubscribedManyReply
+    ) -> Iterator[EntryEvent]:
+        """The events of an answer about several subscriptions."""
+        one = SubscribedReply if isinstance(reply, SubscribedManyReply) else UnsubscribedReply
+        for id_ in reply.ids:
+            self._bulk.answered(id_)
+            event = _answer(self.subscriptions, one(id_))
+            if event is not None:
+                yield event
 
     def _delivery(self, message: DeliveryMessage) -> Delivery | None:
         if message.more:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
-from sapwood.limits import FRAME_OVERHEAD_BYTES
+from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -13,8 +15,10 @@ from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     Input,
 )
 from sapwood.session.connection import Connection, shortened
@@ -29,15 +33,29 @@ from sapwood.wire.messages import (
     Message,
     PublicationRefused,
     PublishRequest,
+    SubscribedManyReply,
     SubscribedReply,
+    SubscribeManyRequest,
     SubscribeRequest,
     SubscriptionRefused,
     UnadvertisedReply,
     UnadvertiseRequest,
+    UnsubscribedManyReply,
     UnsubscribedReply,
+    UnsubscribeManyRequest,
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import encode_publication
+
+MANY: Final = (SubscribeManyRequest, UnsubscribeManyRequest)
+"""What is handled in parts: see `ClientSessionAtBroker.portions`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMany:
+    """Requests for subscriptions whose filters are read: a part of a `SubscribeManyRequest`."""
+
+    judged: Sequence[Judgement]
 
 
 class ClientSessionAtBroker:
@@ -75,7 +93,7 @@ class ClientSessionAtBroker:
 
     # Requests ----------------------------------------------------------------------------------
 
-    def judge(self, message: Greeting | Message) -> Callable[[], None] | None:
+    def judge(self, message: Greeting | Message | ReadMany) -> Callable[[], None] | None:
         """The work, if it is much, that has to be done beside the loop before `interpret`.
 
         It raises nothing.
@@ -110,7 +128,7 @@ class ClientSessionAtBroker:
     def _publication_bytes_max(self) -> int:
         return self.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES
 
-    def interpret(self, message: Greeting | Message) -> Input | None:
+    def interpret(self, message: Greeting | Message | ReadMany) -> Input | None:
         """The router's input in a message; `None` where the client is answered from here.
 
         Raises `FrameError` for what a client must not say.
@@ -123,6 +141,10 @@ class ClientSessionAtBroker:
                 return None
             assert isinstance(interest, Interest), "paths are refused as subscriptions"
             return ClientSubscribe(self.name, message.id, interest)
+        if isinstance(message, ReadMany):
+            return self._subscribe_many(message)
+        if isinstance(message, UnsubscribeManyRequest):
+            return ClientUnsubscribeMany(self.name, message.ids)
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
@@ -133,6 +155,46 @@ class ClientSessionAtBroker:
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
+
+    def portions(
+        self, message: SubscribeManyRequest | UnsubscribeManyRequest
+    ) -> Iterator[Message | ReadMany]:
+        """A message about many subscriptions in parts that are short to handle, in order.
+
+        Filters that take long to read come one by one, to be judged beside the loop.
+        """
+        if isinstance(message, UnsubscribeManyRequest):
+            for some in _some(message.ids):
+                yield UnsubscribeManyRequest(some)
+            return
+        read: list[Judgement] = []
+        for id_, text in zip(message.ids, message.filters, strict=True):
+            request = SubscribeRequest(id_, text)
+            judged = self._judging.judge(request)
+            is_read = isinstance(judged, Judgement)
+            if isinstance(judged, Judgement):
+                read.append(judged)
+            if read and (len(read) == SUBSCRIPTIONS_AT_ONCE_MAX or not is_read):
+                yield ReadMany(read)
+                read = []
+            if not is_read:
+                yield request
+        if read:
+            yield ReadMany(read)
+
+    def _subscribe_many(self, many: ReadMany) -> ClientSubscribeMany | None:
+        """The subscriptions whose filters could be read; the others are refused here."""
+        read: list[tuple[str, Interest]] = []
+        for judged in many.judged:
+            request, wanted = judged.request, judged.value
+            assert isinstance(request, SubscribeRequest), "subscriptions were requested"
+            if judged.refusal is not None:
+                refused = SubscriptionRefused(request.id, shortened(str(judged.refusal)))
+                self.connection.send(refused)
+            else:
+                assert isinstance(wanted, Interest), "paths are refused as subscriptions"
+                read.append((request.id, wanted))
+        return ClientSubscribeMany(self.name, tuple(read)) if read else None
 
     def _publish(self, request: PublishRequest) -> ClientPublish | None:
         if not self.ledger.admit(request.sequence):
@@ -177,6 +239,14 @@ class ClientSessionAtBroker:
         """Confirm that a subscription is in force."""
         self.connection.send(SubscribedReply(subscription))
 
+    def subscribed_many(self, subscriptions: Sequence[str]) -> None:
+        """Confirm that several subscriptions are in force."""
+        self.connection.send_ids(SubscribedManyReply, subscriptions)
+
+    def unsubscribed_many(self, subscriptions: Sequence[str]) -> None:
+        """Confirm that several subscriptions are withdrawn."""
+        self.connection.send_ids(UnsubscribedManyReply, subscriptions)
+
     def unsubscribed(self, subscription: str) -> None:
         """Confirm that a subscription is withdrawn."""
         self.connection.send(UnsubscribedReply(subscription))
@@ -189,13 +259,15 @@ class ClientSessionAtBroker:
         """Confirm that an advertisement is withdrawn."""
         self.connection.send(UnadvertisedReply(advertisement))
 
-    def refused(self, request: Input, reason: str) -> None:
-        """Refuse a request, as the router did."""
+    def refused(self, request: Input, reason: str, subject: str = "") -> None:
+        """Refuse a request, or what it says of `subject` where it is about several."""
         match request:
             case ClientPublish(_, publication):
                 self._refuse_publication(self.ledger.settle(publication.id), reason)
             case ClientSubscribe(_, subscription, _) | ClientUnsubscribe(_, subscription):
                 self.connection.send(SubscriptionRefused(subscription, shortened(reason)))
+            case ClientSubscribeMany() | ClientUnsubscribeMany():
+                self.connection.send(SubscriptionRefused(subject, shortened(reason)))
             case ClientAdvertise(_, advertisement, _) | ClientUnadvertise(_, advertisement):
                 self.connection.send(AdvertisementRefused(advertisement, shortened(reason)))
             case _:
@@ -212,3 +284,9 @@ class ClientSessionAtBroker:
         if through > self._acknowledged and self.connection.open:
             self._acknowledged = through
             self.connection.send(AcceptedReply(through))
+
+
+def _some(ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The ids in parts that are short to handle."""
+    for start in range(0, len(ids), SUBSCRIPTIONS_AT_ONCE_MAX):
+        yield ids[start : start + SUBSCRIPTIONS_AT_ONCE_MAX]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,7 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.codec import (
     Decoder,
     append_delivery,
+    append_ids,
     append_message,
     append_routing,
     greeting_frame,
@@ -28,7 +29,15 @@ from sapwood.wire.greetings import (
     VersionMismatchError,
     Welcome,
 )
-from sapwood.wire.messages import Goodbye, GoodbyeCode, Message, Ping, Pong
+from sapwood.wire.messages import (
+    Goodbye,
+    GoodbyeCode,
+    Message,
+    Ping,
+    Pong,
+    SubscribedManyReply,
+    UnsubscribedManyReply,
+)
 
 _PING: Final = Ping()
 _PONG: Final = Pong()
@@ -148,6 +157,14 @@ class Connection:
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         append_delivery(self._outgoing, subscriptions, publication, self.frame_bytes_max)
+
+    def send_ids(
+        self, reply: type[SubscribedManyReply | UnsubscribedManyReply], ids: Sequence[str]
+    ) -> None:
+        """Put what is said of several ids among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        append_ids(self._outgoing, reply, ids, self.frame_bytes_max)
 
     @property
     def outgoing_bytes(self) -> int:

@@ -16,8 +16,9 @@ from typing import Any
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import everything_of
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 
 _PROBER = "prober"
 _Behavior = tuple[tuple[Hop, ...], tuple[SubscriptionName, ...]]

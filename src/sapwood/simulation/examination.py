@@ -9,11 +9,12 @@ from typing import Final
 from sapwood.model.publication import Publication
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, protocol_on, router_maker, simulate
 from sapwood.simulation.swarm import Mixture, draw_scenario
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 
 PROBES: Final = (
     Publication("record", {"x": 1, "y": 2, "t": "oak", "b": True}),

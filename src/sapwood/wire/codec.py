@@ -33,6 +33,8 @@ from sapwood.wire.messages import (
     LinkMessage,
     Message,
     Part,
+    SubscribedManyReply,
+    UnsubscribedManyReply,
 )
 
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=encoded)
@@ -75,6 +77,17 @@ def append_routing(buffer: bytearray, message: routing.Message, frame_bytes_max:
         del buffer[start:]
         for part in cut(body, frame_bytes_max):
             append_message(buffer, part)
+
+
+def append_ids(
+    buffer: bytearray,
+    reply: type[SubscribedManyReply | UnsubscribedManyReply],
+    ids: Sequence[str],
+    frame_bytes_max: int,
+) -> None:
+    """Put what is said of several ids at the end of `buffer`: a frame, or several."""
+    for some in _portions(ids, frame_bytes_max // 2):
+        append_message(buffer, reply(some))
 
 
 def append_delivery(

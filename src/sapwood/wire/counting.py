@@ -7,11 +7,10 @@ bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-_LENGTHS: Final[Mapping[int, int]] = MappingProxyType(
+_LENGTHS: Final = MappingProxyType(
     {
         0xC4: 1,
         0xC5: 2,

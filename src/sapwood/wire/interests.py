@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from sapwood.errors import LimitError
+from sapwood.language.interests import Interests
 from sapwood.language.written import Language, Written, canonical, read_advertised, read_interest
 from sapwood.limits import (
     ADVERTISEMENT_TEXT_CHARS_MAX,
@@ -79,6 +80,11 @@ def from_text(text: InterestText, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> 
     Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large.
     """
     return read_interest(_written(text), steps_max=steps_max)
+
+
+def unread(texts: Sequence[InterestText]) -> Interests:
+    """The interests that travelled as these, to be read when their turn comes."""
+    return Interests.unread([text if isinstance(text, str) else _written(text) for text in texts])
 
 
 def advertised_from_text(

@@ -73,13 +73,17 @@ def test_full_memtable_is_written_and_becomes_a_segment_without_a_match() -> Non
     assert len(engine._state.memtable) == 1
 
 
-def test_enough_filters_that_come_together_are_a_segment_at_once() -> None:
+def test_enough_filters_that_come_together_are_written_at_once_and_joined_when_there_is_time() -> (
+    None
+):
     engine = ColumnarEngine(CompactionPolicy(bulk_min=8))
     engine.add_many([(slot, parse_filter(f"a = {slot}")) for slot in range(7)])
     assert sizes(engine) == []
     engine.add_many([(slot, parse_filter(f"a = {slot}")) for slot in range(7, 20)])
-    assert sizes(engine) == [13]
+    assert sizes(engine) == []
+    assert len(engine._state.frozen_rows) == 13
     assert engine.match({"a": 3}) == [3]
+    assert sizes(engine) == [13]
     assert engine.match({"a": 9}) == [9]
     engine.add_many(
         [(20, parse_filter("false")), *((slot, parse_filter("true")) for slot in range(80, 90))]

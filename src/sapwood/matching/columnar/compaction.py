@@ -41,7 +41,7 @@ class CompactionPolicy:
     #: to two thirds, depending on how much they say. Larger ones are made by `fold` alone
     joined_max: int = 65_536
     #: the same where a worker joins segments beside the caller, who waits 5 to 10 ms for so many
-    poured_max: int = 2048
+    poured_max: int = 1024
     #: segments of about the same size that a worker joins, whether or not anybody matches
     alike_max: int = 16
     #: what a match costs more for each further segment

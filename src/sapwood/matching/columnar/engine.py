@@ -102,13 +102,10 @@ class ColumnarEngine(MergeTree):
             memtable[slot] = Trial(filter)
             if len(memtable) > self._policy.memtable_max:
                 self._freeze_memtable()
-                policy = self._policy
-                most = policy.frozen_max if worker() is None else policy.poured_max
-                if len(self._state.frozen_rows) >= most:
-                    self._compact_newest()
+                self._compact_if_many()
 
     def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
-        """Take each slot for its filter; enough of them become one segment at once."""
+        """Take each slot for its filter; enough of them become one segment, when there is time."""
         if len(filters) < self._policy.bulk_min:
             for slot, wanted in filters:
                 self.add(slot, wanted)
@@ -119,6 +116,13 @@ class ColumnarEngine(MergeTree):
             self._published = None
             self._taken += len(filters)
             self._freeze(filters)
+            self._compact_if_many()
+
+    def _compact_if_many(self) -> None:
+        """Make a segment of what is frozen, if that is much: a match does it otherwise."""
+        policy = self._policy
+        most = policy.frozen_max if worker() is None else policy.poured_max
+        if len(self._state.frozen_rows) >= most:
             self._compact_newest()
 
     def remove(self, slot: int) -> None:

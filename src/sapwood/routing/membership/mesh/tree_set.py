@@ -25,12 +25,15 @@ from sapwood.routing.effects import (
     Refused,
     Send,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientSubscribe,
+    ClientSubscribeMany,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -170,11 +173,12 @@ class TreeSet:
             branch.peers[place.parent] = basis.parent_epoch
             effects.extend(self.hand(branch, LinkUp(place.parent), now))
         for request in self.clients.requests():
-            if isinstance(request, ClientSubscribe):
-                named = (request.client, request.subscription)
-                branch.unconfirmed.add(named)
-                if named not in self.clients.awaited:
-                    branch.unconfirmed_here.add(named)
+            if isinstance(request, ClientSubscribeMany):
+                for id_, _ in request.subscriptions:
+                    named = (request.client, id_)
+                    branch.unconfirmed.add(named)
+                    if named not in self.clients.awaited:
+                        branch.unconfirmed_here.add(named)
             effects.extend(self.hand(branch, request, now))
         self._review(branch.source)
         self.touched[branch.source] = None
@@ -224,6 +228,9 @@ class TreeSet:
                         effects.append(effect)
                 case Subscribed(client, id_):
                     self._confirmed(branch, (client, id_))
+                case SubscribedMany(client, ids):
+                    for id_ in ids:
+                        self._confirmed(branch, (client, id_))
                 case Advertised(client, id_):
                     branch.advertised((client, id_))
                     self.touched[source] = None
@@ -231,7 +238,7 @@ class TreeSet:
                 case CloseLink(neighbor):
                     branch.lose(neighbor)  # its core has forgotten the link already
                     effects.append(effect)
-                case Accepted() | Refused() | Unsubscribed() | Unadvertised():
+                case Accepted() | Refused() | Unsubscribed() | UnsubscribedMany() | Unadvertised():
                     if branch is self.own:
                         effects.append(effect)
                 case Persist() | Connect() | Disconnect():
@@ -264,6 +271,15 @@ class TreeSet:
         return [effect for older in trees.older() for effect in self.end(older)]
 
     # Links -------------------------------------------------------------------------------------
+
+    def behind(self) -> set[str]:
+        """The neighbors that are not told everything yet on some tree."""
+        return {neighbor for branch in self for neighbor in branch.core.behind()}
+
+    def drained(self, drained: Drained, now: float) -> list[Effect]:
+        """A link takes more: on every tree where the neighbor is behind it is told more."""
+        behind = [branch for branch in self if drained.neighbor in branch.core.behind()]
+        return [effect for branch in behind for effect in self.hand(branch, drained, now)]
 
     def joins_below(self, neighbor: str) -> Iterator[Join]:
         """What a neighbor whose link has come up has to know to join this router."""
@@ -363,7 +379,7 @@ class TreeSet:
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
-        asked = set(map(_named, self.clients.requests()))
+        asked = {named for one in self.clients.requests() for named in _named(one)}
         advertised = {(one.client, one.advertisement) for one in self.clients.advertisements()}
         for source, trees in self.trees.items():
             trees.validate()
@@ -402,6 +418,8 @@ class TreeSet:
             raise InvariantError(f"on the tree of {source} clients advertise something else")
 
 
-def _named(request: AttachClient | ClientSubscribe) -> tuple[str, str | None]:
-    """The client that asks, and the id of its subscription."""
-    return request.client, request.subscription if isinstance(request, ClientSubscribe) else None
+def _named(request: AttachClient | ClientSubscribeMany) -> list[tuple[str, str | None]]:
+    """The client that asks, or the ids of its subscriptions."""
+    if isinstance(request, AttachClient):
+        return [(request.client, None)]
+    return [(request.client, id_) for id_, _ in request.subscriptions]

@@ -1,5 +1,7 @@
-"""One system under one load: start, subscribe, publish as fast as can be and at fixed rates, ping,
-kill and come back. Each phase is judged; a cell with one wrong delivery is void, and says so.
+"""One system under one load, in phases.
+
+Start, subscribe, publish as fast as can be and at fixed rates, ping, kill and come back. Each phase
+is judged; a cell with one wrong delivery is void, and says so.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import numpy as np
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood_lab.benchmarks.broker.judge import RECEIVED, Received, Verdict, delivery_count, judge
-from sapwood_lab.benchmarks.broker.load import Load
+from sapwood_lab.benchmarks.broker.load import Load, Numbers
 from sapwood_lab.benchmarks.broker.servers import most_bytes, usage
 from sapwood_lab.benchmarks.broker.systems import ROLES, Server, System
 from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task
@@ -54,7 +56,7 @@ FIGURES: Final = (
     "server_us",
     "server_delivery_us",
     "receivers_us",
-    *(f"delay_{share}_p{str(q).removesuffix('.0')}_ms" for share in SHARES for q in QUANTILES),
+    *(f"delay_{share}_p{quantile:g}_ms" for share in SHARES for quantile in QUANTILES),
     *(f"delay_{share}_samples" for share in SHARES),
     "pause_ms",
     "memory_mib",
@@ -93,7 +95,7 @@ def measure_cell(system: System, load: Load, hops: int, settings: Settings) -> d
         return {**row, "reason": reason}
     with TemporaryDirectory(prefix="sapwood-bench-") as name:
         folder = Path(name)
-        load.write(folder)
+        load.write(folder, each_subscription=system.delivers_each)
         (folder / "progress").write_bytes(bytes(PROGRESS.size))
         try:
             with _cell(system, load, hops, folder) as cell:
@@ -114,8 +116,11 @@ def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell
             system.name, server.publish, server.subscribe, load.clients, str(folder), WINDOW
         )
         task.write_bytes(msgspec.json.encode(told))
-        workers = [stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES]
-        yield _Cell(load, folder, server, *workers)
+        receivers, publisher, pinger = (
+            stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
+        )
+        counts = load.deliveries(each_subscription=system.delivers_each)
+        yield _Cell(load, counts, folder, server, receivers, publisher, pinger)
 
 
 def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
@@ -128,7 +133,7 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
     for worker in (cell.publisher, cell.pinger):
         worker.ask("connect", timeout_s=ANSWER_S)
     try:
-        cell.flood(settings.seconds / 2)  # to get warm
+        cell.flood(settings.seconds)  # to get warm
         row |= _capacity(cell, settings.seconds)
         for share in SHARES:
             rate = row["publications_per_s"] * share / 100
@@ -164,12 +169,11 @@ def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, A
     # A delivery of several ids has several lines, and one delay.
     keys = came["number"].astype(np.int64) << 32 | came["client"].astype(np.int64)
     _, places = np.unique(keys, return_index=True)
-    found = {f"delay_{share}_samples": len(places)}
+    found: dict[str, Any] = {f"delay_{share}_samples": len(places)}
     if len(places):
         delays_ms = ((came["time_ns"] - due_ns) / 1e6)[places]
         for quantile in QUANTILES:
-            name = f"delay_{share}_p{str(quantile).removesuffix('.0')}_ms"
-            found[name] = float(np.percentile(delays_ms, quantile))
+            found[f"delay_{share}_p{quantile:g}_ms"] = float(np.percentile(delays_ms, quantile))
     return found
 
 
@@ -191,6 +195,8 @@ class _Cell:
     """
 
     load: Load
+    #: how many deliveries receivers count for each content of the pool
+    counts: Numbers
     folder: Path
     server: Server
     receivers: Worker
@@ -275,7 +281,7 @@ class _Cell:
     def _expected(self, first: int, count: int) -> int:
         """How many deliveries these numbers lead to."""
         places = (first + np.arange(count)) % len(self.load.pool)
-        return int(self.load.deliveries()[places].sum())
+        return int(self.counts[places].sum())
 
     def _wait(self, wanted: int, quiet_s: float) -> None:
         """Return when so many have come in all, or none for a while."""

@@ -20,9 +20,12 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood_lab.benchmarks.broker.load import Load
@@ -59,6 +62,7 @@ class Peer:
     serve: Callable[[Path, Path, int], Command]
     work: Callable[[Path], Command]
     only_equalities: bool = False
+    delivers_each: bool = False
 
     def refuses(self, load: Load, hops: int) -> str:
         """Documents, several servers, and what its filters cannot say."""
@@ -70,7 +74,7 @@ class Peer:
             return "a headers exchange compares for equality alone"
         return ""
 
-    def start(self, folder: Path, hops: int) -> Server:
+    def start(self, folder: Path, hops: int) -> Server:  # noqa: ARG002 - one, by `refuses`
         """One server."""
         port = _free_port()
         return _Process(self.name, self.serve(peers_folder(), folder, port), folder, port)
@@ -85,6 +89,13 @@ def peers_folder() -> Path:
     """Where peers are installed."""
     given = os.environ.get(FOLDER_VARIABLE)
     return Path(given) if given else Path.home() / ".cache" / "sapwood-peers"
+
+
+def versions() -> dict[str, str]:
+    """The versions of peers by name, as far as they were noted when they were fetched."""
+    file = peers_folder() / "versions.json"
+    found: dict[str, str] = msgspec.json.decode(file.read_bytes()) if file.exists() else {}
+    return found
 
 
 def installed(peer: Peer) -> System | str:
@@ -119,11 +130,9 @@ class _Process:
         self._process = self._started()
 
     def close(self) -> None:
-        try:
+        with suppress(ProcessLookupError):
             # It leads a group of its own, in which all are that it has started.
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -222,6 +231,6 @@ PEERS: Final = (
         _go_driver,
         only_equalities=True,
     ),
-    Peer("artemis", (f"{ARTEMIS}/driver.jar",), _artemis, _java),
+    Peer("artemis", (f"{ARTEMIS}/driver.jar",), _artemis, _java, delivers_each=True),
 )
 """All that there are drivers for, in the order in which they are measured."""

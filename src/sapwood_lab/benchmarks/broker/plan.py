@@ -10,7 +10,7 @@ from typing import Any, Final
 from sapwood.errors import EnvironmentMissingError, UnknownNameError
 from sapwood_lab.benchmarks.broker.cells import Settings, measure_cell
 from sapwood_lab.benchmarks.broker.load import DOCUMENTS, Load, make_load
-from sapwood_lab.benchmarks.broker.peers import HOW_TO_GET, PEERS, installed
+from sapwood_lab.benchmarks.broker.peers import HOW_TO_GET, PEERS, installed, versions
 from sapwood_lab.benchmarks.broker.systems import Sapwood, System
 from sapwood_lab.benchmarks.network import raw_echo
 
@@ -75,8 +75,9 @@ def cells_of(choices: Choices) -> Iterator[Cell]:
 def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
     """Measure all cells, one after the other, and the raw echo beside them.
 
-    Returns the figures of the echo, the cells (`cells.FIGURES`), and why systems and workloads
-    were left out, by name. Raises `UnknownNameError` for a peer that there is none of.
+    Returns the figures of the echo, the versions of peers, the cells (`cells.FIGURES`), and why
+    peers and workloads were left out, by name. Raises `UnknownNameError` for a name that no peer
+    has.
     """
     settings = Settings(choices.seconds, choices.fill_seconds)
     peers, left_out = _peers(choices.peers)
@@ -90,17 +91,17 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
         for system in (Sapwood(), *(peers if cell.with_peers else ())):
             rows.append(measure_cell(system, load, cell.hops, settings))
             say(f"{_named(system, load, cell)}: {rows[-1]['reason'] or rows[-1]['verdict']}")
-    return {"echo": _echo(choices.seconds), "cells": rows, "left_out": left_out}
+    known = versions()
+    return {
+        "echo": raw_echo(choices.seconds),
+        "peers": {peer.name: known.get(peer.name, "") for peer in peers},
+        "cells": rows,
+        "left_out": left_out,
+    }
 
 
 def _named(system: System, load: Load, cell: Cell) -> str:
     return f"{system.name}, {load.size:,} {load.workload}, {load.clients} clients, hops {cell.hops}"
-
-
-def _echo(seconds: float) -> dict[str, Any]:
-    """The raw echo of asyncio's streams with the windows that `bench network` has."""
-    few = raw_echo(seconds)
-    return {"frames_per_s": few["frames_per_s"], "frames": few["frames"]}
 
 
 def _peers(names: tuple[str, ...]) -> tuple[list[System], dict[str, str]]:

@@ -34,7 +34,7 @@ from sapwood_lab.benchmarks.broker.dialect import (
     greeted,
     publishing,
 )
-from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task, now_ns, obey, read_task
+from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Orders, Task, now_ns, obey, read_task
 
 _CHUNK: Final = 64
 """Publications of one write at most, as fast as can be."""
@@ -59,7 +59,7 @@ class Publisher:
 
     def run(self) -> None:
         """Obey orders until standard input ends."""
-        orders = {"connect": self.connect, "flood": self.flood, "schedule": self.schedule}
+        orders: Orders = {"connect": self.connect, "flood": self.flood, "schedule": self.schedule}
         for line in sys.stdin:
             obey(orders, line)
 

@@ -38,7 +38,7 @@ from sapwood_lab.benchmarks.broker.dialect import (
     subscribing,
 )
 from sapwood_lab.benchmarks.broker.judge import RECEIVED
-from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task, now_ns, obey, read_task
+from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Orders, Task, now_ns, obey, read_task
 
 _MORE = 0xC3
 """The last byte of a delivery that goes on in the next frame."""
@@ -55,7 +55,7 @@ class _Client:
     def __init__(self, number: int, address: str, lines: list[dict[str, Any]]) -> None:
         self.number = number
         self.connection = greeted(address, f"receiver-{number}")
-        self.connection.setblocking(False)
+        self.connection.settimeout(0.0)
         self.frames = Frames()
         #: when and what, whole frames
         self.log: list[tuple[int, bytes]] = []
@@ -98,7 +98,7 @@ class Receivers:
 
     def run(self) -> None:
         """Receive, and obey orders, until standard input ends."""
-        orders = {"subscribe": self.subscribe, "collect": self.collect}
+        orders: Orders = {"subscribe": self.subscribe, "collect": self.collect}
         stdin = sys.stdin.fileno()
         self._poll.register(stdin, select.EPOLLIN)
         held = b""

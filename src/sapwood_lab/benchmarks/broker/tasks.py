@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,10 @@ from sapwood.errors import SapwoodError
 PROGRESS: Final = struct.Struct("<q")
 """The file by which receivers tell publishers how many deliveries there were so far: one number of
 8 bytes, least first. 258 deliveries: 02 01 00 00 00 00 00 00."""
+
+
+Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
+"""What a worker can do, by the first word of a line; the others are arguments."""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -55,7 +59,7 @@ def answer(**said: Any) -> None:
     sys.stdout.flush()
 
 
-def obey(orders: Mapping[str, Callable[..., dict[str, Any]]], line: str) -> None:
+def obey(orders: Orders, line: str) -> None:
     """Do what a line says, and answer what came of it, or why it could not be done."""
     order, *arguments = line.split()
     try:

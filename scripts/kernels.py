@@ -1,9 +1,8 @@
 """Compiles all kernels, so that tests find them compiled.
 
-Compiled code is kept beside its source (`__pycache__`), but whoever needs it while it is not there
-compiles for itself: in a fresh clone both workers of the tests, every broker that they start and
-every worker of Spark would. Users have `sapwood warm-up` for the same, which this calls; the
-kernels of the space filling curves, which only comparisons use, are called here.
+Compiled code is kept beside the package (`__pycache__`), and one process compiles it while others
+wait; this way nobody waits within a test. Users have `sapwood warm-up` for the same, which this
+calls; the kernels of the space filling curves, which only comparisons use, are called here.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from peer import (
     unsubscribe,
 )
 
+from sapwood.wire.greetings import VERSION
+
 MIB = 1 << 20
 
 
@@ -244,7 +246,17 @@ def false_broker(target: Target) -> None:
     """Greets as one, and then says what routers say."""
     for n in range(50):
         with target.peer(f"false-{n}", greeted=False) as peer:
-            hello = ("sapwood", 2, "hello", "broker", f"false-{n}", "s", 0, "covering", 2 * MIB)
+            hello = (
+                "sapwood",
+                VERSION,
+                "hello",
+                "broker",
+                f"false-{n}",
+                "s",
+                0,
+                "covering",
+                2 * MIB,
+            )
             peer.send(frame(*hello) + frame(30))
             peer.settle()
 

@@ -9,6 +9,8 @@ from typing import Any, Self
 
 import msgspec
 
+from sapwood.wire.greetings import VERSION
+
 HEADER = struct.Struct(">I")
 ANSWER_S = 240.0
 """Seconds to wait for an answer: what an attack costs at worst where nothing bounds it."""
@@ -66,7 +68,9 @@ class Peer:
         self.name = name
         self._held = bytearray()
         if greeted:
-            self.send(frame("sapwood", 2, "hello", role, name, secrets.token_hex(8), 0, "", 0))
+            self.send(
+                frame("sapwood", VERSION, "hello", role, name, secrets.token_hex(8), 0, "", 0)
+            )
             self.answer()
 
     def __enter__(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from sapwood.broker.broker import Broker
-from sapwood.broker.kernels import KernelLoader, kernels_of
+from sapwood.broker.kernels import KernelLoader, kernels_of, place_kernels
 from sapwood.matching.auto import AutoEngine
+from sapwood.matching.compiling import places
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS
 from sapwood.routing.forwarding.every_hop import EveryHop
@@ -54,6 +56,21 @@ def finished(loader: KernelLoader) -> None:
     """Wait for all that is under way; unlike `close`, end nothing."""
     for thread in loader._threads.values():
         thread.join()
+
+
+def test_kernels_go_to_the_data_of_a_broker_that_may_write_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in places.VARIABLES:
+        # Set first, so that what the broker sets is taken back.
+        monkeypatch.setenv(variable, "")
+    place_kernels(tmp_path)
+    assert places.given_place() is None
+    monkeypatch.setattr(places, "places", lambda: (Path("/proc/nowhere"),))
+    place_kernels(tmp_path)
+    assert places.given_place() == ("SAPWOOD_CACHE_DIR", tmp_path / "kernels")
+    monkeypatch.undo()
+    assert os.environ.get("SAPWOOD_CACHE_DIR") != str(tmp_path / "kernels")
 
 
 def test_kernels_in_the_cache_are_loaded_in_a_thread_once_that_pays(tmp_path: Path) -> None:

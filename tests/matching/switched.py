@@ -13,8 +13,8 @@ class Switched(KernelSet):
     is_on: bool
 
     def __init__(self, real: KernelSet, *, is_on: bool = False) -> None:
-        super().__init__(real.name, real.package, real.entries, real.exercise)
-        if real.compiled is None:  # to load them is to call each, once for a process
+        super().__init__(real.name, real.package)
+        if real.compiled is None:  # they are loaded once for a process
             real.load()
         self.is_on = is_on
 

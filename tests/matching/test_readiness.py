@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 
 from sapwood.matching.automaton import PathAutomatonEngine
+from sapwood.matching.compiling import places
+from sapwood.matching.compiling.notice import tell
 from sapwood.matching.readiness import (
     DOCUMENTS,
     RECORDS,
@@ -123,28 +125,30 @@ def test_loaded_kernels_are_at_hand_and_in_the_cache(kernels: KernelSet) -> None
     kernels.load()
     assert kernels.compiled is not None
     assert kernels.is_cached()
-    assert {kernel.__name__ for kernel in kernels.kernels()} == set(kernels.entries)
+    library = kernels.library()
+    assert library is not None
+    assert all(entry.signatures for entry in library.entries)
 
 
-def test_set_is_at_hand_only_when_all_of_it_has_been_called(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    DOCUMENTS.load()
-    [kernel] = [kernel for kernel in DOCUMENTS.kernels() if kernel.__name__ == "count"]
-    monkeypatch.setattr(kernel, "overloads", {})
-    assert DOCUMENTS.compiled is None
-
-
-def test_cache_without_a_folder_or_without_the_kernel_is_empty(
+def test_set_is_at_hand_and_kept_only_when_its_library_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     DOCUMENTS.load()
-    [kernel] = [kernel for kernel in DOCUMENTS.kernels() if kernel.__name__ == "count"]
-    monkeypatch.setattr(kernel._cache, "_cache_path", str(tmp_path))
-    assert kernel.stats.cache_path == str(tmp_path)
+    library = DOCUMENTS.library()
+    monkeypatch.setattr(library, "is_loaded", False)
+    assert DOCUMENTS.compiled is None
+    assert DOCUMENTS.is_cached()
+    monkeypatch.setattr(places, "places", lambda: (tmp_path,))
     assert not DOCUMENTS.is_cached()
-    monkeypatch.setattr(kernel._cache, "_cache_path", None)
-    assert not DOCUMENTS.is_cached()
+
+
+def test_where_numba_compiles_nothing_kernels_are_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    DOCUMENTS.load()
+    module = DOCUMENTS.compiled
+    monkeypatch.setattr(module, "LIBRARY", None)
+    DOCUMENTS.load()
+    assert DOCUMENTS.is_cached()
+    assert DOCUMENTS.compiled is module
 
 
 def test_automaton_takes_kernels_between_two_documents() -> None:
@@ -163,11 +167,19 @@ def test_automaton_takes_kernels_between_two_documents() -> None:
 def test_library_logs_before_it_compiles_and_prints_nothing(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    loader = InPlace(logging.getLogger("sapwood").info, 1, 1)
+    loader = InPlace(tell, 1, 1)
     with caplog.at_level(logging.INFO, "sapwood"):
         loader.worked(Fake(cached=False), 1)
     assert "compiling the kernels" in caplog.text
     assert capfd.readouterr() == ("", "")
+
+
+def test_who_waits_at_a_terminal_reads_what_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    InPlace(tell, 1, 1).worked(Fake(cached=False), 1)
+    assert capsys.readouterr().err.startswith("sapwood: compiling the kernels for documents, ")
 
 
 def test_ten_lines_of_the_readme_import_no_compiler() -> None:

@@ -31,8 +31,10 @@ from sapwood.simulation.scenario import (
     ReturnRouter,
     Scenario,
     SubscribeAction,
+    SubscribeManyAction,
     UnadvertiseAction,
     UnsubscribeAction,
+    UnsubscribeManyAction,
     Until,
     WaitAction,
 )
@@ -99,6 +101,12 @@ class Driver:
                 if name.home in self._running:
                     client = await self._client(name.owner)
                     await self._begin(client.unsubscribe(name.id))
+            case SubscribeManyAction(owner, subscriptions):
+                for id_, wanted in subscriptions:
+                    await self._carry_out(SubscribeAction(SubscriptionName(*owner, id_), wanted))
+            case UnsubscribeManyAction(owner, ids):
+                for id_ in ids:
+                    await self._carry_out(UnsubscribeAction(SubscriptionName(*owner, id_)))
             case AdvertiseAction(promise, promised):
                 self._promises.setdefault(promise.owner, {})[promise.id] = promised
                 if promise.home in self._running:

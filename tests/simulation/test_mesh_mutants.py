@@ -18,7 +18,9 @@ from sapwood.routing.inputs import (
     AttachClient,
     ClientInput,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
+    ClientSubscribeMany,
     Input,
     LinkDown,
     LinkUp,
@@ -106,7 +108,7 @@ class TellsReturningNeighborsNothing(MeshMutant):
 class PublishesOnEveryTree(MeshMutant):
     """A publication takes all trees, not only the own one."""
 
-    def _client(self, request: ClientInput, now: float) -> list[Effect]:
+    def _client(self, request: ClientInput | ClientPublishMany, now: float) -> list[Effect]:
         if isinstance(request, ClientPublish):
             return self._on_all(request, now)
         return super()._client(request, now)
@@ -116,7 +118,7 @@ class ForgetsItsClientsOnNewTrees(MeshMutant):
     """A branch that is begun afresh does not hear what the clients want."""
 
     class Forgetful(Clients):
-        def requests(self) -> Iterator[AttachClient | ClientSubscribe]:
+        def requests(self) -> Iterator[AttachClient | ClientSubscribeMany]:
             yield from (one for one in super().requests() if isinstance(one, AttachClient))
 
     def __init__(self, name: str, incarnation: int) -> None:

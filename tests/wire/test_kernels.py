@@ -1,4 +1,4 @@
-"""The kernels of frames: what is compiled is what the exercise calls, and strangers' bytes."""
+"""The kernels of frames, given strangers' bytes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,12 @@ from sapwood.wire.messages import PublishRequest
 from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import FRAMES
 from tests.broker.memory import frames
-from tests.wire import test_composer, test_runs
 
 
 @pytest.fixture(autouse=True)
 def _kernels() -> None:
     FRAMES.load()
     RECORDS.load()
-
-
-def test_frames_are_found_and_composed_without_a_signature_that_is_not_exercised() -> None:
-    test_runs.test_a_run_of_a_neighbor_has_one_envelope()
-    test_composer.test_ids_are_sorted_as_texts_however_many(30)
-    test_composer.test_publications_of_all_lengths_have_the_heads_that_the_encoder_writes(9)
-    signatures = {kernel.__name__: len(kernel.signatures) for kernel in FRAMES.kernels()}
-    assert signatures == dict.fromkeys(FRAMES.entries, 1)
 
 
 @given(

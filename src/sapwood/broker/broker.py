@@ -79,9 +79,8 @@ class Broker:
     """One broker, to be started and stopped once.
 
     `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
-    `link up NAME` and `link down NAME`. `name`, `address`,
-    `router` and `handshake` are there once it is started. One that `owns_process` may tune
-    Python for itself.
+    `link up NAME` and `link down NAME`. One that `owns_process` may tune Python for itself. `name`,
+    `address`, `router` and `handshake` are there once it is started.
 
     #: the router's clients and links are those of `connections`
     """

@@ -1,10 +1,10 @@
 """Compiled kernels for a broker: loaded beside its event loop, which goes on with plain Python.
 
 Loading what was compiled before takes some tenths of a second in a thread, and holds the
-interpreter lock for less than 50 ms at a time (measured). Compiling takes half a minute and holds
-it for up to a third of a second again and again, so a process of its own does that, and leaves what
-it compiled in the cache. Where no cache can be written the broker stays with plain Python and says
-so: every start would compile anew.
+interpreter lock for less than 50 ms at a time (measured). Compiling takes some seconds and holds it
+for up to a third of a second again and again, so a process of its own does that, and keeps what it
+compiled (`matching.compiling.places`). Where it can be kept nowhere the broker stays with plain
+Python and says so: every start would compile anew.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Final
 
 from sapwood.broker.logs import Log
+from sapwood.matching.compiling.places import VARIABLES, given_place, writable_place
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS, KernelSet
 
@@ -30,6 +32,9 @@ NICE: Final = 5
 """How much the process that compiles gives way."""
 
 _REASON_CHARS: Final = 500
+
+_FOLDER: Final = "kernels"
+"""In the folder of a broker's data."""
 
 
 class KernelLoader:
@@ -123,6 +128,16 @@ class KernelLoader:
     def _say_plain(self, kernels: KernelSet, reason: str) -> None:
         if not self._closing:
             self._log.warning("matching stays plain", kernels=kernels.name, reason=reason)
+
+
+def place_kernels(data: Path) -> None:
+    """Keep compiled code in a broker's own folder, if no place that is known can be written.
+
+    A service account often has a folder for its data and nothing else. Processes that compile for
+    the broker inherit the place.
+    """
+    if given_place() is None and writable_place() is None:
+        os.environ[VARIABLES[0]] = str(data.absolute() / _FOLDER)
 
 
 def kernels_of(engines: Engines) -> tuple[KernelSet, ...]:

@@ -103,6 +103,7 @@ def command(
     `link down NAME` follow. The log goes to standard error.
     """
     from sapwood.broker.broker import run_broker
+    from sapwood.broker.kernels import place_kernels
     from sapwood.broker.logs import make_log
     from sapwood.broker.settings import BrokerSettings
     from sapwood.matching.engine_names import Engines, chosen_engines
@@ -128,6 +129,8 @@ def command(
         ),
         **options,
     )
+    if settings.data is not None:
+        place_kernels(settings.data)
     run_broker(settings, make_log(log_level, colors=not is_plain_terminal()), _announce)
     ctx.exit(ExitStatus.DONE)
 

@@ -67,9 +67,10 @@ class SubscriptionFile:
             self._refused += 1
             self._reading.reject(line.number, f"refused by the broker: {reason}", line.text)
         self._lines.clear()
-        say(f"subscribed to {amount(len(group.ids), 'filter')} at {broker}")
+        said = f"subscribed to {amount(len(group.ids), 'filter')} at {broker}"
         if self.rejected:
-            say(f"{amount(self.rejected, 'line')} rejected: see {self._aside.path}")
+            said += f"; {amount(self.rejected, 'line')} rejected: see {self._aside.path}"
+        say(said)
         return group
 
     def _texts(self) -> Iterator[tuple[str, Written]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,23 +17,27 @@ if TYPE_CHECKING:
 NAMES: Final = ("records", "documents", "covering", "frames", "pipeline")
 """The sets of kernels, in the order in which they are compiled."""
 
-CACHE_VARIABLE: Final = "NUMBA_CACHE_DIR"
-
 
 @dataclass(frozen=True, slots=True)
 class Warmed:
-    """A set of kernels that is in the cache now: how many, how many of them were not before."""
+    """A set of kernels that is kept now.
+
+    `functions` and `seconds`, of processor time, are what was compiled: 0 if it was kept before.
+    """
 
     name: str
     kernels: int
-    compiled: int
+    functions: int
     seconds: float
-    folders: tuple[str, ...]
+    file: str
 
     def text(self) -> str:
         """The same for a person."""
-        done = f"compiled in {self.seconds:.1f} s" if self.compiled else "in the cache already"
-        return f"{self.name}: {amount(self.kernels, 'kernel')} {done}"
+        done = "kept already"
+        if self.functions:
+            made = amount(self.functions, "function")
+            done = f"{made} compiled in {self.seconds:.1f} s of processor time"
+        return f"{self.name}: {amount(self.kernels, 'kernel')}, {done}, in {self.file}"
 
 
 @click.command
@@ -46,7 +48,7 @@ def command(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> Non
     """Compile the kernels ahead of time, so that no command waits for them.
 
     KERNELS are records, documents (matching), covering, frames (brokers) and pipeline (Spark); all
-    of them if none is named. They are kept in the folder that NUMBA_CACHE_DIR names, else beside
+    of them if none is named. They are kept in the folder that SAPWOOD_CACHE_DIR names, else beside
     the package, else in the user's cache folder, for this version of Python and this kind of
     processor: run it as the user, and with the environment, that brokers will have.
     """
@@ -57,9 +59,6 @@ def command(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> Non
             click.echo(one.text())
     if as_json:
         print_json([asdict(one) for one in warmed])
-    else:
-        folders = [folder for one in warmed for folder in one.folders]
-        click.echo(f"kept in {os.path.commonpath(folders)}")
     ctx.exit(ExitStatus.DONE)
 
 
@@ -90,51 +89,42 @@ def kernel_sets(names: Iterable[str]) -> Iterator[KernelSet]:
 
 
 def warm(sets: Iterable[KernelSet]) -> Iterator[Warmed]:
-    """Compile each set into the cache, unless it is there.
+    """Compile each set and keep it, unless it is kept.
 
-    Raises `EnvironmentMissingError` where there is no cache.
+    Raises `EnvironmentMissingError` where it can be kept nowhere.
     """
     for kernels in sets:
-        begun = time.monotonic()
-        folders = _folders(kernels)
-        if not kernels.is_cached():
-            say(f"compiling the kernels for {kernels.name} ...")
-        before = _compiled(kernels)
-        kernels.load()
-        compiled = _compiled(kernels) - before
-        seconds = round(time.monotonic() - begun, 1)
-        yield Warmed(kernels.name, len(kernels.entries), compiled, seconds, folders)
-
-
-def _compiled(kernels: KernelSet) -> int:
-    """How many kernels of a set were compiled, as they were not in the cache."""
-    return sum(bool(kernel.stats.cache_misses) for kernel in kernels.kernels())
-
-
-def _folders(kernels: KernelSet) -> tuple[str, ...]:
-    """The folders of the cache for a set; raises `EnvironmentMissingError` where there is none."""
-    found: list[str | None] = []
-    for kernel in kernels.kernels():
-        stats = getattr(kernel, "stats", None)
-        if stats is None:
+        library = kernels.library()
+        if library is None:
             raise EnvironmentMissingError(
                 "numba compiles nothing in this environment; unset NUMBA_DISABLE_JIT"
             )
-        found.append(stats.cache_path)
-    given = os.environ.get(CACHE_VARIABLE)
-    folders = {os.path.abspath(folder) for folder in found if folder is not None}
-    if given and not all(_is_in(folder, given) for folder in folders or {"/"}):
-        raise EnvironmentMissingError(
-            f"{CACHE_VARIABLE}={given}: cannot be written; name a folder that this user may write"
+        if not library.is_kept():
+            _demand_place()
+            say(f"compiling the kernels for {kernels.name} ...")
+        library.load(tell=None)
+        yield Warmed(
+            kernels.name,
+            len(library.entries),
+            library.functions,
+            round(library.seconds, 1),
+            str(library.file),
         )
-    if None in found:
-        raise EnvironmentMissingError(
-            "compiled kernels cannot be kept: neither the folder of the package nor the user's "
-            f"cache folder can be written; set {CACHE_VARIABLE} to a folder that can"
-        )
-    return tuple(sorted(folders))
 
 
-def _is_in(folder: str, above: str) -> bool:
-    above = os.path.abspath(above)
-    return os.path.commonpath((folder, above)) == above
+def _demand_place() -> None:
+    """Raise `EnvironmentMissingError` unless compiled code can be kept somewhere."""
+    from sapwood.matching.compiling.places import VARIABLES, given_place, places, writable_place
+
+    if writable_place() is not None:
+        return
+    given = given_place()
+    if given is not None:
+        raise EnvironmentMissingError(
+            f"{given[0]}={given[1]}: cannot be written; name a folder that this user may write"
+        )
+    tried = " nor ".join(str(place) for place in places())
+    raise EnvironmentMissingError(
+        f"compiled kernels cannot be kept: neither {tried} can be written; "
+        f"set {VARIABLES[0]} to a folder that can"
+    )

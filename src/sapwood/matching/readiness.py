@@ -1,11 +1,11 @@
 """Compiled kernels: which sets there are, whether this process has them at hand, who loads them.
 
-Compiling takes 10 to 30 seconds of processor time a set where numba's cache is empty, and loading
-what was compiled before some tenths of a second. Plain Python needs neither, and on small sets and
-few publications it is done before. So whoever has a plain twin begins with that and keeps account
-of what compiled kernels would have spared (`Awaiting`), and a *loader* hears of it and decides
-whether, when and on which thread they are loaded. Once they are at hand everybody takes them, and
-no answer changes.
+Compiling takes 1 to 10 seconds of processor time a set where nothing is kept, and loading what was
+compiled before half a second, nearly all of it the import of numba. Plain Python needs neither, and
+on small sets and few publications it is done before. So whoever has a plain twin begins with that
+and keeps account of what compiled kernels would have spared (`Awaiting`), and a *loader* hears of
+it and decides whether, when and on which thread they are loaded. Once they are at hand everybody
+takes them, and no answer changes.
 
 A library, `sapwood match` and `sapwood simulate` load in place, when plain Python has cost about as
 much as loading will (`InPlace`): so nobody ever pays more than twice what they would have paid with
@@ -16,21 +16,24 @@ have no use for it.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from sapwood.matching.compiling.notice import compiling, tell
+
+if TYPE_CHECKING:
+    from sapwood.matching.compiling.libraries import KernelLibrary
 
 LOAD_AFTER: Final = 1_000_000
 """Work for plain Python, in about microseconds, after which loading kernels from the cache pays:
 what that takes, numba's import with it."""
 
-COMPILE_AFTER: Final = 20_000_000
+COMPILE_AFTER: Final = 8_000_000
 """The same where they are in no cache: what compiling them takes."""
 
 CHECKED: Final = 500
@@ -44,45 +47,41 @@ REPORTED: Final = 50_000
 class KernelSet:
     """The compiled kernels of one engine.
 
-    `package` has the modules `compiled` and `plain` in it, `entries` are the kernels that the
-    engine calls, and `exercise` calls each of them, with each signature that it ever has: so all
-    are compiled, or loaded from the cache.
+    `package` has the modules `compiled` and `plain` in it; what the engine calls are the entries of
+    `compiled.LIBRARY`.
     """
 
     name: str
     package: str
-    entries: tuple[str, ...]
-    exercise: Callable[[], None]
 
     @property
     def compiled(self) -> ModuleType | None:
         """The module of compiled kernels if all of them are at hand in this process.
 
-        Asking imports nothing and takes about a microsecond.
+        Asking imports nothing and takes about a microsecond. Where numba is told to compile
+        nothing, kernels are plain code and always at hand.
         """
         # A package has a module as an attribute when the import of that has ended.
         module: ModuleType | None = getattr(import_module(self.package), "compiled", None)
-        if module is None or not all(_is_called(getattr(module, name)) for name in self.entries):
+        if module is None or not (module.LIBRARY is None or module.LIBRARY.is_loaded):
             return None
         return module
 
-    def kernels(self) -> tuple[Any, ...]:
-        """The entries as numba sees them; imports numba, and compiles nothing."""
-        module = import_module(f"{self.package}.compiled")
-        return tuple(getattr(module, name) for name in self.entries)
+    def library(self) -> KernelLibrary | None:
+        """Their code, loaded or not; imports numba. `None` where that compiles nothing."""
+        library: KernelLibrary | None = import_module(f"{self.package}.compiled").LIBRARY
+        return library
 
     def is_cached(self) -> bool:
-        """Whether all of them have been compiled into the cache of this machine; imports numba.
-
-        An older version of one with the same name on the same line counts as well: whoever goes by
-        this waits longer than it thought, and no harm is done.
-        """
-        return all(_is_kept(kernel) for kernel in self.kernels())
+        """Whether all of them have been compiled for this machine, and kept; imports numba."""
+        library = self.library()
+        return library is None or library.is_kept()
 
     def load(self) -> None:
-        """Have all of them at hand when this returns: from the cache, or compiled."""
-        self.exercise()
-        assert self.compiled is not None, f"a kernel of {self.name} is not exercised"
+        """Have all of them at hand when this returns: what was kept, or compiled."""
+        library = self.library()
+        if library is not None:
+            library.load(tell=None)
 
 
 class Loader(Protocol):
@@ -123,14 +122,11 @@ class InPlace:
                 return
             self._uncached.add(kernels.name)
         if done >= self._compile_after:
-            self._tell(
-                f"compiling the kernels for {kernels.name}, once on this machine; "
-                "this takes about half a minute (sapwood warm-up does it ahead of time)"
-            )
+            self._tell(compiling(kernels.name))
             kernels.load()
 
 
-_BY_DEFAULT: Final = InPlace(logging.getLogger("sapwood").info)
+_BY_DEFAULT: Final = InPlace(tell)
 """One for the whole process, as kernels are."""
 
 _LOADER: Final[ContextVar[Loader]] = ContextVar("sapwood_loader", default=_BY_DEFAULT)
@@ -189,48 +185,6 @@ class Awaiting:
         return self._kernels.compiled
 
 
-def _is_called(kernel: Any) -> bool:
-    """Whether a kernel has been compiled or loaded; where numba does not compile, it is plain."""
-    return bool(getattr(kernel, "overloads", True))
+RECORDS: Final = KernelSet("records", "sapwood.matching.columnar.kernels")
 
-
-def _is_kept(kernel: Any) -> bool:
-    stats = getattr(kernel, "stats", None)
-    if stats is None or stats.cache_path is None:
-        return False
-    code = kernel.py_func.__code__
-    name = f"*.{kernel.py_func.__qualname__}-{code.co_firstlineno}.*.nbi"
-    return any(Path(stats.cache_path).glob(name))
-
-
-def _exercise_records() -> None:
-    from sapwood.matching.exercises import exercise_records
-
-    exercise_records()
-
-
-def _exercise_documents() -> None:
-    from sapwood.matching.exercises import exercise_documents
-
-    exercise_documents()
-
-
-RECORDS: Final = KernelSet(
-    "records",
-    "sapwood.matching.columnar.kernels",
-    (
-        *("fill_bitmaps", "flatten_records", "looked_up", "mark_removed", "match_batch"),
-        "match_table",
-    ),
-    _exercise_records,
-)
-
-DOCUMENTS: Final = KernelSet(
-    "documents",
-    "sapwood.matching.automaton.kernels",
-    (
-        *("check_candidates", "collect", "count", "find_candidates", "group_elements"),
-        *("join_nodes", "mark_plain"),
-    ),
-    _exercise_documents,
-)
+DOCUMENTS: Final = KernelSet("documents", "sapwood.matching.automaton.kernels")

@@ -38,7 +38,6 @@ from typing import assert_never
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.engine_names import Engines
-from sapwood.matching.protocol import ALL
 from sapwood.matching.publication_batch import take
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
@@ -361,7 +360,7 @@ class RoutingCore:
         at_once = self.protocol.at_once
         effects = self.subscriptions.replay(neighbor, at_once)
         # What clients advertise is little. And publications come from where it is known: at once.
-        return [*effects, *self.advertisements.replay(neighbor, ALL)]
+        return [*effects, *self.advertisements.replay(neighbor, None)]
 
     def _link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""

@@ -80,18 +80,7 @@ _ENVELOPE: Final = msgspec.msgpack.Decoder(_Publish | _OnTree)
 _DIGEST: Final = msgspec.msgpack.Decoder(Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)])
 
 
-def _exercise() -> None:
-    from sapwood.wire.exercises import exercise_frames
-
-    exercise_frames()
-
-
-FRAMES: Final = KernelSet(
-    "frames",
-    "sapwood.wire.kernels",
-    ("compose_deliveries", "compose_forwards", "find_run"),
-    _exercise,
-)
+FRAMES: Final = KernelSet("frames", "sapwood.wire.kernels")
 """The kernels of frames."""
 
 

@@ -15,10 +15,9 @@ import numpy as np
 from sapwood.covering.batch.blocking import Grid, Way, access, asked_blocks
 from sapwood.covering.batch.boxes import Box, Boxes, boxes_of
 from sapwood.covering.batch.buckets import NOBODY, buckets
-from sapwood.covering.batch.groups import ASKS, COVERS, EVERYTHING, Member, asking_in, last_covers
+from sapwood.covering.batch.groups import ASKS, COVERS, Member, asking_in, last_covers
 from sapwood.covering.batch.kernels import plain
-from sapwood.language import parse_filter
-from sapwood.language.forms import decode_form, encode_form
+from sapwood.language.forms import decode_form
 from sapwood.limits import CANDIDATES_HELD_MAX
 from sapwood.matching.readiness import KernelSet
 from sapwood.model.filter import Filter
@@ -119,14 +118,5 @@ def _kernels(size: int) -> Any:
     return compiled
 
 
-def _exercise() -> None:
-    """Look for covers among as many filters as are enough, one of them no box."""
-    texts = ["a < 0 or b > 1", *(f"a > {number}" for number in range(_LARGE_FROM))]
-    forms = [encode_form(parse_filter(text)) for text in texts]
-    covered([Member(str(number), EVERYTHING, form) for number, form in enumerate(forms)])
-
-
-PIPELINE: Final = KernelSet(
-    "pipeline", "sapwood.covering.batch.kernels", ("candidates", "sweep"), _exercise
-)
+PIPELINE: Final = KernelSet("pipeline", "sapwood.covering.batch.kernels")
 """The compiled kernels of the pipeline."""

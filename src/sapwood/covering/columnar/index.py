@@ -20,7 +20,7 @@ from typing import Final, cast
 from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, Kernels
 from sapwood.covering.columnar.kernels import plain
 from sapwood.covering.columnar.points import Point, point_of
-from sapwood.covering.columnar.table import FIT_FROM, PointTable
+from sapwood.covering.columnar.table import PointTable
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_QUESTION_STEPS
 from sapwood.matching.readiness import Awaiting, KernelSet
@@ -173,24 +173,5 @@ class ColumnarCovering:
         return self._last[1]
 
 
-def _exercise() -> None:
-    """Ask an index with compiled kernels, which has grown and been given other cuts."""
-    from sapwood.covering.columnar.kernels import compiled
-    from sapwood.language import parse_filter
-
-    index = ColumnarCovering(compiled)
-    filters = [parse_filter(f"a between {-key} and {key}") for key in range(FIT_FROM + 1)]
-    for key, wanted in enumerate(filters):
-        index.add(key, wanted)
-    index.cov(filters[1], 1)
-    index.covered(filters[1])
-    index.remove(0)
-
-
-COVERING: Final = KernelSet(
-    "covering",
-    "sapwood.covering.columnar.kernels",
-    ("clear_row", "find_above", "find_below", "level_rows", "write_row"),
-    _exercise,
-)
+COVERING: Final = KernelSet("covering", "sapwood.covering.columnar.kernels")
 """Its compiled kernels."""

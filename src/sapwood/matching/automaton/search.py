@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.matching.arrays import TwoDimensional
 from sapwood.matching.automaton.columns import Column
 from sapwood.matching.automaton.conditions import Conditions
 from sapwood.matching.automaton.encoding import Encoded
@@ -75,7 +76,7 @@ class Groups(NamedTuple):
 
     states: npt.NDArray[np.int32]
     equalities: npt.NDArray[np.int32]
-    bits: npt.NDArray[np.uint64]
+    bits: TwoDimensional[npt.NDArray[np.uint64]]
 
 
 class Candidates(NamedTuple):

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sapwood.cache_folder import user_cache
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import JAVA_ANSWER_S
 
@@ -120,20 +121,6 @@ def major_version(version: str) -> int:
     if match is None:
         raise ValueError(f"{version!r} is no Java version")
     return int(match[1])
-
-
-def user_cache(environ: Mapping[str, str] | None = None) -> Path:
-    """The folder in which Sapwood may keep what it can make again."""
-    environ = os.environ if environ is None else environ
-    if environ.get("XDG_CACHE_HOME"):
-        base = Path(environ["XDG_CACHE_HOME"])
-    elif sys.platform == "win32" and environ.get("LOCALAPPDATA"):
-        base = Path(environ["LOCALAPPDATA"])
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path.home() / ".cache"
-    return base / "sapwood"
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path | None]]:

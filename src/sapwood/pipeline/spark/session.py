@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import EnvironmentMissingError, InputError
-from sapwood.pipeline.spark.java import find_java, user_cache
+from sapwood.pipeline.spark.java import find_java
 from sapwood.pipeline.spark.jvm_memory import heap_bytes, machine_bytes
 
 if TYPE_CHECKING:
@@ -81,9 +81,6 @@ def local_session(
     # Workers would otherwise be whatever `python3` is on PATH, without the packages of this one.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    if not os.access(_package_folder("sapwood.matching.columnar.kernels"), os.W_OK):
-        # Compiled kernels are kept beside their sources, unless nobody may write there.
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(user_cache() / "numba"))
     chosen = {
         **_ANYWHERE,
         "spark.ui.enabled": "false",

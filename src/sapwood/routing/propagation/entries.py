@@ -111,10 +111,13 @@ class EntryPropagation(ClientEntries[W]):
         self.entries.link_up(neighbor)
         self.confirmations.link_up(neighbor)
 
-    def replay(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Tell a neighbor all that it needs to know; where that is much, begin to."""
+    def replay(self, neighbor: str, at_once: int | None) -> list[Effect]:
+        """Tell a neighbor all that it needs to know; where that is more than goes at once, begin.
+
+        Without `at_once`, everything does.
+        """
         link, entries = self.links[neighbor], self.entries
-        if not link.is_gradual or entries.size_without(neighbor) <= at_once:
+        if at_once is None or not link.is_gradual or entries.size_without(neighbor) <= at_once:
             return self.emit(neighbor, link.start(entries.candidates(neighbor)))
         self._backlogs[neighbor] = Backlog(entries.keys_without(neighbor), link.rank)
         return self.drained(neighbor, at_once)

@@ -10,7 +10,17 @@ from typing import Final
 import numpy as np
 
 from sapwood.matching.columnar.columns import I32, I64, U8, U64
-from sapwood.matching.columnar.kernels.views import all_bytes, as_pointer, compiled, signed
+from sapwood.matching.columnar.kernels.views import (
+    all_bytes,
+    as_pointer,
+    compiled,
+    new_i32,
+    new_i64,
+    new_u8,
+    new_u64,
+    signed,
+    zeros_i64,
+)
 from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START
 from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.kernels.layout import (
@@ -46,7 +56,7 @@ def compose_forwards(data: bytes, starts: I64, ends: I64, before: bytes, behind:
     for number in range(len(starts)):
         size = ends[number] - starts[number]
         total += HEADER_BYTES + len(before) + _binary_bytes(size) + len(behind)
-    frames = np.empty(total, np.uint8)
+    frames = new_u8(total)
     out, at = as_pointer(frames), 0
     for number in range(len(starts)):
         first, last = starts[number], ends[number]
@@ -83,9 +93,9 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
     numbers, owners = _gathered(
         first_place, places, offsets, slots, heads, nexts, rows, scratch, found
     )
-    keys, spare_keys = np.empty(len(numbers), np.uint64), np.empty(len(numbers), np.uint64)
-    spare = np.empty(len(numbers), np.int64)
-    head = np.zeros(COMPOSED_HEAD + CLIENT_COLUMNS * touched, np.int64)
+    keys, spare_keys = new_u64(len(numbers)), new_u64(len(numbers))
+    spare = new_i64(len(numbers))
+    head = zeros_i64(COMPOSED_HEAD + CLIENT_COLUMNS * touched)
     head[PLACES], head[CLIENTS] = places - first_place, touched
     # Sort the ids of each delivery, and add up what it takes.
     begin = 0
@@ -110,7 +120,7 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
         scratch[client] = scratch[clients + client] = 0
         begin = end
     head[BYTES] = total
-    frames = np.empty(0 if head[TOO_LONG] else total, np.uint8)
+    frames = new_u8(0 if head[TOO_LONG] else total)
     if len(frames):
         _write_deliveries(
             as_pointer(frames), data, starts, ends, numbers, owners, rows, texts, head
@@ -129,7 +139,7 @@ def _counted(  # noqa: PLR0917 - compiled code takes arrays apart
     gets. Returns the first place that is left, and the clients, behind their number.
     """
     clients, touched, size = len(scratch) // 2, 0, 0
-    found = np.empty(1 + 16, np.int64)
+    found = new_i64(1 + 16)
     is_plain = len(heads) == 0
     while place < len(starts) and size < bytes_max:
         publication = ends[place] - starts[place]
@@ -167,7 +177,7 @@ def _gathered(  # noqa: PLR0917 - compiled code takes arrays apart
     for each in range(found[0]):
         scratch[clients + found[1 + each]] = total
         total += scratch[found[1 + each]]
-    numbers, owners = np.empty(total, np.int64), np.empty(total, np.int32)
+    numbers, owners = new_i64(total), new_i32(total)
     while place < places:
         for at in range(offsets[place], offsets[place + 1]):
             number = signed(slots[at])
@@ -286,7 +296,7 @@ def _is_before(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _doubled(found: I64) -> I64:
-    larger = np.empty(2 * len(found), np.int64)
+    larger = new_i64(2 * len(found))
     for at in range(len(found)):  # a slice would be compiled with all that it may raise
         larger[at] = found[at]
     return larger

@@ -14,7 +14,7 @@ import numpy as np
 from sapwood.limits import DIGEST_BYTES_MAX, ID_CHARS_MAX
 from sapwood.matching.columnar.columns import I64, U8
 from sapwood.matching.columnar.kernels.reading import read_whole
-from sapwood.matching.columnar.kernels.views import all_bytes, compiled, signed
+from sapwood.matching.columnar.kernels.views import all_bytes, compiled, new_i64, signed
 from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.kernels.layout import (
     BEGIN,
@@ -52,7 +52,7 @@ def find_run(data: bytes, start: int, sender: int, body_max: int, publication_ma
     """
     letters, size = all_bytes(data), len(data)
     most = _frames(letters, start, size, body_max)
-    run = np.empty(RUN_HEAD + RUN_COLUMNS * most, np.int64)
+    run = new_i64(RUN_HEAD + RUN_COLUMNS * most)
     at, count, digests, sequence, common = start, 0, 0, 0, 0
     for number in range(most):
         body = at + HEADER_BYTES

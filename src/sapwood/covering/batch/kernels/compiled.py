@@ -10,7 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.kernels.views import compiled
+from sapwood.matching.arrays import TwoDimensional
+from sapwood.matching.columnar.kernels.views import compiled, new_i64
+from sapwood.matching.compiling.libraries import library
 
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -44,12 +46,13 @@ def sweep(  # noqa: PLR0917 - numba takes positional arguments
     asked: Places,
 ) -> Places:
     """The twin of `plain.sweep`."""
-    found = np.full(len(order), _NOBODY, np.int64)
-    home = np.full(len(order), _NOBODY, np.int64)
+    found, home = new_i64(len(order)), new_i64(len(order))
+    found[:] = _NOBODY
+    home[:] = _NOBODY
     for bucket in range(len(starts) - 1):
         for place in range(starts[bucket], starts[bucket + 1]):
             home[boxes[place]] = bucket
-    kept = np.empty(len(boxes), np.int64)
+    kept = new_i64(len(boxes))
     ends = starts[:-1].copy()
     for box in order:
         if asks[box]:
@@ -78,7 +81,8 @@ def candidates(  # noqa: PLR0917
 ) -> tuple[int, Places]:
     """The twin of `plain.candidates`."""
     pairs = np.empty((1024, 2), np.int64)
-    seen = np.full(len(sides[0]), _NOBODY, np.int64)
+    seen = new_i64(len(sides[0]))
+    seen[:] = _NOBODY
     count = 0
     for number in range(len(questions)):
         if count >= room:
@@ -93,7 +97,23 @@ def candidates(  # noqa: PLR0917
                 seen[other] = number
                 if _holds(sides, other, box):
                     if count == len(pairs):
-                        pairs = np.concatenate((pairs, np.empty_like(pairs)))
+                        pairs = _doubled(pairs)
                     pairs[count, 0], pairs[count, 1] = box, other
                     count += 1
     return len(questions), pairs[:count]
+
+
+@compiled
+def _doubled(pairs: TwoDimensional[Places]) -> TwoDimensional[Places]:
+    """The pairs, with as much room behind them."""
+    larger = np.empty((2 * len(pairs), 2), np.int64)
+    for at in range(len(pairs)):
+        larger[at, 0], larger[at, 1] = pairs[at, 0], pairs[at, 1]
+    return larger
+
+
+LIBRARY: Final = library(
+    "pipeline",
+    candidates,
+    sweep,
+)

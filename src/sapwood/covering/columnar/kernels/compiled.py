@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.matching.arrays import TwoDimensional
 from sapwood.matching.columnar.kernels.views import (
     compiled,
     floats_at,
@@ -20,6 +21,7 @@ from sapwood.matching.columnar.kernels.views import (
     signed,
     words_at,
 )
+from sapwood.matching.compiling.libraries import library
 
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
@@ -106,7 +108,12 @@ def clear_row(columns: int, row: int) -> None:
 
 @compiled
 def level_rows(  # noqa: PLR0917 - likewise
-    ends: Floats, reach: Words, cuts: Floats, first: int, last: int, blocks: int
+    ends: TwoDimensional[Floats],
+    reach: TwoDimensional[Words],
+    cuts: TwoDimensional[Floats],
+    first: int,
+    last: int,
+    blocks: int,
 ) -> None:
     """See `plain.level_rows`."""
     levels = cuts.shape[1]
@@ -208,3 +215,13 @@ def _level_row(table: Words, column: int, row: int) -> None:
         place = (column * levels + level) * room + block
         reaches = np.uint64(end >= cuts[column * levels + level])
         reach[place] = reach[place] & ~(_ONE << shift) | reaches << shift
+
+
+LIBRARY: Final = library(
+    "covering",
+    clear_row,
+    find_above,
+    find_below,
+    level_rows,
+    write_row,
+)

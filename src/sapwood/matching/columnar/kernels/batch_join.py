@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.batch import REPEATS
@@ -43,9 +42,16 @@ from sapwood.matching.columnar.kernels.views import (
     compiled,
     keep_alive,
     length,
+    new_i32,
+    new_i64,
+    new_u32,
+    new_u64,
     offset,
     signed,
     u32,
+    zeros_i64,
+    zeros_u8,
+    zeros_u32,
 )
 
 OVERFULL: Final = -1
@@ -114,10 +120,10 @@ def join(  # noqa: PLR0917 - compiled code takes arrays apart
         returned          0, [0, 1, 3, 3], [7, 7, 2]
     """
     count = signed(starts[rows])
-    order, owner = _sorted_by_first(candidate_ranges, count), np.empty(count, np.uint32)
+    order, owner = _sorted_by_first(candidate_ranges, count), new_u32(count)
     for row in range(rows):
         owner[starts[row] : starts[row + 1]] = row
-    is_done = np.zeros(count, np.bool_)
+    is_done = zeros_u8(count)
     flags, pairs, found = _find_pairs(
         buffer, marks, ranks, candidate_ranges, order, owner, is_done, join_threshold, max_matches
     )
@@ -138,7 +144,7 @@ def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
     candidate_ranges: I64,
     order: U64,
     owner: U32,
-    is_done: npt.NDArray[np.bool_],
+    is_done: U8,
     join_threshold: int,
     max_matches: int,
 ) -> tuple[int, I32, int]:
@@ -147,12 +153,12 @@ def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
     Returns flags, the pairs, and how many there are; ends if these are more than `max_matches`.
     """
     attributes, count = length(buffer, at_column.NUMBER_START) - 1, len(order)
-    begin, row_of = np.zeros(LANES, np.int64), np.zeros(LANES, np.uint32)
-    first, width = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
+    begin, row_of = zeros_i64(LANES), zeros_u32(LANES)
+    first, width = zeros_u32(LANES), zeros_u32(LANES)
     # One more, as the block of a conjunction without constraints names an attribute, too.
     local, filled = (
-        np.empty((attributes + 1) * LANES, np.uint32),
-        np.zeros(attributes + 1, np.uint32),
+        new_u32((attributes + 1) * LANES),
+        zeros_u32(attributes + 1),
     )
     group = _Group(
         as_pointer(begin),
@@ -162,7 +168,7 @@ def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
         as_pointer(local),
         as_pointer(filled),
     )
-    pairs = np.empty(2 * _ROOM, np.int32)
+    pairs = new_i32(2 * _ROOM)
     flags = found = at = number = 0
     while at < count and found <= max_matches:
         shared, wanted = _begin(
@@ -188,7 +194,7 @@ def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
                 )  # fmt: skip
                 flags |= said
             for place in range(at, at + shared.lanes):
-                is_done[signed(order[place]) & _ITEM] = True
+                is_done[signed(order[place]) & _ITEM] = 1
         at += shared.lanes
     keep_alive(begin)
     keep_alive(row_of)
@@ -315,12 +321,12 @@ def _in_several(buffer: U64, which: int, ranks: U32, lanes: np.uint64) -> np.uin
 @compiled
 def _sorted_by_first(candidate_ranges: I64, count: int) -> U64:
     """The numbers of the candidate ranges below their first entries, sorted (radix sort)."""
-    order, other = np.empty(count, np.uint64), np.empty(count, np.uint64)
+    order, other = new_u64(count), new_u64(count)
     highest = 0
     for item in range(count):
         highest = max(highest, candidate_ranges[2 * item])
         order[item] = candidate_ranges[2 * item] << _ITEM_BITS | item
-    begins, shift = np.empty((1 << _DIGIT_BITS) + 1, np.int64), 0
+    begins, shift = new_i64((1 << _DIGIT_BITS) + 1), 0
     while highest >> shift:
         begins[:] = 0
         for at in range(count):
@@ -344,7 +350,7 @@ def _digit(key: np.uint64, shift: int) -> int:
 @compiled
 def _by_row(pairs: I32, count: int, rows: int) -> tuple[I64, I32]:
     """The second parts of pairs, sorted by the first ones, and where each of these begins."""
-    begins, sorted_ = np.zeros(rows + 1, np.int64), np.empty(count, np.int32)
+    begins, sorted_ = zeros_i64(rows + 1), new_i32(count)
     for at in range(count):
         begins[pairs[2 * at] + 1] += 1
     for row in range(rows):

@@ -14,6 +14,7 @@ from sapwood.matching.columnar.kernels.views import (
     compiled,
     i64,
     length,
+    new_i64,
     prefetch_column,
     signed,
     u8,
@@ -146,7 +147,8 @@ def find_candidates(  # noqa: PLR0917 - compiled code takes arrays apart
 @compiled
 def fill_bitmaps(task: FillTask, rows: U64) -> None:
     """Clear, in words that are all ones, the bit of every entry that a bin excludes."""
-    place = np.full(len(task.bin_scale), -1, np.int64)
+    place = new_i64(len(task.bin_scale))
+    place[:] = -1
     for partition in range(len(task.partition_first)):
         base, end = task.partition_first[partition], task.partition_last[partition]
         words = (end - base + _WORD - 1) // _WORD

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from sapwood.matching.arrays import ReadOnly
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import DEAD, SLOT_MASK, U8, U32, U64
 from sapwood.matching.columnar.kernels.views import as_pointer, compiled, length, signed, u8, u32
@@ -124,7 +125,7 @@ _NEAR: Final = 4
 
 
 @compiled
-def mark_removed(buffer: U64, marks: U8, by_slot: U32, slot: int) -> int:
+def mark_removed(buffer: ReadOnly[U64], marks: U8, by_slot: ReadOnly[U32], slot: int) -> int:
     """Mark the conjunctions of a slot as removed; returns how many were not so before.
 
     `by_slot` are all conjunctions, sorted by slot.

@@ -1,4 +1,4 @@
-"""Matching kernels of the columnar engine, compiled by numba and cached on disk.
+"""Matching kernels of the columnar engine, compiled by numba.
 
 Everything is a free function on arrays (`columnar.columns`, `columnar.batch`). `match_batch`,
 `match_table` and `fill_bitmaps` release the interpreter lock.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
+from sapwood.matching.arrays import ReadOnly
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.batch import FLAGS, UNREADABLE
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
@@ -31,8 +30,13 @@ from sapwood.matching.columnar.kernels.views import (
     half,
     keep_alive,
     length,
+    new_i64,
+    new_u32,
     offset,
+    zeros_i64,
+    zeros_u32,
 )
+from sapwood.matching.compiling.libraries import library
 from sapwood.matching.protocol import ALL
 
 __all__ = [
@@ -55,9 +59,9 @@ time: the more there are, the more share an entry."""
 
 @compiled
 def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
-    buffer: U64,
+    buffer: ReadOnly[U64],
     marks: U8,
-    names: U64,
+    names: ReadOnly[U64],
     records: bytes,
     scratch: U32,
     limit: int,
@@ -74,10 +78,10 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     is_joined = batch >= join_threshold and limit == ALL
     chunk = min(batch, _rows_at_once(attributes)) if is_joined else 1
     # One more, as a conjunction without constraints reads a rank, too.
-    side_by_side = np.empty(chunk * attributes + 1 if is_joined else 0, np.uint32)
+    side_by_side = new_u32(chunk * attributes + 1 if is_joined else 0)
     all_ranks = as_pointer(side_by_side) if is_joined else half(scratch, 0)
-    starts, work = np.zeros(chunk + 1, np.int64), np.empty(WORK, np.uint32)
-    candidate_ranges = np.empty(2 * CANDIDATE_RANGES + 2 * _ROWS_AT_ONCE * chunk, np.int64)
+    starts, work = zeros_i64(chunk + 1), new_u32(WORK)
+    candidate_ranges = new_i64(2 * CANDIDATE_RANGES + 2 * _ROWS_AT_ONCE * chunk)
     result, done, is_enough = new_result_buffer(batch), 0, False
     while done < batch and not is_enough:
         side_by_side[:] = 0
@@ -107,7 +111,7 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
-    buffer: U64,
+    buffer: ReadOnly[U64],
     marks: U8,
     places: I64,
     numbers: I64,
@@ -120,11 +124,11 @@ def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
     columns, attributes = as_pointer(buffer), length(buffer, at_column.NUMBER_START) - 1
     chunk = min(rows, _rows_at_once(attributes))
     side_by_side, present = (
-        np.zeros(chunk * attributes + LANES, np.uint32),
-        np.empty(attributes, np.uint32),
+        zeros_u32(chunk * attributes + LANES),
+        new_u32(attributes),
     )
-    starts, work = np.zeros(chunk + 1, np.int64), np.empty(WORK, np.uint32)
-    candidate_ranges = np.empty(2 * CANDIDATE_RANGES + 2 * _ROWS_AT_ONCE * chunk, np.int64)
+    starts, work = zeros_i64(chunk + 1), new_u32(WORK)
+    candidate_ranges = new_i64(2 * CANDIDATE_RANGES + 2 * _ROWS_AT_ONCE * chunk)
     result, done, is_enough = new_result_buffer(rows), 0, False
     base = filled = 0
     while done < rows and not is_enough:
@@ -164,3 +168,15 @@ def _clear(ranks: U32, present: U32, size: int) -> None:
     """Forget the first `size` attributes that are present."""
     for each in range(size):
         ranks[present[each]] = 0
+
+
+LIBRARY: Final = library(
+    "records",
+    fill_bitmaps,
+    flatten_records,
+    looked_up,
+    mark_removed,
+    match_batch,
+    match_table,
+    touched,
+)

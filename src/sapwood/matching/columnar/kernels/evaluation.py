@@ -171,5 +171,7 @@ def grown(array: npt.NDArray[Any], needed: int) -> npt.NDArray[Any]:
     if needed <= len(array):
         return array
     larger = np.empty(max(needed, 2 * len(array)), array.dtype)
-    larger[: len(array)] = array
+    # An assignment of a slice would compile the wording of the error for other lengths.
+    for at in range(len(array)):
+        larger[at] = array[at]
     return larger

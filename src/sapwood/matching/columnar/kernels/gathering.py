@@ -53,7 +53,8 @@ def begin_gathering(work: U32) -> None:
 @compiled
 def selected_of(work: U32) -> U32:
     """The selected bitmaps of the partition (`kernels.bitmaps.select_bitmaps`)."""
-    return offset(work, _SELECTED)
+    pointer: U32 = offset(work, _SELECTED)
+    return pointer
 
 
 @compiled

@@ -12,10 +12,10 @@ from sapwood.matching.columnar.kernels.views import (
     i64,
     inlined,
     length,
+    offset,
     signed,
     u8,
     u32,
-    words_offset,
 )
 
 CANDIDATE_RANGES: Final = 64
@@ -36,7 +36,7 @@ def find_all_candidate_ranges(  # noqa: PLR0917 - compiled code takes arrays apa
     while found < 0:
         room = len(candidate_ranges) // 2 - begin
         found = find_candidate_ranges(
-            buffer, ranks, present, size, words_offset(candidate_ranges, 2 * begin), room
+            buffer, ranks, present, size, offset(candidate_ranges, 2 * begin), room
         )
         if found < 0:
             candidate_ranges = grown(candidate_ranges, 2 * (begin - 2 * found))

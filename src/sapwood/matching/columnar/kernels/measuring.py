@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
+from sapwood.matching.arrays import ReadOnly
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import U32, U64
 from sapwood.matching.columnar.kernels.bitmaps import (
@@ -25,6 +24,8 @@ from sapwood.matching.columnar.kernels.views import (
     compiled,
     half,
     keep_alive,
+    new_i64,
+    new_u32,
     signed,
     u32,
 )
@@ -36,13 +37,13 @@ _DIRECTORY_BYTES: Final = 8
 
 
 @compiled
-def looked_up(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
+def looked_up(buffer: ReadOnly[U64], names: ReadOnly[U64], records: bytes, scratch: U32) -> int:
     """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
     return _measure(buffer, names, records, scratch)[0]
 
 
 @compiled
-def touched(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
+def touched(buffer: ReadOnly[U64], names: ReadOnly[U64], records: bytes, scratch: U32) -> int:
     """How many bytes of directories, bitmaps and blocks a batch has read; see `match_batch`."""
     return _measure(buffer, names, records, scratch)[1]
 
@@ -53,8 +54,8 @@ def _measure(buffer: U64, names: U64, records: bytes, scratch: U32) -> tuple[int
     columns, words = as_pointer(buffer), as_pointer(names)
     letters, ranks, present = all_bytes(records), half(scratch, 0), half(scratch, 1)
     batch, at_record = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
-    candidate_ranges = np.empty(2 * CANDIDATE_RANGES, np.int64)
-    work = np.empty(WORK, np.uint32)
+    candidate_ranges = new_i64(2 * CANDIDATE_RANGES)
+    work = new_u32(WORK)
     entries = read = 0
     for _ in range(batch):
         scratch[: len(scratch) // 2] = 0

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from sapwood.matching.columnar.batch import FLAGS, HEAD, RECORDS
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.columnar.kernels.batch_join import OVERFULL, join
@@ -17,10 +15,9 @@ from sapwood.matching.columnar.kernels.gathering import CANDIDATES, begin_gather
 from sapwood.matching.columnar.kernels.views import (
     as_pointer,
     compiled,
-    inlined,
     keep_alive,
+    new_i32,
     offset,
-    words_offset,
 )
 from sapwood.matching.protocol import ALL
 
@@ -48,9 +45,9 @@ class ResultBuffer(NamedTuple):
 @compiled
 def new_result_buffer(records: int) -> ResultBuffer:
     """A buffer without matches, for so many records."""
-    matches = np.empty(HEAD + 2 * records + _ROOM, np.int32)
+    matches = new_i32(HEAD + 2 * records + _ROOM)
     matches[:HEAD] = 0
-    return ResultBuffer(matches, HEAD + 2 * records, np.empty(_ROOM, np.int32), 0)
+    return ResultBuffer(matches, HEAD + 2 * records, new_i32(_ROOM), 0)
 
 
 @compiled
@@ -58,11 +55,12 @@ def finish(result: ResultBuffer) -> I32:
     """All matches, with the unverified ones behind them."""
     end = result.matches_end + result.unverified_end
     matches = grown(result.matches, end)
-    matches[result.matches_end : end] = result.unverified[: result.unverified_end]
+    for at in range(result.unverified_end):
+        matches[result.matches_end + at] = result.unverified[at]
     return matches[:end]
 
 
-@inlined
+@compiled
 def match_chunk(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64,
     marks: U8,
@@ -110,7 +108,7 @@ def match_chunk(  # noqa: PLR0917 - compiled code takes arrays apart
             found = _drop_empty(as_pointer(candidate_ranges), starts[row], starts[row + 1])
         begin_gathering(as_pointer(work))
         while found > 0 and count < before + limit:
-            ranges = words_offset(candidate_ranges, 2 * starts[row])
+            ranges = offset(candidate_ranges, 2 * starts[row])
             size = gather(buffer, own, ranges, found, as_pointer(work))
             if size == 0:
                 break

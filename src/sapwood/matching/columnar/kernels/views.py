@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
+from sapwood.matching.compiling.kernels import Kernel
 
 _generated: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
@@ -26,19 +26,22 @@ _TO_READ: Final = 0
 _TO_KEEP: Final = 3
 _AS_DATA: Final = 1
 
+_ir: Final = cgutils.ir
+_WORD: Final = _ir.IntType(64)
+_WORD_BYTES: Final = 8
+
 F = TypeVar("F", bound=Callable[..., Any])
 K = TypeVar("K", bound=np.generic)
 
 
 def compiled(function: F) -> F:
-    """`numba.njit` with a type: the compiled function is called like the plain one.
+    """A kernel: a part of those that call it, and called from Python like the plain function."""
+    return function if config.DISABLE_JIT else cast("F", Kernel(function))
 
-    Where no cache can be written (a read-only file system), every process compiles for itself.
-    """
-    try:
-        return cast("F", njit(cache=True, nogil=True)(function))
-    except RuntimeError:
-        return cast("F", njit(nogil=True)(function))
+
+def borrowing(function: F) -> F:
+    """A kernel that makes no array and returns none, so that it need not count references."""
+    return function if config.DISABLE_JIT else cast("F", Kernel(function, counts=False))
 
 
 def inlined(function: F) -> F:
@@ -46,81 +49,91 @@ def inlined(function: F) -> F:
     return cast("F", njit(nogil=True, inline="always")(function))
 
 
-def _pointer_to(kind: Any) -> Callable[[Any], Any]:
-    """What turns an address into a pointer to values of a kind."""
+def _address_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The address of the first element of an array, or that a pointer is."""
+    if isinstance(kind, types.Array):
+        value = context.make_array(kind)(context, builder, value).data
+    return builder.ptrtoint(value, _WORD)
 
-    @_generated
-    def cast_address(_context: Any, address: Any) -> tuple[Any, Any]:
-        pointer_type = types.CPointer(kind)
+
+def _is_memory(kind: Any) -> bool:
+    """Whether a type is that of an array or a pointer."""
+    return isinstance(kind, types.Array | types.CPointer)
+
+
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """What takes an address for a pointer to values of a kind."""
+
+    def read(_context: Any, address: Any) -> tuple[Any, Any] | None:
+        pointer = types.CPointer(kind)
 
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], context.get_value_type(pointer_type))
+            return builder.inttoptr(arguments[0], context.get_value_type(pointer))
 
-        return pointer_type(address), generate
+        return (pointer(types.uint64), generate) if isinstance(address, types.Integer) else None
 
-    return cast_address
+    return _generated(read)
 
 
-_to_u8, _to_i16, _to_u32 = map(_pointer_to, (types.uint8, types.int16, types.uint32))
-_to_i32 = _pointer_to(types.int32)
-_to_i64, _to_u64 = map(_pointer_to, (types.int64, types.uint64))
-_to_f32, _to_f64 = map(_pointer_to, (types.float32, types.float64))
+def _column(kind: Any) -> Callable[[Any, int], Any]:
+    """What finds a column, of values of a kind, in a segment buffer."""
+
+    def find(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any] | None:
+        pointer = types.CPointer(kind)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = _place(context, builder, signature.args[0], *arguments)
+            return builder.inttoptr(address, context.get_value_type(pointer))
+
+        return (pointer(buffer, types.int64), generate) if _is_memory(buffer) else None
+
+    return _generated(find)
+
+
+def _content(  # noqa: PLR0917 - as numba hands it over
+    context: Any, builder: Any, kind: Any, buffer: Any, column: Any, which: int
+) -> tuple[Any, Any]:
+    """The address of a segment buffer, and a word of what its table of contents has of a column."""
+    address = _address_of(context, builder, kind, buffer)
+    entry = builder.add(address, builder.mul(column, _WORD(2 * _WORD_BYTES)))
+    place = builder.inttoptr(builder.add(entry, _WORD(_WORD_BYTES * which)), _WORD.as_pointer())
+    return address, builder.load(place)
+
+
+def _place(context: Any, builder: Any, kind: Any, buffer: Any, column: Any) -> Any:
+    """The address of a column's first element."""
+    address, word = _content(context, builder, kind, buffer, column, 0)
+    return builder.add(address, builder.mul(word, _WORD(_WORD_BYTES)))
+
+
+def _prefetched(builder: Any, address: Any) -> None:
+    """Code that prefetches the cache line at an address."""
+    number = cgutils.int32_t
+    kind = _ir.FunctionType(_ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+    pointer = builder.inttoptr(address, cgutils.voidptr_t)
+    builder.call(prefetch, [pointer, number(_TO_READ), number(_TO_KEEP), number(_AS_DATA)])
 
 
 @_generated
-def _as_pointer(_context: Any, array: Any) -> tuple[Any, Any]:
-    """A pointer to the first element of an array; a pointer stays what it is."""
+def as_pointer(_context: Any, array: Any) -> tuple[Any, Any] | None:
+    """A pointer to the elements of an array, without owner and length; a pointer stays one."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if isinstance(signature.args[0], types.Array):
             return context.make_array(signature.args[0])(context, builder, arguments[0]).data
         return arguments[0]
 
-    return types.CPointer(array.dtype)(array), generate
+    return (types.CPointer(array.dtype)(array), generate) if _is_memory(array) else None
 
 
 @_generated
-def _address(_context: Any, pointer: Any) -> tuple[Any, Any]:
-    """The address that a pointer is."""
+def word_at(_context: Any, pointer: Any, _at: Any) -> tuple[Any, Any]:
+    """Eight bytes as a number, in the order that the processor reads them in."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.ptrtoint(arguments[0], cgutils.ir.IntType(64))
-
-    return types.uint64(pointer), generate
-
-
-@_generated
-def _prefetch(_context: Any, address: Any) -> tuple[Any, Any]:
-    """Prefetch the cache line at an address."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        word, types_of = cgutils.int32_t, cgutils.ir
-        kind = types_of.FunctionType(types_of.VoidType(), [cgutils.voidptr_t, word, word, word])
-        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
-        pointer = builder.inttoptr(arguments[0], cgutils.voidptr_t)
-        builder.call(prefetch, [pointer, word(_TO_READ), word(_TO_KEEP), word(_AS_DATA)])
-        return None
-
-    return types.void(address), generate
-
-
-@_generated
-def _as_float(_context: Any, bits: Any) -> tuple[Any, Any]:
-    """The float that has these bits."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], cgutils.ir.DoubleType())
-
-    return types.float64(bits), generate
-
-
-@_generated
-def _word_at(_context: Any, pointer: Any, _at: Any) -> tuple[Any, Any]:
-    """The word that begins at any byte."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        place = builder.gep(arguments[0], [arguments[1]])
-        word = builder.load(builder.bitcast(place, cgutils.ir.IntType(64).as_pointer()))
+        start = builder.gep(arguments[0], [arguments[1]])
+        word = builder.load(builder.bitcast(start, _WORD.as_pointer()))
         word.align = 1
         return word
 
@@ -128,8 +141,8 @@ def _word_at(_context: Any, pointer: Any, _at: Any) -> tuple[Any, Any]:
 
 
 @_generated
-def _copy(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _size: Any) -> Any:
-    """Copy bytes; returns the place behind them."""
+def copy_bytes(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _size: Any) -> Any:
+    """Copy so many bytes from one place to another, which is not within them; what is behind."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         target, place, source, at, size = arguments
@@ -142,46 +155,25 @@ def _copy(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _size:
 
 
 @_generated
-def _widened(_context: Any, _bits: Any) -> tuple[Any, Any]:
-    """The bits of a float of 64 bits that is equal to one of 32."""
+def widened(_context: Any, _bits: Any) -> tuple[Any, Any]:
+    """The bits of the float of 64 bits that is equal to the float of 32 bits with these."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        single = builder.bitcast(
-            builder.trunc(arguments[0], cgutils.int32_t), cgutils.ir.FloatType()
-        )
-        return builder.bitcast(
-            builder.fpext(single, cgutils.ir.DoubleType()), cgutils.ir.IntType(64)
-        )
+        bits = builder.trunc(arguments[0], cgutils.int32_t)
+        wide = builder.fpext(builder.bitcast(bits, _ir.FloatType()), _ir.DoubleType())
+        return builder.bitcast(wide, _WORD)
 
     return types.uint64(types.uint64), generate
 
 
-@compiled
-def word_at(letters: U8, at: int) -> np.uint64:
-    """Eight bytes as a number, in the order that the processor reads them in."""
-    word: np.uint64 = _word_at(letters, at)
-    return word
-
-
-@inlined
-def copy_bytes(target: U8, place: int, source: U8, at: int, size: int) -> int:
-    """Copy so many bytes from one place to another, which is not within them; what is behind."""
-    behind: int = _copy(target, place, source, at, size)
-    return behind
-
-
-@inlined
-def widened(bits: np.uint64) -> np.uint64:
-    """The bits of the float of 64 bits that is equal to the float of 32 bits with these."""
-    wide: np.uint64 = _widened(bits)
-    return wide
-
-
-@compiled
-def as_float(bits: np.uint64) -> float:
+@_generated
+def as_float(_context: Any, _bits: Any) -> tuple[Any, Any]:
     """The float that has these 64 bits."""
-    value: float = _as_float(bits)
-    return value
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], _ir.DoubleType())
+
+    return types.float64(types.uint64), generate
 
 
 @_generated
@@ -194,161 +186,190 @@ def keep_alive(_context: Any, array: Any) -> tuple[Any, Any]:
     return types.void(array), generate
 
 
-@compiled
-def as_pointer(array: npt.NDArray[K]) -> npt.NDArray[K]:
-    """A pointer to the elements of an array, without owner and length."""
-    pointer: npt.NDArray[K] = _as_pointer(array)
-    return pointer
+@_generated
+def _signed(_context: Any, value: Any) -> tuple[Any, Any] | None:
+    """A signed integer: numba's `int` keeps what is unsigned, and differences would wrap round."""
+
+    def generate(_context: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
+        return arguments[0]
+
+    # What is handed over is made an `int64` on the way.
+    return (types.int64(types.int64), generate) if isinstance(value, types.Integer) else None
 
 
-@compiled
-def all_bytes(data: bytes) -> U8:
-    """The bytes."""
-    buffer = np.frombuffer(data, np.uint8)
-    pointer: U8 = _to_u8(buffer.ctypes.data)
-    return pointer
+signed: Final = cast("Callable[[Any], int]", _signed)
+
+bytes_at, words_at, places_at, integers_at, floats_at = (
+    _reader(kind) for kind in (types.uint8, types.uint64, types.int64, types.int32, types.float64)
+)
+"""The bytes, words, signed words, signed 32-bit integers and 64-bit floats from an address on."""
+
+u8, i16, u32, i64, u64, f32, f64 = (
+    _column(kind)
+    for kind in (
+        *(types.uint8, types.int16, types.uint32, types.int64, types.uint64),
+        *(types.float32, types.float64),
+    )
+)
+"""A column of unsigned or signed integers, or floats, of so many bits: `u32(buffer, place)`."""
 
 
-@compiled
-def words_at(address: np.uint64) -> U64:
-    """The words from an address on."""
-    pointer: U64 = _to_u64(address)
-    return pointer
+@_generated
+def _place_of(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
+    """The address of a column's first element."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _place(context, builder, signature.args[0], *arguments)
+
+    return types.uint64(buffer, types.int64), generate
 
 
-@compiled
-def floats_at(address: np.uint64) -> npt.NDArray[np.float64]:
-    """The 64-bit floats from an address on."""
-    pointer: npt.NDArray[np.float64] = _to_f64(address)
-    return pointer
+@_generated
+def _length(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
+    """How many elements a column has."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        buffer, column = arguments
+        return _content(context, builder, signature.args[0], buffer, column, 1)[1]
+
+    return types.int64(buffer, types.int64), generate
 
 
-@compiled
-def places_at(address: np.uint64) -> I64:
-    """The signed words from an address on."""
-    pointer: I64 = _to_i64(address)
-    return pointer
+place: Final = cast("Callable[[U64, int], int]", _place_of)
+length: Final = cast("Callable[[U64, int], int]", _length)
 
 
-@compiled
-def integers_at(address: np.uint64) -> I32:
-    """The signed 32-bit integers from an address on."""
-    pointer: I32 = _to_i32(address)
-    return pointer
+@_generated
+def offset(_context: Any, array: Any, _first: Any) -> tuple[Any, Any]:
+    """An array, or what a pointer leads to, from its element `first` on."""
+    pointer = types.CPointer(array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address_of(context, builder, signature.args[0], arguments[0])
+        start = builder.inttoptr(address, context.get_value_type(pointer))
+        return builder.gep(start, [arguments[1]])
+
+    return pointer(array, types.int64), generate
 
 
-@compiled
-def bytes_at(address: np.uint64) -> U8:
-    """The bytes from an address on."""
-    pointer: U8 = _to_u8(address)
-    return pointer
+@_generated
+def prefetch(_context: Any, _address: Any) -> tuple[Any, Any]:
+    """Prefetch the cache line at an address."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        _prefetched(builder, arguments[0])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), generate
 
 
-@compiled
-def bytes_from(words: U64, first: int) -> U8:
+@_generated
+def prefetch_column(_context: Any, buffer: Any, _column: Any, _offset: Any) -> tuple[Any, Any]:
+    """Prefetch the cache line so many bytes into a column."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        begin = _place(context, builder, signature.args[0], *arguments[:2])
+        _prefetched(builder, builder.add(begin, arguments[2]))
+        return context.get_dummy_value()
+
+    return types.void(buffer, types.int64, types.int64), generate
+
+
+@_generated
+def all_bytes(_context: Any, data: Any) -> tuple[Any, Any]:
+    """The bytes, which the caller of the kernel holds."""
+    pointer = types.CPointer(types.uint8)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        # Bytes are laid out as an array of their own.
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return pointer(data), generate
+
+
+@_generated
+def bytes_from(_context: Any, words: Any, _first: Any) -> tuple[Any, Any]:
     """The bytes of all words but the `first` ones."""
-    pointer: U8 = _to_u8(_address(_as_pointer(words)) + np.uint64(8 * first))
-    return pointer
+    pointer = types.CPointer(types.uint8)
 
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        begin = _address_of(context, builder, signature.args[0], arguments[0])
+        skipped = builder.mul(arguments[1], _WORD(_WORD_BYTES))
+        return builder.inttoptr(builder.add(begin, skipped), context.get_value_type(pointer))
 
-@compiled
-def offset(array: U32, first: int) -> U32:
-    """An array from its element `first` on."""
-    pointer: U32 = _to_u32(_address(_as_pointer(array)) + np.uint64(4 * first))
-    return pointer
-
-
-@compiled
-def words_offset(array: I64, first: int) -> I64:
-    """An array of signed words from its element `first` on."""
-    pointer: I64 = _to_i64(_address(_as_pointer(array)) + np.uint64(8 * first))
-    return pointer
+    return pointer(words, types.int64), generate
 
 
 @compiled
 def half(scratch: U32, which: int) -> U32:
     """The first or the second half of an array."""
-    return offset(scratch, len(scratch) // 2 * which)
-
-
-@compiled
-def prefetch(address: np.uint64) -> None:
-    """Prefetch the cache line at an address."""
-    _prefetch(address)
-
-
-@compiled
-def prefetch_column(buffer: U64, column: int, offset: int) -> None:
-    """Prefetch the cache line so many bytes into a column."""
-    _prefetch(place(buffer, column) + np.uint64(offset))
-
-
-@compiled
-def u8(buffer: U64, column: int) -> U8:
-    """A column of unsigned 8-bit integers."""
-    pointer: U8 = _to_u8(place(buffer, column))
+    pointer: U32 = offset(scratch, len(scratch) // 2 * which)
     return pointer
 
 
 @compiled
-def i16(buffer: U64, column: int) -> npt.NDArray[np.int16]:
-    """A column of signed 16-bit integers."""
-    pointer: npt.NDArray[np.int16] = _to_i16(place(buffer, column))
-    return pointer
+def new_u8(size: int) -> U8:
+    """An array that is filled by whoever asks, as the following ones.
+
+    Each of these compiles the making of an array once; `np.empty` does so wherever it is called.
+    """
+    return np.empty(size, np.uint8)
 
 
 @compiled
-def u32(buffer: U64, column: int) -> U32:
-    """A column of unsigned 32-bit integers."""
-    pointer: U32 = _to_u32(place(buffer, column))
-    return pointer
+def new_u32(size: int) -> U32:
+    """See `new_u8`."""
+    return np.empty(size, np.uint32)
 
 
 @compiled
-def f32(buffer: U64, column: int) -> npt.NDArray[np.float32]:
-    """A column of 32-bit floats."""
-    pointer: npt.NDArray[np.float32] = _to_f32(place(buffer, column))
-    return pointer
+def new_u64(size: int) -> U64:
+    """See `new_u8`."""
+    return np.empty(size, np.uint64)
 
 
 @compiled
-def f64(buffer: U64, column: int) -> npt.NDArray[np.float64]:
-    """A column of 64-bit floats."""
-    pointer: npt.NDArray[np.float64] = _to_f64(place(buffer, column))
-    return pointer
+def new_i32(size: int) -> I32:
+    """See `new_u8`."""
+    return np.empty(size, np.int32)
 
 
 @compiled
-def i64(buffer: U64, column: int) -> I64:
-    """A column of signed 64-bit integers."""
-    pointer: I64 = _to_i64(place(buffer, column))
-    return pointer
+def new_i64(size: int) -> I64:
+    """See `new_u8`."""
+    return np.empty(size, np.int64)
 
 
 @compiled
-def u64(buffer: U64, column: int) -> U64:
-    """A column of unsigned 64-bit integers."""
-    pointer: U64 = _to_u64(place(buffer, column))
-    return pointer
+def zeros_u8(size: int) -> U8:
+    """See `new_u8`."""
+    array = new_u8(size)
+    array[:] = 0
+    return array
 
 
 @compiled
-def place(buffer: U64, column: int) -> int:
-    """The address of a column's first element."""
-    address: int = _address(_as_pointer(buffer)) + np.uint64(8) * buffer[2 * column]
-    return address
+def zeros_u32(size: int) -> U32:
+    """See `new_u8`."""
+    array = new_u32(size)
+    array[:] = 0
+    return array
 
 
 @compiled
-def length(buffer: U64, column: int) -> int:
-    """How many elements a column has."""
-    return np.int64(buffer[2 * column + 1])  # type: ignore[return-value]
+def zeros_i32(size: int) -> I32:
+    """See `new_u8`."""
+    array = new_i32(size)
+    array[:] = 0
+    return array
 
 
 @compiled
-def signed(value: np.integer[Any]) -> int:
-    """A signed integer: numba's `int` keeps what is unsigned, and differences would wrap round."""
-    return np.int64(value)  # type: ignore[return-value]
+def zeros_i64(size: int) -> I64:
+    """See `new_u8`."""
+    array = new_i64(size)
+    array[:] = 0
+    return array
 
 
 @compiled

@@ -11,11 +11,15 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Cells = npt.NDArray[np.uint32]
-Keys = npt.NDArray[np.uint64]
+from sapwood.matching.arrays import TwoDimensional
+
+Cells = TwoDimensional[npt.NDArray[np.uint32]]
+Keys = TwoDimensional[npt.NDArray[np.uint64]]
+Key = npt.NDArray[np.uint64]
+Cell = npt.NDArray[np.uint32]
 Order = npt.NDArray[np.int32]
 Corner = npt.NDArray[np.int64]
-Stack = npt.NDArray[np.int64]
+Stack = TwoDimensional[npt.NDArray[np.int64]]
 
 WORD_BITS: Final = 64
 

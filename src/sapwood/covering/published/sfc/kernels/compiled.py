@@ -16,14 +16,17 @@ from sapwood.covering.published.sfc.kernels import (
     OPEN,
     SPLITS,
     TURN,
+    Cell,
     Cells,
     Corner,
+    Key,
     Keys,
     Order,
     Sorted,
     Stack,
 )
 from sapwood.matching.columnar.kernels.views import compiled
+from sapwood.matching.compiling.libraries import library
 
 _FEW: Final = 8
 """Stretches of so many slots are tried one by one: cheaper than to go on halving."""
@@ -69,7 +72,7 @@ def hilbert_keys(cells: Cells, bits: int, keys: Keys) -> None:
 
 
 @compiled
-def position(slots: Sorted, key: Keys, slot: int) -> int:
+def position(slots: Sorted, key: Key, slot: int) -> int:
     """How many of the sorted slots come before the pair of `key`, one row of words, and `slot`."""
     low, high = 0, len(slots.order)
     while low < high:
@@ -153,7 +156,7 @@ def walk(  # noqa: PLR0917 - numba takes positional arguments
 
 
 @compiled
-def _dominates(cell: Cells, corner: Corner, mirror: int) -> bool:
+def _dominates(cell: Cell, corner: Corner, mirror: int) -> bool:
     for dimension in range(len(corner)):  # noqa: SIM110 - numba compiles no generators
         if (cell[dimension] ^ mirror) < corner[dimension]:
             return False
@@ -178,7 +181,7 @@ def _second_half(slots: Sorted, first: int, last: int, place: int) -> int:
 
 
 @compiled
-def _digit(key: Keys, first: int, last: int) -> int:
+def _digit(key: Key, first: int, last: int) -> int:
     """The number in the bits of a key from `first` to `last` (exclusive)."""
     digit = 0
     for place in range(first, last):
@@ -187,13 +190,13 @@ def _digit(key: Keys, first: int, last: int) -> int:
 
 
 @compiled
-def _bit(key: Keys, place: int) -> int:
+def _bit(key: Key, place: int) -> int:
     word = key[place >> _WORD_SHIFT]
     return int((word >> np.uint64(_WORD_MASK - (place & _WORD_MASK))) & np.uint64(1))
 
 
 @compiled
-def _set(key: Keys, place: int) -> None:
+def _set(key: Key, place: int) -> None:
     key[place >> _WORD_SHIFT] |= np.uint64(1) << np.uint64(_WORD_MASK - (place & _WORD_MASK))
 
 
@@ -222,3 +225,12 @@ def _gray_rank(code: int) -> int:
 def _rotated(word: int, steps: int, width: int) -> int:
     """A word of `width` bits rotated left by 0 to `width` steps."""
     return ((word << steps) | (word >> (width - steps))) & ((1 << width) - 1)
+
+
+LIBRARY: Final = library(
+    "curves",
+    hilbert_keys,
+    position,
+    walk,
+    z_keys,
+)

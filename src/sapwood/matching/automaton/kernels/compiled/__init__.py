@@ -10,6 +10,8 @@ of round numbers, so that nothing has to be cleared.
 5. `collecting.py`  what was marked, as slots.
 """
 
+from typing import Final
+
 from sapwood.matching.automaton.kernels.compiled.checking import check_candidates
 from sapwood.matching.automaton.kernels.compiled.collecting import collect, count
 from sapwood.matching.automaton.kernels.compiled.finding import (
@@ -18,6 +20,7 @@ from sapwood.matching.automaton.kernels.compiled.finding import (
     mark_plain,
 )
 from sapwood.matching.automaton.kernels.compiled.growth import join_nodes
+from sapwood.matching.compiling.libraries import library
 
 __all__ = [
     "check_candidates",
@@ -28,3 +31,14 @@ __all__ = [
     "join_nodes",
     "mark_plain",
 ]
+
+LIBRARY: Final = library(
+    "documents",
+    check_candidates,
+    collect,
+    count,
+    find_candidates,
+    group_elements,
+    join_nodes,
+    mark_plain,
+)

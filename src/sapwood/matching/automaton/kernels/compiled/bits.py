@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.kernels.views import compiled
+from sapwood.matching.columnar.kernels.views import borrowing, compiled, new_i32
 
 DE_BRUIJN: Final = np.uint64(0x03F79D71B4CB0A89)
 PLACES: Final = np.argsort([((1 << at) * 0x03F79D71B4CB0A89 & 2**64 - 1) >> 58 for at in range(64)])
@@ -27,34 +27,40 @@ Ints = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint64]
 
 
-@compiled
+@borrowing
 def mark(number: np.uint64, words: Bits) -> None:
     """Add a number to a set."""
     words[number >> WORD_BITS] |= ONE << (number & IN_WORD)
 
 
-@compiled
+@borrowing
 def is_marked(number: np.uint64, words: Bits) -> Any:
     """Whether a number is in a set."""
     return (words[number >> WORD_BITS] >> (number & IN_WORD)) & ONE != 0
 
 
-@compiled
+@borrowing
 def set_bit(rows: Bits, row: int, at: int) -> None:
     """Add a number to the set of a row."""
     rows[row, at >> 6] |= ONE << np.uint64(at & 63)
 
 
-@compiled
+@borrowing
 def is_set(rows: Bits, row: int, at: int) -> Any:
     """Whether a number is in the set of a row."""
     return (rows[row, at >> 6] >> np.uint64(at & 63)) & ONE != 0
 
 
-@compiled
+@borrowing
 def lowest(bits: np.uint64) -> Any:
     """The place of the lowest bit of a word that has one."""
     return PLACES[((bits & (~bits + ONE)) * DE_BRUIJN) >> FIRST_SIX]
+
+
+@compiled
+def no_bits(rows: int, words: int) -> Bits:
+    """Rows of empty sets, of so many words each."""
+    return np.zeros((rows, words), np.uint64)
 
 
 @compiled
@@ -71,6 +77,7 @@ def with_room(values: Ints, size: int) -> Ints:
     """The array, or a larger one that begins with it, with room for `size`."""
     if size <= len(values):
         return values
-    grown = np.empty(2 * size, np.int32)
-    grown[: len(values)] = values
+    grown = new_i32(2 * size)
+    for at in range(len(values)):
+        grown[at] = values[at]
     return grown

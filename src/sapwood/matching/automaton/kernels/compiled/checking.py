@@ -31,13 +31,14 @@ from sapwood.matching.automaton.kernels.compiled.bits import (
     is_set,
     lowest,
     mark,
+    no_bits,
     set_bit,
     with_value,
 )
 from sapwood.matching.automaton.kernels.compiled.finding import mark_slots
 from sapwood.matching.automaton.names import ANY
 from sapwood.matching.automaton.search import Asked, Candidates, Groups, Marks, Patterns
-from sapwood.matching.columnar.kernels.views import compiled
+from sapwood.matching.columnar.kernels.views import borrowing, compiled, new_i32, zeros_i32
 
 
 @compiled
@@ -49,7 +50,7 @@ def check_candidates(
     of_targets, slots, words = patterns.slots.starts, patterns.slots.values, marks.words
     targets, of_groups, checks = candidates
     needed = _needed(checks, asked.conditions, marks.conditions)
-    rows = np.zeros((len(needed), bits.shape[1]), np.uint64)
+    rows = no_bits(len(needed), bits.shape[1])
     _evaluate(needed, rows, asked, row_of)
     for at in range(len(targets)):
         row = row_of[checks[at] >> 1]
@@ -78,7 +79,7 @@ def _needed(checks: Ints, conditions: Conditions, words: Bits) -> Ints:
         conditions.second,
         conditions.operands,
     )
-    needed = np.empty(64, np.int32)
+    needed = new_i32(64)
     count = 0
     for at in range(len(checks)):
         condition = checks[at] >> 1
@@ -158,8 +159,11 @@ def _elements_by_test(local: Ints, expanded: Ints) -> tuple[Ints, Ints]:
 
     Most conditions ask for one name, which few elements have.
     """
-    highest = max(int(np.max(local)), int(np.max(expanded)), ANY)
-    starts = np.zeros(highest + 2, np.int32)
+    highest = ANY
+    for tests in (local, expanded):
+        for element in range(len(tests)):
+            highest = max(highest, tests[element])
+    starts = zeros_i32(highest + 2)
     for tests in (local, expanded):
         for element in range(len(tests)):
             if tests[element] > ANY:
@@ -168,7 +172,7 @@ def _elements_by_test(local: Ints, expanded: Ints) -> tuple[Ints, Ints]:
     for test in range(highest + 1):
         starts[test + 1] += starts[test]
     free = starts.copy()
-    elements = np.empty(starts[-1], np.int32)
+    elements = new_i32(starts[-1])
     for element in range(len(local)):
         elements[element] = element
         for tests in (local, expanded):
@@ -178,7 +182,7 @@ def _elements_by_test(local: Ints, expanded: Ints) -> tuple[Ints, Ints]:
     return starts, elements
 
 
-@compiled
+@borrowing
 def _evaluate_below_any(
     is_child: bool,  # noqa: FBT001 - compiled code has no keyword-only parameters
     inner: int,
@@ -196,7 +200,7 @@ def _evaluate_below_any(
             bits &= bits - ONE
 
 
-@compiled
+@borrowing
 def _set_above(
     is_child: bool,  # noqa: FBT001 - likewise
     element: int,
@@ -216,7 +220,7 @@ def _set_above(
         ancestor = parents[ancestor]
 
 
-@compiled
+@borrowing
 def _evaluate_content(condition: int, row: int, rows: Bits, asked: Asked) -> None:
     """Set the bit of each element with such an attribute, text node or string-value."""
     conditions, document = asked.conditions, asked.document
@@ -242,7 +246,7 @@ def _evaluate_content(condition: int, row: int, rows: Bits, asked: Asked) -> Non
             set_bit(rows, row, (document.text_elements[at] if kind == TEXT else at) + 1)
 
 
-@compiled
+@borrowing
 def _compares(relation: int, literal: int, wanted: float, text: int, number: float) -> Any:
     """Whether a value, as the number of a text and as a number, compares."""
     if relation == NO_RELATION:

@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.matching.automaton.kernels.compiled.bits import ONE, Ints, lowest, mark
 from sapwood.matching.automaton.postings import GAP, Lists
 from sapwood.matching.automaton.search import Marks
-from sapwood.matching.columnar.kernels.views import compiled
+from sapwood.matching.columnar.kernels.views import borrowing
 
 _PAIRS: Final = np.uint64(0x5555555555555555)
 _FOURS: Final = np.uint64(0x3333333333333333)
@@ -17,7 +17,7 @@ _BYTES: Final = np.uint64(0x0F0F0F0F0F0F0F0F)
 _SUM: Final = np.uint64(0x0101010101010101)
 
 
-@compiled
+@borrowing
 def count(slots: Lists, marks: Marks) -> int:
     """How many slots are marked, once those in the tail whose targets are marked are marked too."""
     words = marks.words
@@ -36,7 +36,7 @@ def count(slots: Lists, marks: Marks) -> int:
     return int(found)
 
 
-@compiled
+@borrowing
 def collect(marks: Marks, found: Ints) -> None:
     """Write the marked slots into `found`, ascending, and clear their marks."""
     at = 0

@@ -11,6 +11,7 @@ from sapwood.matching.automaton.kernels.compiled.bits import (
     Ints,
     is_marked,
     mark,
+    no_bits,
     set_bit,
     with_room,
 )
@@ -24,10 +25,10 @@ from sapwood.matching.automaton.search import (
     Reached,
 )
 from sapwood.matching.automaton.targets import NO_EQUALITY
-from sapwood.matching.columnar.kernels.views import compiled
+from sapwood.matching.columnar.kernels.views import borrowing, compiled, new_i32, zeros_i32
 
 
-@compiled
+@borrowing
 def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> None:
     """Mark what the states reach: the patterns of which nothing is left to check.
 
@@ -49,7 +50,7 @@ def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> Non
                     mark_slots(target, of_targets, values, words)
 
 
-@compiled
+@borrowing
 def mark_slots(target: int, starts: npt.NDArray[np.int64], values: Ints, words: Bits) -> None:
     """Mark those slots of a target that are not in the tail."""
     if target + 1 < len(starts):
@@ -63,20 +64,22 @@ def group_elements(places: Ints, states: int, equal: Pairs, marks: Marks) -> Gro
     """The groups of a document: `places` has the place of each element's state among `states`."""
     elements, equalities = equal
     # The pairs in the order of their states, otherwise as they came.
-    free = np.zeros(states + 1, np.int32)
+    free = zeros_i32(states + 1)
     for pair in range(len(elements)):
         free[places[elements[pair]] + 1] += 1
     for place in range(states):
         free[place + 1] += free[place]
-    order = np.empty(len(elements), np.int32)
+    order = new_i32(len(elements))
     for pair in range(len(elements)):
         place = places[elements[pair]]
         order[free[place]] = pair
         free[place] += 1
-    of_states = np.empty(states + len(elements), np.int32)
-    of_equalities = np.full(states + len(elements), NO_EQUALITY, np.int32)
-    of_states[:states] = np.arange(states)
-    group_of = np.empty(len(elements), np.int32)
+    of_states = new_i32(states + len(elements))
+    of_equalities = new_i32(states + len(elements))
+    of_equalities[:] = NO_EQUALITY
+    for place in range(states):
+        of_states[place] = place
+    group_of = new_i32(len(elements))
     count = states
     for at in range(len(order)):
         pair = order[at]
@@ -87,7 +90,7 @@ def group_elements(places: Ints, states: int, equal: Pairs, marks: Marks) -> Gro
             of_states[count], of_equalities[count] = place, equality
             count += 1
         group_of[pair] = marks.groups[equality]
-    bits = np.zeros((count, (len(places) + 64) >> 6), np.uint64)
+    bits = no_bits(count, (len(places) + 64) >> 6)
     for element in range(len(places)):
         set_bit(bits, places[element], element + 1)
     for pair in range(len(elements)):
@@ -108,7 +111,7 @@ def find_candidates(
     states, by_node, node_marks = reached.states, patterns.by_node, marks.nodes
     if len(groups.states) > len(states):
         _mark_reached(reached, marks.reached)
-    found = np.empty(192, np.int32)
+    found = new_i32(192)
     count = 0
     group = len(states)
     for which in range(len(states)):
@@ -129,7 +132,7 @@ def find_candidates(
     return Candidates(found[:count:3].copy(), found[1:count:3].copy(), found[2:count:3].copy())
 
 
-@compiled
+@borrowing
 def _mark_reached(reached: Reached, words: Bits) -> None:
     """Make `words` the set of the nodes that any state reaches."""
     starts, sizes, nodes = reached.held
@@ -140,7 +143,7 @@ def _mark_reached(reached: Reached, words: Bits) -> None:
             mark(np.uint64(nodes[at]), words)
 
 
-@compiled
+@borrowing
 def _reached_most(nodes: Ints, by_node: Lists) -> int:
     """How many targets the nodes of one state can have at most."""
     most = len(by_node.tail_keys)
@@ -152,7 +155,7 @@ def _reached_most(nodes: Ints, by_node: Lists) -> int:
     return most
 
 
-@compiled
+@borrowing
 def _reached_by_node(  # noqa: PLR0917 - compiled code has no keyword-only parameters
     nodes: Ints, group: int, patterns: Patterns, marks: Marks, found: Ints, count: int
 ) -> int:

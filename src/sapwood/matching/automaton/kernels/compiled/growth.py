@@ -13,7 +13,7 @@ import numpy as np
 from sapwood.matching.automaton.kernels.compiled.bits import Ints, with_value
 from sapwood.matching.automaton.names import ANY
 from sapwood.matching.automaton.states import Growth
-from sapwood.matching.columnar.kernels.views import compiled
+from sapwood.matching.columnar.kernels.views import borrowing, compiled, new_i32, signed
 
 _MARKS_A_NODE: Final = 8
 """Marks that can be set in the time that one new node costs without any, roughly."""
@@ -29,7 +29,7 @@ def join_nodes(growth: Growth, first: int, end: int) -> tuple[int, int, int]:
     known = len(growth.trie.parents)
     starts, sizes, rooms, nodes = growth.starts, growth.sizes, growth.rooms, growth.nodes
     states, seen = growth.states, growth.seen
-    found = np.empty(64, np.int32)
+    found = new_i32(64)
     for at in range(first, len(states)):
         state = states[at]
         if seen[state] == known:
@@ -75,32 +75,43 @@ def _new_nodes(growth: Growth, state: int, mark: int, found: Ints) -> tuple[Ints
     marks = (len(before) - seen) * _MARKS_A_NODE > held
     if marks:
         _mark_above(growth, parent, mark)
+    # Three chains, each from its newest node on: the newest of the three is always the next one.
+    by_any, by_local = _newest(newest, ANY), _newest(newest, growth.locals[state])
+    by_expanded = _newest(newest, growth.expanded[state])
     count = 0
-    for way in range(3):
-        test = ANY
-        if way:
-            test = growth.locals[state] if way == 1 else growth.expanded[state]
-        if test < 0 or test >= len(newest):
-            continue
-        node = newest[test]
-        while node >= seen and node > 0:
-            if marks:
-                reached = (above if descendant[node] else beside)[before[node]] == mark
-            else:
-                reached, ancestor = False, parent
-                while ancestor >= 0 and not reached:
-                    start = starts[ancestor]
-                    reached = _is_among(nodes, start, start + sizes[ancestor], before[node])
-                    ancestor = parents[ancestor] if descendant[node] else -1
-            if reached:
-                found = with_value(found, count, node)
-                count += 1
-            node = previous[node]
-    found[:count].sort()
+    while True:
+        node = max(by_any, by_local, by_expanded)
+        if node < seen or node <= 0:
+            break
+        if node == by_any:
+            by_any = previous[node]
+        elif node == by_local:
+            by_local = previous[node]
+        else:
+            by_expanded = previous[node]
+        if marks:
+            reached = (above if descendant[node] else beside)[before[node]] == mark
+        else:
+            reached, ancestor = False, parent
+            while ancestor >= 0 and not reached:
+                start = starts[ancestor]
+                reached = _is_among(nodes, start, start + sizes[ancestor], before[node])
+                ancestor = parents[ancestor] if descendant[node] else -1
+        if reached:
+            found = with_value(found, count, node)
+            count += 1
+    for at in range(count // 2):
+        found[at], found[count - 1 - at] = found[count - 1 - at], found[at]
     return found, count
 
 
-@compiled
+@borrowing
+def _newest(newest: Ints, test: int) -> int:
+    """The newest node of a test, or 0; the test -1 has none."""
+    return signed(newest[test]) if 0 <= test < len(newest) else 0
+
+
+@borrowing
 def _is_among(nodes: Ints, low: int, end: int, node: int) -> Any:
     """Whether a node is among the ascending ones from `low` to `end`."""
     high = end
@@ -113,7 +124,7 @@ def _is_among(nodes: Ints, low: int, end: int, node: int) -> Any:
     return low < end and nodes[low] == node
 
 
-@compiled
+@borrowing
 def _mark_above(growth: Growth, parent: int, mark: int) -> None:
     """Mark the nodes that the parent holds, and those that any state above does."""
     parents, starts, sizes, nodes = growth.parents, growth.starts, growth.sizes, growth.nodes

@@ -1,0 +1,232 @@
+"""The entries of a set and all that they call, as one library of machine code.
+
+Every function is compiled once, whichever entries call it, and optimized together with them. The
+library is kept in one file, whose name has a digest of all that its code depends on: the sources of
+the kernels, the constants that these read, numba, Python and the processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import RLock
+from types import ModuleType
+from typing import Any, Final
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import config, serialize
+from numba.core.compiler import Flags, compile_extra, compile_result
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+from numba.extending import _Intrinsic
+
+from sapwood.matching.compiling import kernels as machinery
+from sapwood.matching.compiling import notice, places
+from sapwood.matching.compiling.kernels import Kernel, callers_first, give_environments
+from sapwood.matching.compiling.signatures import argument_types
+
+_DIGEST_CHARS: Final = 20
+
+_DIGEST_BYTES: Final = hashlib.sha256().digest_size
+
+_COMPILED: Final = (Dispatcher, _Intrinsic)
+"""What compiled code may call."""
+
+_CONSTANTS: Final = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
+
+
+class KernelLibrary:
+    """The compiled code of some entries."""
+
+    def __init__(self, name: str, entries: tuple[Kernel, ...]) -> None:
+        self.name: Final = name
+        self.entries: Final = entries
+        self._lock: Final = RLock()
+        #: whether it is at hand; set last, as other threads look without the lock
+        self.is_loaded = False
+        #: how many functions were compiled, entries among them, and in how much processor time
+        self.functions = 0
+        self.seconds = 0.0
+        #: where it is kept, if it is
+        self.file: Path | None = None
+        for entry in entries:
+            entry.library = self
+
+    def is_kept(self) -> bool:
+        """Whether it need not be compiled."""
+        return self.is_loaded or places.found(self.file_name()) is not None
+
+    def file_name(self) -> str:
+        """The name of the file in which this code is kept for this machine."""
+        target = cpu_target.target_context
+        told = hashlib.sha256()
+        for part in (
+            numba.__version__, llvmlite.__version__, sys.implementation.cache_tag,
+            target.codegen().magic_tuple(), int(config.OPT), config.LOOP_VECTORIZE,
+        ):  # fmt: skip
+            told.update(repr(part).encode())
+        for module in self._modules():
+            told.update(_source(module))
+            told.update(repr(list(_constants(module))).encode())
+        return f"{self.name}-{told.hexdigest()[:_DIGEST_CHARS]}.kernels"
+
+    def load(self, tell: Callable[[str], None] | None = notice.tell) -> None:
+        """Have all entries at hand: from the file, or compiled, and then kept if they can be.
+
+        `tell` hears a sentence before they are compiled.
+        """
+        with self._lock:
+            if self.is_loaded:
+                return
+            name = self.file_name()
+            if not self._read(name):
+                if tell is not None:
+                    tell(notice.compiling(self.name))
+                place = places.writable_place()
+                if place is None:
+                    self._compile()
+                else:
+                    with places.claimed(place, name):
+                        if not self._read(name):
+                            self.file = places.keep(place, name, self._compile())
+            self.is_loaded = True
+
+    def _read(self, name: str) -> bool:
+        """Take the library out of a file; returns whether there is one."""
+        file = places.found(name)
+        if file is None:
+            return False
+        try:
+            data = file.read_bytes()
+        except OSError:
+            return False
+        digest, payload = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+        if hashlib.sha256(payload).digest() != digest:
+            return False
+        with global_compiler_lock:
+            code, entries, environments, initial = pickle.loads(payload)  # noqa: S301 - our own
+            target = cpu_target.target_context
+            target.refresh()
+            for begin in initial:
+                begin()
+            library = target.codegen().unserialize_library(code)
+            self._give(library, entries)
+            for environment in environments:
+                library.codegen.set_env(environment.env_name, environment)
+        self.file = file
+        return True
+
+    def _compile(self) -> bytes:
+        """Compile all entries; returns what is kept of them."""
+        begun = time.thread_time()
+        with global_compiler_lock:
+            target, typing = cpu_target.target_context, cpu_target.typing_context
+            target.refresh()
+            typing.refresh()
+            library = target.codegen().create_library(self.name)
+            library.enable_object_caching()
+            entries, wholes = [], []
+            for entry in self.entries:
+                flags = Flags()
+                cpu_target.options.parse_as_flags(flags, entry.targetoptions)
+                made = compile_extra(
+                    typing, target, entry.py_func, argument_types(entry.py_func), None, flags, {},
+                    pipeline_class=machinery.PART_COMPILER,
+                )  # fmt: skip
+                own = made.library
+                wholes.append(own)
+                # What Python calls stays; the function itself may be merged into that.
+                module = own._final_module.clone()
+                module.get_function(made.fndesc.llvm_func_name).linkage = "linkonce_odr"
+                library._final_module.link_in(module)
+                library._reload_init.update(own._reload_init)
+                # Those cannot be pickled, and are of no use any more.
+                made.fndesc.typemap = made.fndesc.calltypes = None
+                entries.append((made.fndesc, made.environment, made.signature))
+            parts = callers_first(wholes)
+            for part in parts:
+                if part not in wholes:
+                    library.add_linking_library(part)
+            library.finalize()
+            self._give(library, entries)
+            environments = give_environments(library)
+            self.functions = len(parts)
+            payload: bytes = serialize.dumps(
+                (
+                    library.serialize_using_object_code(),
+                    entries,
+                    tuple(one for one in environments if one.can_cache()),
+                    tuple(library._reload_init),
+                )
+            )
+        self.seconds = time.thread_time() - begun
+        return hashlib.sha256(payload).digest() + payload
+
+    def _give(self, library: Any, entries: list[tuple[Any, Any, Any]]) -> None:
+        """Let the entries call what is in a library."""
+        target = cpu_target.target_context
+        for kernel, (description, environment, signature) in zip(
+            self.entries, entries, strict=True
+        ):
+            kernel.add_overload(
+                compile_result(
+                    typing_context=target.typing_context,
+                    target_context=target,
+                    entry_point=target.get_executable(library, description, environment),
+                    environment=environment,
+                    fndesc=description,
+                    library=library,
+                    signature=signature,
+                    objectmode=False,
+                    lifted=(),
+                )
+            )
+            kernel.disable_compile()
+
+    def _modules(self) -> list[ModuleType]:
+        """The modules that the code is made of, and that make it, by name."""
+        makers = (__name__, machinery.__name__, argument_types.__module__)
+        found = {name: sys.modules[name] for name in makers}
+        waiting = {entry.py_func.__module__ for entry in self.entries}
+        while waiting:
+            name = waiting.pop()
+            found[name] = module = sys.modules[name]
+            compiled = (it for it in vars(module).values() if isinstance(it, _COMPILED))
+            waiting |= {it.__module__ for it in compiled} - found.keys()
+        return [found[name] for name in sorted(found)]
+
+
+def library(name: str, *entries: Any) -> KernelLibrary | None:
+    """The library of these entries; `None` where numba is told to compile nothing."""
+    return None if config.DISABLE_JIT else KernelLibrary(name, entries)
+
+
+def _source(module: ModuleType) -> bytes:
+    """The source of a module, also of one in a zip file."""
+    loader: Any = module.__loader__
+    source: bytes = loader.get_data(module.__file__)
+    return source
+
+
+def _constants(module: ModuleType) -> Iterator[tuple[str, object]]:
+    """What the code of a module may read of others: constants, and the fields of named tuples."""
+    for name, value in sorted(vars(module).items()):
+        if name.startswith("__"):
+            continue
+        if isinstance(value, ModuleType) and value.__name__.startswith("sapwood."):
+            yield from (
+                (f"{name}.{inner}", it)
+                for inner, it in sorted(vars(value).items())
+                if isinstance(it, int)
+            )
+        elif isinstance(value, _CONSTANTS):
+            yield name, value.tolist() if isinstance(value, np.ndarray) else value
+        elif hasattr(value, "_fields"):
+            yield name, sorted(value.__annotations__.items())

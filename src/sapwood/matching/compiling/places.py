@@ -1,0 +1,103 @@
+"""Where compiled code is kept, and who compiles it while others wait.
+
+It is looked for in every place and kept in the first one that can be written:
+
+1. the folder that `SAPWOOD_CACHE_DIR` names, or else `NUMBA_CACHE_DIR`; if one is named, nothing is
+   written elsewhere;
+2. the package's own folder, which an image may have been given filled, and be read only;
+3. the user's cache folder (`XDG_CACHE_HOME`, or `~/.cache`).
+
+A file is whole or not there. Whoever compiles holds a lock of the system's on a file beside it,
+which ends with the process, so there are no stale ones.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import sapwood
+from sapwood.cache_folder import user_cache
+
+VARIABLES: Final = ("SAPWOOD_CACHE_DIR", "NUMBA_CACHE_DIR")
+"""Those that name the folder to keep compiled code in; the first one that is set does."""
+
+_FOLDER: Final = "kernels"
+
+
+def given_place(environ: Mapping[str, str] | None = None) -> tuple[str, Path] | None:
+    """The variable that names a folder, and that folder."""
+    environ = os.environ if environ is None else environ
+    for variable in VARIABLES:
+        if environ.get(variable):
+            return variable, Path(environ[variable]).absolute()
+    return None
+
+
+def places() -> tuple[Path, ...]:
+    """All folders in which compiled code may be, the one to be preferred first."""
+    given, package = given_place(), _package_place()
+    if given is not None:
+        return given[1], package
+    try:
+        return package, user_cache() / _FOLDER
+    except RuntimeError:  # a user without a home
+        return (package,)
+
+
+def writable_place() -> Path | None:
+    """The folder that compiled code is kept in from now on, which is there then; if any can be."""
+    for place in places()[:1] if given_place() else places():
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=place):
+                return place
+        except OSError:
+            continue
+    return None
+
+
+def found(name: str) -> Path | None:
+    """The file of that name, in whichever place it is."""
+    for place in places():
+        file = place / name
+        # A folder that may not be entered is one without the file.
+        with suppress(OSError):
+            if file.is_file():
+                return file
+    return None
+
+
+def keep(place: Path, name: str, data: bytes) -> Path:
+    """Keep a file, and have no one see a part of it."""
+    descriptor, written = tempfile.mkstemp(dir=place, prefix=f".{name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        # Made for its owner alone; others of the machine may read it as they read the package.
+        Path(written).chmod(0o644)
+        return Path(written).replace(place / name)
+    except BaseException:
+        Path(written).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def claimed(place: Path, name: str) -> Iterator[None]:
+    """Wait until nobody else makes that file, and make others wait.
+
+    Where the file system knows no locks everybody goes on, and the last one's file is kept.
+    """
+    with (place / f".{name}.lock").open("ab") as lock:
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _package_place() -> Path:
+    return Path(sapwood.__file__).absolute().parent / "__pycache__" / _FOLDER

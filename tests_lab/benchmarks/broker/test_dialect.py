@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -28,7 +30,7 @@ from sapwood_lab.benchmarks.broker.dialect import Frames, SubscriptionLine, publ
 HELLO = greeting_frame(Hello(role=Role.CLIENT, name="worker", session="1"))
 
 
-def read(frames: bytes) -> list[object]:
+def read(frames: bytes) -> Sequence[object]:
     """What a broker reads."""
     return Decoder(None).feed(HELLO + frames)[1:]
 

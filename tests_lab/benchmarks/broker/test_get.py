@@ -38,7 +38,7 @@ def test_a_tool_that_is_not_there_is_named(get: ModuleType) -> None:
 
 
 def test_a_tool_that_fails_has_its_last_words(get: ModuleType) -> None:
-    with pytest.raises(get.MissingError, match="failed: .*no-such-file"):
+    with pytest.raises(get.MissingError, match=r"failed: .*no-such-file"):
         get.run(("ls", "no-such-file"))
 
 

@@ -45,7 +45,7 @@ _CHUNK: Final = 64
 
 _NAP_S: Final = 0.0001
 STALL_S: Final = 5.0
-"""Seconds that a publisher with as much as it may have unacknowledged waits for one to be accepted."""
+"""Seconds that a publisher waits for one of as many as may be unacknowledged to be accepted."""
 
 
 class Publisher:

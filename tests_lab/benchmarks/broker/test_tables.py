@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from sapwood.errors import FileFormatError
 from sapwood_lab.benchmarks.broker.cells import FIGURES
-from sapwood_lab.benchmarks.broker.tables import TABLES, markdown, print_broker
+from sapwood_lab.benchmarks.broker.tables import TABLES, fill, main, markdown, print_broker
 
 
 def cell(system: str, **figures: Any) -> dict[str, Any]:
@@ -50,3 +53,26 @@ def test_a_terminal_shows_the_same_rows(capsys: pytest.CaptureFixture[str]) -> N
         assert title in shown
     assert shown.count("artemis") == 1
     assert "VOID: 3 lost" in shown
+
+
+MACHINE = {"processor": "a processor", "cores": "2", "system": "Linux", "python": "3.11"}
+
+
+def test_a_page_gets_the_tables_of_a_file_in_the_place_of_older_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures, page = tmp_path / "bench.json", tmp_path / "page.md"
+    figures.write_bytes(msgspec.json.encode({"machine": MACHINE, "broker": REPORT}))
+    main(str(figures))
+    shown = capsys.readouterr().out
+    assert shown.endswith("* Machine: a processor, 2 cores, Linux, Python 3.11.\n")
+    page.write_text("before\n<!-- figures -->\nold\n<!-- end of figures -->\nafter\n")
+    for _ in range(2):
+        main(str(figures), str(page))
+        text = page.read_text()
+        assert text == (f"before\n<!-- figures -->\n\n{shown}\n<!-- end of figures -->\nafter\n")
+
+
+def test_a_page_without_a_place_for_tables_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="has no place"):
+        fill("before <!-- figures -->", "")

@@ -72,7 +72,8 @@ def of_an_earlier_phase(received: Received) -> Received:
 
 def for_a_subscription_that_does_not_match(received: Received) -> Received:
     extra = received[50:51].copy()
-    extra["subscription"] += 3  # of the same client
+    extra["subscription"] = extra["client"]  # subscriptions 0, 1 and 2 are of clients 0, 1 and 2
+    assert not np.isin(extra, received)
     return np.insert(received, 50, extra)
 
 

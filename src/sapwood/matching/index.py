@@ -398,6 +398,7 @@ class Index:
         *,
         in_order: bool = True,
         max_matches: int = ALL,
+        limit: int = ALL,
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
@@ -406,9 +407,11 @@ class Index:
         decodes them. Without `in_order` the slots of a publication may come in any order, which is
         faster.
 
-        With `most` the batch ends after the publication with which a part of the engine (one, as a
-        rule) has so many matches or more, or earlier, but it has one: so however many are handed
-        in, memory is needed for so many matches of each part and those of one publication.
+        With `limit`, as for `found`, so many slots of a record are enough, some perhaps twice; the
+        search may have ended early for those that have so many. With `max_matches` the batch ends
+        after the publication with which a part of the engine (one, as a rule) has so many matches
+        or more, or earlier, but it has one: so however many are handed in, memory is needed for so
+        many matches of each part and those of one publication.
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a
@@ -420,7 +423,7 @@ class Index:
         unsorted = self._records.unsorted
         match = no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
-            match = partial(unsorted.found_many, max_matches=max_matches)
+            match = partial(unsorted.found_many, max_matches=max_matches, limit=limit)
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]

@@ -55,6 +55,7 @@ from sapwood.wire.messages import (
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
+from sapwood.wire.runs import Run
 
 ClientEvent: TypeAlias = Welcome | Delivery | AcceptedReply | PublicationRefused | EntryEvent
 """What a client hears of: deliveries and answers, in a form for applications."""
@@ -256,7 +257,9 @@ class ClientSession:
 
     # Answers -----------------------------------------------------------------------------------
 
-    def _interpret(self, message: Greeting | Message, connection: Connection) -> ClientEvent | None:
+    def _interpret(
+        self, message: Greeting | Message | Run, connection: Connection
+    ) -> ClientEvent | None:
         if isinstance(message, DeliveryMessage):
             return self._delivery(message)
         if isinstance(message, AcceptedReply):

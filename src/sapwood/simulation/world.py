@@ -23,15 +23,19 @@ from sapwood.overlay.rewiring import with_link, with_router, without_link, witho
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
     SubscribedMany,
     Unadvertised,
@@ -574,6 +578,8 @@ class World:
                 self.stored.keep(router, record)
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
+            case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+                raise InvariantError("here publications come one by one, and so do effects")
 
     def _answered(
         self, router: str, effect: Subscribed | SubscribedMany | Unsubscribed | UnsubscribedMany

@@ -237,13 +237,15 @@ class ColumnarEngine(MergeTree):
         """`found` for a single record in MessagePack."""
         return self._snapshot_for(records).found(records, limit)
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
 
         Ends after the record with which some segment, or the memtable, has `max_matches` matches or
-        more.
+        more. `limit` sure matches of a record are enough.
         """
-        return self._snapshot_for(records).found_many(records, max_matches)
+        return self._snapshot_for(records).found_many(records, max_matches, limit)
 
     def fold(self) -> None:
         """Join everything into one segment whose access constraints are chosen anew.

@@ -16,7 +16,6 @@ import (
 const (
 	chunk      = 64
 	nap        = 100 * time.Microsecond
-	stall      = 5 * time.Second
 	pingEvery  = time.Millisecond
 	patience   = 10 * time.Second
 	untold     = int32(-1)

@@ -173,6 +173,8 @@ def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, A
     if len(places):
         delays_ms = ((came["time_ns"] - due_ns) / 1e6)[places]
         for quantile in QUANTILES:
+            if len(places) * (100 - quantile) < 100:
+                continue  # Not one delay would be above it.
             found[f"delay_{share}_p{quantile:g}_ms"] = float(np.percentile(delays_ms, quantile))
     return found
 

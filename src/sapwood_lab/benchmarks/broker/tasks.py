@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ PROGRESS: Final = struct.Struct("<q")
 """The file by which receivers tell publishers how many deliveries there were so far: one number of
 8 bytes, least first. 258 deliveries: 02 01 00 00 00 00 00 00."""
 
+
+_Line = TypeVar("_Line")
 
 Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
 """What a worker can do, by the first word of a line; the others are arguments."""
@@ -37,10 +39,11 @@ class Task(msgspec.Struct, frozen=True):
     folder: str
     window: int
 
-    def lines(self, name: str) -> list[dict[str, Any]]:
+    def lines(self, name: str, kind: type[_Line]) -> list[_Line]:
         """The lines of one of the load's files."""
+        decode = msgspec.json.Decoder(kind).decode
         with (Path(self.folder) / name).open("rb") as lines:
-            return [msgspec.json.decode(line) for line in lines]
+            return [decode(line) for line in lines]
 
     def progress(self) -> mmap.mmap:
         """The deliveries so far, shared with the other workers."""

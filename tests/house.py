@@ -22,6 +22,7 @@ ROOMS: Final = (
     ("errors",),
     ("limits",),
     ("catalogue",),
+    ("cache_folder",),
     ("charts",),
     ("xml",),
     ("model",),
@@ -78,6 +79,11 @@ PURE_NAMES: Final = frozenset({"random.Random"})
 EXCEPTIONS: Final = (
     # Which entries other distributions contribute: asked for late, once, and in one order.
     ("sapwood.catalogue", frozenset({"importlib.metadata.entry_points"})),
+    # Which folder the environment names.
+    ("sapwood.cache_folder", frozenset({"os", "sys", "pathlib.Path"})),
+    # What was compiled is kept on disk, once for all processes, and who waits is told.
+    ("sapwood.matching.compiling", frozenset({"os", "sys", "time", "threading.RLock"})),
+    ("sapwood.matching.compiling.places", frozenset({"fcntl", "tempfile"})),
     # An index saves and loads itself: engines take the folder, `storage` touches the files.
     ("sapwood.matching", frozenset({"pathlib.Path"})),
     ("sapwood.matching.storage", frozenset({"os.PathLike", "pathlib.Path", "shutil"})),

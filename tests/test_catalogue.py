@@ -38,7 +38,7 @@ class Offers:
         self.loaded: list[str] = []
         self.more: tuple[Contribution, ...] = ()
         self._found = tuple(
-            Contribution(name, f"{name}-dist 1.0", self._load(name, value))
+            Contribution(name, f"{name}-dist 1.0", f"{name}_pack", self._load(name, value))
             for name, value in offered.items()
         )
 
@@ -142,7 +142,7 @@ def test_a_broken_contribution_is_told_by_its_distribution_when_it_is_asked_for(
 
 def test_a_name_that_is_built_in_stands_and_one_that_two_contribute_is_nobodys() -> None:
     offers = Offers(reuse=Strategy("reuse", "another one"), twice=Strategy("twice"))
-    offers.more = (Contribution("twice", "second 2.0", lambda: Strategy("twice")),)
+    offers.more = (Contribution("twice", "second 2.0", "second", lambda: Strategy("twice")),)
     strategies = catalogue(offers)
     assert strategies.named("reuse") is REUSE
     assert list(strategies) == ["covering", "reuse", "merging", "twice"]

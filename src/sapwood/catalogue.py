@@ -18,7 +18,7 @@ every run. What is built in comes first, as it is written, then contributions by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -38,13 +38,18 @@ class Entry(Protocol):
 
 
 T = TypeVar("T", bound=Entry)
+C = TypeVar("C")
 
 
 class Contribution(NamedTuple):
-    """An entry that another distribution offers; `load` imports it."""
+    """An entry that another distribution offers.
+
+    `load` imports it from `package`, which is a package on its own: `sapwood_lab`, say.
+    """
 
     name: str
     distribution: str
+    package: str
     load: Callable[[], object]
 
 
@@ -71,6 +76,7 @@ def installed(group: str) -> tuple[Contribution, ...]:
         Contribution(
             point.name,
             f"{point.dist.name} {point.dist.version}" if point.dist else point.module,
+            point.module.partition(".")[0],
             point.load,
         )
         for point in entry_points(group=group)
@@ -192,20 +198,31 @@ class Catalogue(Mapping[str, T]):
 
     def _contributed(self, offered: list[Contribution]) -> T:
         """The one entry of a name that is not built in; `ContributionError` if it is no good."""
-        name, distribution, load = offered[0]
-        if len(offered) > 1:
-            others = ", ".join(one.distribution for one in offered[1:])
-            reason = f"{others} has one of the same name"
-            raise ContributionError(self.kind, name, distribution, reason)
-        try:
-            found = load()
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise ContributionError(self.kind, name, distribution, reason) from error
-        if not isinstance(found, self._entry):
-            reason = f"it is no {self._entry.__name__} but of type {type(found).__name__}"
-            raise ContributionError(self.kind, name, distribution, reason)
+        found = the_only(offered, self.kind, self._entry)
+        name, distribution = offered[0].name, offered[0].distribution
         if found.name != name:
             reason = f"its own name is {found.name!r}"
             raise ContributionError(self.kind, name, distribution, reason)
         return found
+
+
+def the_only(offered: Sequence[Contribution], kind: str, wanted: type[C]) -> C:
+    """What the one contribution of a name has brought, of the class that is wanted.
+
+    `kind` is what it is called in messages. Raises `ContributionError` where several distributions
+    offer that name, and where what is offered cannot be imported or is something else.
+    """
+    name, distribution, _, load = offered[0]
+    if len(offered) > 1:
+        others = ", ".join(one.distribution for one in offered[1:])
+        reason = f"{others} has one of the same name"
+        raise ContributionError(kind, name, distribution, reason)
+    try:
+        found = load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ContributionError(kind, name, distribution, reason) from error
+    if not isinstance(found, wanted):
+        reason = f"it is no {wanted.__name__} but of type {type(found).__name__}"
+        raise ContributionError(kind, name, distribution, reason)
+    return found

@@ -18,6 +18,15 @@ ATTRIBUTES_MAX: Final = 4096
 """Attributes of one record after flattening. Wide telemetry has some hundred; a record beyond
 this is a table in disguise. Precedent: Azure Service Bus bounds properties by 64 KB of header."""
 
+ATTRIBUTE_NAME_CHARS_MAX: Final = 4096
+"""Characters of an attribute's flat name. Objects repeat their name in that of each attribute
+below: without a bound, one name of a megabyte over 4,096 attributes would be gigabytes."""
+
+RECORD_VALUES_MAX: Final = 65_536
+"""Values in one encoded record, those in arrays and the names in objects included. What is in
+arrays is not seen by filters and yet has to be checked at each hop; long arrays belong into a text
+or a document. A record of 64 KiB cannot hold more."""
+
 RECORD_DEPTH_MAX: Final = 64
 """Nested objects in one record, levels. Precedent: the same depth as for XML documents."""
 
@@ -47,13 +56,30 @@ COVERING_STEPS_MAX: Final = 65_536
 """Comparisons of boxes that one covering proof between two disjunctions may take before it says
 that it cannot tell: some tenths of a second."""
 
+COVERING_QUESTION_STEPS: Final = 16_384
+"""Comparisons of boxes that one question of a router may take: which of its filters cover this one?
+Some 20 ms, in which a broker does nothing else. Past them covers are missed: more messages."""
+
 NORMAL_FORM_STEPS_MAX: Final = 786_432
 """Comparisons and copies of constraints that one normal form may take: about a second. Comparing
 1,024 conjunctions of one shape pairwise takes two thirds of it."""
 
+FILTER_STEPS_AT_ONCE: Final = 2048
+"""Steps of one normal form that a broker takes in its event loop: some milliseconds, enough for
+nearly all filters. What takes more is done beside the loop, while its client waits."""
+
+FILTER_CHARS_AT_ONCE: Final = 2048
+"""Characters of a filter, an XPath or an advertisement that a broker reads in its event loop; a
+longer one is read beside it."""
+
 LIKE_PATTERNS_MAX: Final = 32
 """General `like` patterns on one attribute of one conjunction. They are compared pairwise, and
 each is tried on every text; prefixes and literal texts do not count."""
+
+LIKE_GAPPED_CHARS_MAX: Final = 256
+"""Literal characters of a `like` pattern between two `%` with `_` among them. Each is sought in the
+whole of a text, so that the work is a text's length times this at most; without `_`, and for `_`
+themselves, there is no bound."""
 
 SUCCESSORS_MAX: Final = 16
 """Texts in one range that still count as finitely many (`s`, then `s` and a NUL, ...): keeps one
@@ -121,8 +147,20 @@ shorter here, because a dead link holds back publishers of the whole overlay."""
 KEEPALIVE_MISSED_MAX: Final = 2
 """Pings in a row that may stay unanswered until the peer counts as dead. Precedent: NATS 2."""
 
+PINGS_AT_ONCE_MAX: Final = 1000
+"""Pings in the bytes of one read; who sends more is disconnected. Keep-alive sends one in seconds,
+and each is answered."""
+
 GOODBYE_S: Final = 5.0
 """Seconds that a closing connection may take to send what is still queued, goodbye included."""
+
+SUBSCRIBE_MANY_MAX: Final = 16_384
+"""Subscriptions in one frame of a client. A broker takes them in bit by bit, between the turns of
+others, and reads nothing more of that client meanwhile: half a second at most."""
+
+SUBSCRIPTIONS_UNANSWERED_MAX: Final = 32_768
+"""Subscriptions of those requested together that may wait for the broker's answer; the client sends
+more as answers come, so that neither end holds a million in its queues."""
 
 UNACKNOWLEDGED_MAX: Final = 4096
 """Publications of one client that may wait for the broker's acknowledgement; the client waits at
@@ -147,11 +185,48 @@ RECONNECT_FIRST_S: Final = 0.1
 RECONNECT_MAX_S: Final = 5.0
 """Seconds between attempts to connect again, at most. Precedent: NATS clients wait 2 s."""
 
+DESCRIPTORS_RESERVED: Final = 64
+"""Open files of a broker beside its connections: standard streams, the event loop's, listening
+sockets, the journal's segments, what imports open for a moment."""
+
+ACCEPTS_WAITING_MAX: Final = 1024
+"""Connections that wait in the system to be accepted. One is accepted each time the event loop
+comes by, so that many that come at once delay nobody."""
+
+# Network: shares of the event loop ---------------------------------------------------------------
+
+TURN_S: Final = 0.005
+"""Seconds of processor time that a connection gets at once while others wait, give or take one
+message. Ten such turns still answer a well-behaved client within a tenth of a second; much shorter
+ones would spend more on changing between connections than on their messages."""
+
+SWITCH_S: Final = 0.001
+"""Seconds after which the interpreter takes turns between a broker's event loop and work beside it.
+Python's default of 5 ms would be added to each of the four or five times that a publication's way
+through the loop lets go of the interpreter."""
+
+SIDE_REST_S: Final = 1.0
+"""Seconds that work beside the loop rests at most after a piece; mostly as long as the piece took.
+The longest piece, a normal form of NORMAL_FORM_STEPS_MAX, takes about a second."""
+
+BODY_BYTES_AT_ONCE: Final = 65_536
+"""Bytes of a publication that a broker reads in its event loop; a longer one is read beside it."""
+
+REFUSALS_REMEMBERED_MAX: Final = 1024
+"""Refused filters whose reason a broker keeps, by digest, oldest forgotten first: what was refused
+for the work that it takes is not worked out again. 0.4 KB each."""
+
 # Network: queues -------------------------------------------------------------------------------
 
-OUTGOING_BYTES_MAX: Final = 67_108_864
+OUTGOING_BYTES_MAX: Final = 50_331_648
 """Bytes queued for one client until it is disconnected as a slow consumer. Precedent: NATS
-`max_pending`, 64 MiB."""
+`max_pending`, 64 MiB; less here, as much as all clients together may have by default."""
+
+OUTGOING_TOTAL_BYTES_MAX: Final = 50_331_648
+"""Bytes that wait for all clients together, beside what the operating system and the transports
+hold (TRANSPORT_BYTES_MAX each); beyond, the client with the longest queue is disconnected as a slow
+consumer, and the next. Only clients that do not keep up have such queues: 48 MiB is a hundred of
+them half a megabyte behind, and keeps a broker's memory where an operator expects it."""
 
 LINK_HIGH_WATER_BYTES: Final = 8_388_608
 """Bytes queued for a neighbor until publishers are held back, here and (by a congestion message)
@@ -160,6 +235,17 @@ at every other broker; released at a quarter of it."""
 LINK_OUTGOING_BYTES_MAX: Final = 1_073_741_824
 """Bytes queued for a neighbor until the link is given up: holding back publishers keeps it far
 below, but the state of a very large router may pass the high-water mark at once."""
+
+PUBLICATIONS_AT_FIRST: Final = 32
+"""Publications of a connection that are handled at once before it is known how long they take."""
+
+PUBLICATIONS_AT_ONCE_MAX: Final = 4096
+"""The most that are handled at once, however little they take: a read of 256 KiB has fewer, unless
+they are of some dozen bytes."""
+
+COMPOSED_BYTES: Final = 4_194_304
+"""Bytes of deliveries that are composed at once, beside those of one publication, before they are
+handed to the connections of clients: they are in memory twice meanwhile."""
 
 TRANSPORT_BYTES_MAX: Final = 262_144
 """Bytes handed to the operating system's queue at a time; the rest stays in our own queue, where
@@ -195,6 +281,10 @@ none."""
 HOPS_MAX: Final = 1023
 """Links that a publication may cross. A tree of routers has no longer path in practice; more means
 a cycle. Precedent: IP stops at 255 hops."""
+
+SUBSCRIPTIONS_AT_ONCE_MAX: Final = 256
+"""Subscriptions that a router takes in, withdraws or tells of at once: five to fifteen
+milliseconds, for which all others wait. What is said of more is said in several messages."""
 
 # Overlays --------------------------------------------------------------------------------------
 

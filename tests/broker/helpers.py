@@ -22,8 +22,9 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Greeting, Hello, Refusal, Role, Welcome
-from sapwood.wire.messages import Goodbye, LinkEstablished, Message
+from sapwood.wire.messages import Goodbye, LinkEstablished, LinkState, Message
 from sapwood.wire.publications import encode_publication
+from tests.wire.items import one_by_one
 
 T = TypeVar("T")
 
@@ -188,12 +189,13 @@ class Raw:
         self.writer.write(bytes(buffer))
 
     async def next(self) -> Greeting | Message:
-        """The next message of the broker."""
+        """The next message of the broker, but for what it tells of links."""
         assert self._decoder is not None
         while not self._read:
             data = await soon(self._reader.read(65_536))
             assert data, "the broker closed the connection"
-            self._read += self._decoder.feed(data)
+            read = one_by_one(self._decoder.feed(data))
+            self._read += [message for message in read if not isinstance(message, LinkState)]
             assert self._decoder.error is None
         return self._read.pop(0)
 

@@ -47,6 +47,31 @@ async def test_a_consumer_that_never_reads_is_disconnected_and_harms_nobody() ->
     assert story.reasons("client left")[0].startswith("slow consumer: ")
 
 
+async def test_of_several_consumers_that_never_read_the_slowest_goes_first() -> None:
+    story = Story()
+    bound = 2 * FRAME_BYTES_FLOOR
+    tight = settings(frame_bytes_max=FRAME_BYTES_FLOOR, outgoing_total_bytes_max=bound)
+    async with running(tight, story) as broker:
+        twice = await Raw.client(broker.address, "twice")
+        once = await Raw.client(broker.address, "once")
+        twice.say(SubscribeRequest("s1", "exists a"))
+        once.say(SubscribeRequest("s1", "a = 1"))
+        for raw in (twice, once):
+            await raw.next()
+        async with connect(str(broker.address)) as pub:
+            while broker.counters.slow_consumers == 0:
+                for a in (1, 2):
+                    await pub.publish({"a": a, "text": "x" * LARGE})
+        assert set(broker.connections.clients) >= {"once"}
+        assert "twice" not in broker.connections.clients
+        assert broker._backpressure._waiting_total <= bound
+        for raw in (twice, once):
+            await raw.close()
+        await broker.connections.until(lambda: not broker.connections.clients)
+        assert broker._backpressure._waiting_total == 0
+        assert not broker._backpressure._waiting
+
+
 async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_drained() -> None:
     bound = FRAME_BYTES_FLOOR
     held_settings = settings(frame_bytes_max=bound, link_high_water_bytes=bound)

@@ -201,7 +201,9 @@ from sapwood.broker.kernels import KernelLoader
 from sapwood.wire.interests import to_text
 from sapwood.wire.publications import encode_publication
 from tests.broker.helpers import Raw, body, running
-from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, SubscribeRequest
+from sapwood.wire.messages import (
+    AcceptedReply, Delivery, Ping, Pong, PublishRequest, SubscribeRequest
+)
 
 readiness.REPORTED = 500
 
@@ -217,7 +219,9 @@ async def main():
         publisher = await Raw.client(broker.address, "pub")
         subscriber.say(*(SubscribeRequest(f"s{n}", f"a > {n} and b < {n}") for n in range(1000)))
         paths = [to_text(parse_xpath(f"//a[b = '{n}']")) for n in range(20)]
-        subscriber.say(*(SubscribeRequest(f"x{n}", path) for n, path in enumerate(paths)))
+        subscriber.say(*(SubscribeRequest(f"x{n}", path) for n, path in enumerate(paths)), Ping())
+        while await subscriber.next() != Pong():
+            pass
         publisher.say(*(PublishRequest(n, body(f"p{n}", a=5, b=-1000)) for n in range(1, 1001)))
         publisher.say(PublishRequest(1001, document("d", b"<a><b>3</b></a>")))
         while await publisher.next() != AcceptedReply(1001):
@@ -240,4 +244,4 @@ def test_event_loop_never_imports_a_compiler() -> None:
     done = subprocess.run(
         [sys.executable, "-c", COLD], capture_output=True, text=True, check=False, timeout=120
     )
-    assert done.stdout == "['covering', 'records'] False\n", done.stderr
+    assert done.stdout == "['covering', 'frames', 'records'] False\n", done.stderr

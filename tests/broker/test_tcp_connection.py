@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from sapwood.broker import tcp_connection as tcp_module
-from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.tcp_connection import Item, TcpConnection
+from sapwood.broker.turns import Turns
 from sapwood.errors import FrameError
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
-from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
+from sapwood.wire.greetings import Hello, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message, Ping, UnsubscribeRequest
 from tests.broker.helpers import Raw, soon
 
@@ -23,16 +25,24 @@ class Host:
 
     def __init__(self) -> None:
         self.connections: list[TcpConnection] = []
-        self.messages: list[Greeting | Message] = []
+        self.messages: list[Item] = []
         self.handled_count = 0
         self.ended_count = 0
         self.fault: FrameError | None = None
         self.news = asyncio.Event()
+        self.turns = Turns(asyncio.get_running_loop().call_soon, time.thread_time)
+        self.parked: list[Message] = []
+
+    def parks(self, tcp: TcpConnection, message: Item) -> bool:
+        if message not in self.parked:
+            return False
+        self.news.set()
+        return True
 
     def opened(self, tcp: TcpConnection) -> None:
         self.connections.append(tcp)
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
         if self.fault is not None:
             raise self.fault
         if isinstance(message, Hello):

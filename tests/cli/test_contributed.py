@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, EntryPoints
-from typing import Any, cast
+from importlib.metadata import EntryPoint
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from sapwood.cli import contributed, engines
+from sapwood.catalogue import Contribution, Finder
+from sapwood.cli import contributed, engines, pipeline
 from sapwood.cli.contributed import COMMANDS, contributed_command, contributing_packages
 from sapwood.cli.main import main
-from sapwood.errors import InvariantError
+from sapwood.errors import ContributionError
 
 
-def install(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
-    """Let these be the entry points of all that is installed."""
+def offering(*points: EntryPoint) -> Finder:
+    """Finds what these entry points contribute, as if nothing else were installed."""
 
-    def entry_points(**parameters: str) -> EntryPoints:
-        select: Any = EntryPoints(points).select
-        return cast("EntryPoints", select(**parameters))
+    def find(group: str) -> tuple[Contribution, ...]:
+        return tuple(
+            Contribution(one.name, "extra 1.0", one.module.partition(".")[0], one.load)
+            for one in points
+            if one.group == group
+        )
 
-    monkeypatch.setattr(contributed, "entry_points", entry_points)
+    return find
 
 
-def test_an_installed_command_is_the_one_that_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, EntryPoint("bench", "sapwood.cli.engines:command", COMMANDS))
-    command = contributed_command(COMMANDS, "bench", "Measure.")
+@pytest.fixture
+def without_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is contributed, whatever is installed."""
+
+    def absent(group: str, name: str, summary: str) -> click.Command:
+        return contributed_command(group, name, summary, offering())
+
+    monkeypatch.setattr(contributed, "contributed_command", absent)
+    monkeypatch.setattr(pipeline, "contributed_command", absent)
+
+
+def test_an_installed_command_is_the_one_that_is_called() -> None:
+    find = offering(EntryPoint("bench", "sapwood.cli.engines:command", COMMANDS))
+    command = contributed_command(COMMANDS, "bench", "Measure.", find)
     assert command is engines.command
-    assert contributing_packages() == ("sapwood",)
+    assert contributing_packages(find) == ("sapwood",)
 
 
+@pytest.mark.usefixtures("without_lab")
 @pytest.mark.parametrize(
     "words",
     [
@@ -40,10 +55,7 @@ def test_an_installed_command_is_the_one_that_is_called(monkeypatch: pytest.Monk
         ("pipeline", "sweep", "--out", "x"),
     ],
 )
-def test_an_absent_command_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
-    install(monkeypatch)
+def test_an_absent_command_says_how_to_get_it(words: tuple[str, ...]) -> None:
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 2
     assert (
@@ -51,20 +63,31 @@ def test_an_absent_command_says_how_to_get_it(
     )
 
 
+@pytest.mark.usefixtures("without_lab")
 @pytest.mark.parametrize("words", [("bench", "--help"), ("pipeline", "sweep", "--help")])
-def test_the_help_of_an_absent_command_says_what_it_needs(
-    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
-) -> None:
-    install(monkeypatch)
+def test_the_help_of_an_absent_command_says_what_it_needs(words: tuple[str, ...]) -> None:
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0
     assert "sapwood-lab, which is not installed" in " ".join(done.output.split())
 
 
-def test_an_entry_point_that_is_no_command_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, EntryPoint("bench", "sapwood.errors:SapwoodError", COMMANDS))
-    with pytest.raises(InvariantError, match="is no command"):
-        contributed_command(COMMANDS, "bench", "Measure.")
+@pytest.mark.parametrize(
+    ("points", "reason"),
+    [
+        (["sapwood.errors:SapwoodError"], "it is no Command but of type type"),
+        (["sapwood_nowhere:command"], "ModuleNotFoundError: No module named 'sapwood_nowhere'"),
+        (["sapwood.cli.engines:command"] * 2, "extra 1.0 has one of the same name"),
+    ],
+)
+def test_a_command_that_cannot_be_used_names_its_distribution(
+    points: list[str], reason: str
+) -> None:
+    find = offering(*(EntryPoint("bench", point, COMMANDS) for point in points))
+    with pytest.raises(ContributionError) as raised:
+        contributed_command(COMMANDS, "bench", "Measure.", find)
+    assert f"the command 'bench' of the distribution extra 1.0 cannot be used: {reason}" in str(
+        raised.value
+    )
 
 
 def test_the_lab_contributes_its_commands() -> None:

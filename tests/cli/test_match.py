@@ -291,3 +291,29 @@ def test_match_ends_quietly_when_its_reader_goes_away(folder: Folder) -> None:
         said = process.stderr.read()
     assert json.loads(first) == {"publication": "0", "subscription": "any"}
     assert (process.returncode, said) == (141, b"")
+
+
+def test_match_writes_the_same_bytes_as_when_each_line_is_looked_at_closely(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = [*BAD_PUBLICATIONS.splitlines(), '{"id": "p7", "attributes": {"price": 1, "price": 2}}']
+    lines = [
+        odd[number % len(odd)]
+        if number % 50 == 49
+        else json.dumps({"id": f"p{number}", "attributes": {"price": number, "note": "a : b"}})
+        for number in range(2_000)
+    ]
+    pubs = folder.write("many.jsonl", "\n".join(lines))
+    told: list[tuple[bytes, bytes, str]] = []
+    for name in ("quick", "close"):
+        out = folder.file(name)
+        found = folder.match("--out", out, "--rejected", f"{out}.bad", publications=pubs)
+        files = Path(out).read_bytes(), Path(f"{out}.bad").read_bytes()
+        told.append((*files, found.stderr.replace(name, "")))
+        monkeypatch.setattr("sapwood.files.lines.decode_flat_line", lambda _: None)
+        monkeypatch.setattr(
+            "sapwood.files.reading.decode_flat_lines", lambda given: [None] * len(given)
+        )
+    assert told[0] == told[1]
+    assert told[0][0].count(b"\n") > 2_000
+    assert told[0][1].count(b"\n") > 20

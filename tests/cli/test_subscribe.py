@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -164,3 +165,44 @@ def test_a_broker_that_is_not_there_is_named_with_the_remedy() -> None:
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line.endswith(f"Start one with: sapwood broker --listen {address}")
+
+
+def test_a_file_of_subscriptions_is_in_force_but_for_its_bad_lines(
+    overlay: BrokerProcesses, tmp_path: Path
+) -> None:
+    file = tmp_path / "subscriptions.jsonl"
+    lines = (
+        {"id": "s1", "filter": "x > 1"},
+        {"id": "s2", "filter": "x >"},
+        {"id": "s3", "xpath": "//b[c > 1]"},
+        {"id": "s1", "filter": "x > 2"},
+        {"id": "s4", "filter": "x > 2", "home": "r7"},
+    )
+    file.write_text("\n".join(map(json.dumps, lines)) + "\nno line\n")
+    arguments = ("--file", str(file), "--json", "--count", "2")
+    with subscribing(overlay.addresses["r1"], *arguments) as process:
+        with connect(overlay.addresses["r2"]) as client:
+            client.publish({"x": 1}, "p1")
+            client.publish({"x": 3}, "p2")
+            client.publish(b"<a><b><c>2</c></b></a>", "p3")
+        out, err = process.communicate(timeout=60)
+    assert [(one["id"], one["subscriptions"]) for one in map(json.loads, out.splitlines())] == [
+        ("p2", ["s1", "s4"]),
+        ("p3", ["s3"]),
+    ]
+    assert process.returncode == 1
+    assert err == ""
+    rejected = [json.loads(line) for line in Path(f"{file}.rejected").read_text().splitlines()]
+    assert {one["line"]: one["reason"].split(":")[0].split(";")[0] for one in rejected} == {
+        2: "refused by the broker",
+        4: "id 's1' was on line 1 already",
+        6: rejected[1]["reason"].split(":")[0].split(";")[0],
+    }
+
+
+def test_a_file_has_the_filters_and_nothing_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "subscriptions.jsonl"
+    file.write_text("")
+    result = CliRunner().invoke(main, ["subscribe", "x > 1", "--file", str(file)])
+    assert result.exit_code == 2
+    assert "--file has the filters" in result.stderr

@@ -15,6 +15,7 @@ from sapwood.client.publishing import (
     Names,
     PublishBatch,
     Published,
+    Publisher,
     RefusedPublication,
 )
 from sapwood.errors import (
@@ -25,7 +26,13 @@ from sapwood.errors import (
 )
 from sapwood.limits import FRAME_BYTES_FLOOR, UNACKNOWLEDGED_MAX
 from sapwood.model.publication import Publication
+from sapwood.session.client_session import ClientSession
+from sapwood.session.settings import ConnectionSettings
 from tests.broker.helpers import line, running, settings, soon
+
+
+async def _nothing() -> None:
+    """Waits for nothing."""
 
 
 def future() -> asyncio.Future[None]:
@@ -122,24 +129,35 @@ async def test_a_failure_reaches_all_who_wait() -> None:
             await one
 
 
-async def test_a_batch_is_what_it_put_and_what_was_refused() -> None:
-    put: list[Any] = []
-
-    async def keep(given: Any, id_: str | None, sink: Any) -> str:
-        put.append(given)
-        sink.sent += 1
-        if given["n"] == 2:
-            sink.refused.append(RefusedPublication("p2", "no"))
-        return "id"
+async def test_a_batch_is_what_it_published_and_what_was_refused() -> None:
+    session = ClientSession("c", "1", ConnectionSettings())
+    publisher = Publisher(session, Names(), lambda: None)
 
     async def flush() -> None:
-        put.append("flush")
+        publisher.answers.refused(2, "no")
+        publisher.answers.through(4)
 
-    batch = PublishBatch(keep, flush)
+    batch = PublishBatch(publisher, lambda: None, flush)
     await batch.publish([{"n": 1}])
-    await batch.publish([{"n": 2}, {"n": 3}])
-    assert await batch.finish() == Published(2, (RefusedPublication("p2", "no"),))
-    assert put == [{"n": 1}, {"n": 2}, {"n": 3}, "flush"]
+    await batch.publish([{"n": 2}, Publication("mine", {"n": 3}), b"<a/>"])
+    assert session.window.last == 4
+    refused = (RefusedPublication("c.1.2", "no"),)
+    assert await batch.finish() == Published(3, refused)
+    assert batch.refused == list(refused)
+
+
+async def test_a_batch_stops_where_the_client_cannot_be_used_any_more() -> None:
+    session = ClientSession("c", "1", ConnectionSettings())
+
+    def check() -> None:
+        if session.window.last:
+            raise ConnectionLostError("gone")
+
+    batch = PublishBatch(Publisher(session, Names(), lambda: None), check, _nothing)
+    await batch.publish([{"n": 1}])
+    with pytest.raises(ConnectionLostError, match="gone"):
+        await batch.publish([{"n": 2}])
+    assert session.window.last == 1
 
 
 def test_names_are_counted_whatever_they_are_for() -> None:

@@ -10,7 +10,7 @@ from sapwood import parse_filter
 from sapwood.client import connect
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, LimitError
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 from tests.broker.helpers import running, soon
 
 

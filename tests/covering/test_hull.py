@@ -19,18 +19,11 @@ from sapwood.covering.hull import (
     hull_of,
     written_hull,
 )
-from sapwood.language.forms import (
-    ABSENT,
-    FALSE,
-    HIGH_OPEN,
-    LOW_OPEN,
-    TRUE,
-    encode_form,
-    read_form,
-)
+from sapwood.language.forms import encode_form, read_form
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter
+from sapwood.model.packing import ABSENT, FALSE, HIGH_OPEN, LOW_OPEN, TRUE
 from sapwood.model.publication import Record, Value
 from tests.matching.published.posets.nesting import any_filters
 from tests.strategies import filters, records

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sapwood import parse_filter
 from sapwood.covering.catalogue import COVERINGS, covering_manager
+from sapwood.covering.columnar import ColumnarCovering
 from sapwood.covering.flat import FlatGraph
 from sapwood.covering.manager import NOTHING_TO_SAY, Change, CoveringManager
 from sapwood.covering.published.poset import SienaPoset
@@ -308,7 +309,7 @@ def test_questions_of_removals_are_bounded_by_those_of_subscriptions(removal_sha
     costs: dict[int, int] = {}
     sequence = tuple(operations(1500, 3, removal_share, seed=5))
     for k in (1, 2, 8):
-        manager = CoveringManager(FlatGraph(k), ReferenceCovering())
+        manager = CoveringManager(FlatGraph(k), ColumnarCovering())
         for is_new, wanted in sequence:
             (manager.subscribe if is_new else manager.unsubscribe)(wanted)
         manager.validate()

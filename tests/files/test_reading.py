@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.errors import FileFormatError
 from sapwood.files.reading import Counts, read_publications, read_subscriptions
@@ -50,6 +52,30 @@ def publication_ids(path: str) -> tuple[list[str], list[int], Counts]:
     reading = read_publications(path, rejections)
     ids = [line.publication.id for line in reading]
     return ids, [row[1] for row in rejections.rows], reading.counts
+
+
+def in_batches(path: str) -> tuple[list[object], list[tuple[str, int, str, str]], Counts]:
+    """The publications of a file in batches, what was rejected, and the counts."""
+    rejections = ListedRejections()
+    reading = read_publications(path, rejections)
+    found: list[object] = []
+    for batch in reading.batches():
+        documents = batch.documents or [None] * len(batch.ids)
+        found += zip(batch.ids, batch.records, documents, strict=True)
+    return found, rejections.rows, reading.counts
+
+
+def line_by_line(path: str) -> tuple[list[object], list[tuple[str, int, str, str]], Counts]:
+    """The same, one by one, and each looked at closely."""
+    rejections = ListedRejections()
+    reading = read_publications(path, rejections)
+    found: list[object] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sapwood.files.lines.decode_flat_line", lambda _: None)
+        for one in (line.publication for line in reading):
+            record = None if one.attributes is None else one.record
+            found.append((one.id, record, one.readable_document))
+    return found, rejections.rows, reading.counts
 
 
 GOOD = b'{"id":"p1","attributes":{"a":1}}\n{"id":"p2","attributes":{"a":[1],"b":[[2]]}}\n'
@@ -238,3 +264,61 @@ def test_reading_closes_its_file_when_it_is_left_early(write: Write) -> None:
     values = iter(read_publications(write(GOOD), StrictRejections()))
     assert next(values).publication.id == "p1"
     del values  # An open file would now warn, and the suite turns such a warning into an error.
+
+
+_ODD = st.sampled_from(
+    [
+        b"",
+        b"  \r",
+        b"{",
+        b'{"id":"p1","attributes":{"a":1,"a":2}}',
+        b'{"id":"p2","attributes":{"a":{"b":1},"c":[1]}}\r',
+        b'{"id":"p3","document":"<a/>"}',
+        b'{"id":"p4","attributes":{"a":1},"document":"<a/>"}',
+        b'{"id":"p5","document":"<a>"}',
+        b'{"id":"p6","attributes":{"a":9223372036854775808}}',
+        b"\xef\xbb\xbf{}",
+        b"\xff",
+    ]
+)
+_PLAIN = st.integers(0, 40).map(
+    lambda n: b'{"id":"p%d","attributes":{"a":%d,"b":"x : y"}}' % (n, n)
+)
+
+
+@given(
+    lines=st.lists(_PLAIN | _PLAIN | _ODD, max_size=20),
+    end=st.sampled_from((b"", b"\n", b"\r\n")),
+    start=st.sampled_from((b"", b"\xef\xbb\xbf")),
+    piece=st.sampled_from((1, 7, 100, 1 << 20)),
+    limit=st.sampled_from((30, 1 << 20)),
+)
+def test_batches_tell_what_single_lines_do_however_a_file_is_cut(
+    tmp_path_factory: pytest.TempPathFactory,
+    lines: list[bytes],
+    end: bytes,
+    start: bytes,
+    piece: int,
+    limit: int,
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "cut.jsonl"
+    path.write_bytes(start + b"\n".join(lines) + end)
+    with pytest.MonkeyPatch.context() as patched:
+        for module in ("files.flat_lines", "model.json_objects"):
+            patched.setattr(f"sapwood.{module}.LINE_BYTES_MAX", limit)
+        patched.setattr("sapwood.files.reading._READ_BYTES_MAX", limit + 5)
+        whole = line_by_line(str(path))
+        patched.setattr("sapwood.files.reading._PIECE_BYTES", piece)
+        assert in_batches(str(path)) == line_by_line(str(path)) == whole
+
+
+def test_a_damaged_archive_gives_the_lines_before_the_damage(write: Write) -> None:
+    lines = b"".join(b'{"id":"p%d","attributes":{"a":1}}\n' % n for n in range(50_000))
+    path = write(gzip.compress(lines)[:-2_000])
+    batches = read_publications(path, ListedRejections()).batches()
+    found: list[str] = []
+    with pytest.raises(FileFormatError, match="cannot be read further") as raised:
+        found.extend(id_ for batch in batches for id_ in batch.ids)
+    assert raised.value.line == len(found) + 1
+    assert found == [f"p{n}" for n in range(len(found))]
+    assert len(found) > 10_000

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from sapwood.matching.protocol import Engine
+from sapwood.matching.protocol import Bulk, Engine
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests import strategies as some
@@ -36,6 +38,17 @@ class EngineMachine(RuleBasedStateMachine):
         slot = next(slot for slot in range(len(self.filters) + 1) if slot not in self.filters)
         self.tried.add(slot, wanted)
         self.filters[slot] = wanted
+
+    @rule(wanted=st.lists(RELATED, max_size=6))
+    def add_many(self, wanted: list[Filter]) -> None:
+        free = (slot for slot in count() if slot not in self.filters)
+        added = dict(zip(free, wanted, strict=False))
+        if isinstance(self.tried, Bulk):
+            self.tried.add_many([*added.items()])
+        else:
+            for slot, one in added.items():
+                self.tried.add(slot, one)
+        self.filters.update(added)
 
     @rule(data=st.data())
     def add_again(self, data: st.DataObject) -> None:

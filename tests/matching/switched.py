@@ -14,7 +14,8 @@ class Switched(KernelSet):
 
     def __init__(self, real: KernelSet, *, is_on: bool = False) -> None:
         super().__init__(real.name, real.module)
-        real.load()
+        if real.compiled is None:  # they are loaded once for a process
+            real.load()
         self.is_on = is_on
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
@@ -15,73 +13,83 @@ from sapwood.language.parser import parse
 from sapwood.language.syntax import Node
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.index import Index
+from sapwood.matching.protocol import Engine
 from sapwood.matching.reference import holds
+from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.tabled import Tabled, tables
 from tests.matching.variants import VARIANTS
 from tests.strategies import filter_texts, filters, records
 
 EXACT = tuple(info for info in VARIANTS if info.name != "reference")
+"""All of them are asked about each example: to draw one takes longer than to match it."""
 
 
-@pytest.mark.parametrize("info", EXACT, ids=lambda info: info.name)
-@settings(max_examples=60, deadline=None)
 @given(texts=st.lists(filter_texts(), max_size=8), asked=st.lists(records(), max_size=5))
-def test_engine_matches_what_the_reference_matches(
-    info: EngineInfo, texts: list[str], asked: list[Record]
-) -> None:
-    engine = info.make()
-    reference = ENGINES["reference"].make()
-    for slot, text in enumerate(texts):
-        engine.add(slot, parse_filter(text))
-        reference.add(slot, parse_filter(text))
-    engine.validate()
-    for record in asked:
-        assert engine.match(record) == reference.match(record)
-        assert engine.match_any(record) == reference.match_any(record)
-    offsets, slots = engine.match_slots(asked)
-    expected_offsets, expected_slots = reference.match_slots(asked)
-    assert offsets.tolist() == expected_offsets.tolist()
-    assert slots.tolist() == expected_slots.tolist()
-    assert (offsets.dtype, slots.dtype) == (expected_offsets.dtype, expected_slots.dtype)
+def test_engines_match_what_the_reference_matches(texts: list[str], asked: list[Record]) -> None:
+    wanted = [parse_filter(text) for text in texts]
+    expected = _filled(ENGINES["reference"], wanted)
+    each = [expected.match(record) for record in asked]
+    any_of_each = [expected.match_any(record) for record in asked]
+    expected_offsets, expected_slots = expected.match_slots(asked)
+    for info in EXACT:
+        engine = _filled(info, wanted)
+        engine.validate()
+        assert [engine.match(record) for record in asked] == each, info.name
+        assert [engine.match_any(record) for record in asked] == any_of_each, info.name
+        offsets, slots = engine.match_slots(asked)
+        assert offsets.tolist() == expected_offsets.tolist(), info.name
+        assert slots.tolist() == expected_slots.tolist(), info.name
+        assert (offsets.dtype, slots.dtype) == (expected_offsets.dtype, expected_slots.dtype)
 
 
-@pytest.mark.parametrize("info", EXACT, ids=lambda info: info.name)
-@settings(max_examples=60, deadline=None)
+def _filled(info: EngineInfo, wanted: list[Filter]) -> Engine:
+    engine: Engine = info.make()
+    for slot, one in enumerate(wanted):
+        engine.add(slot, one)
+    return engine
+
+
 @given(
     texts=st.lists(filter_texts(), max_size=8),
     removed=st.sets(st.integers(0, 7), max_size=2),
     tabled=tables(),
 )
-def test_engine_matches_in_columns_what_the_reference_matches_in_records(
-    info: EngineInfo, texts: list[str], removed: set[int], tabled: Tabled
+def test_engines_match_in_columns_what_the_reference_matches_in_records(
+    texts: list[str], removed: set[int], tabled: Tabled
 ) -> None:
-    index, reference = Index(info), Index("reference")
+    gone = removed & set(range(len(texts)))
+    reference = Index("reference")
     for slot, text in enumerate(texts):
-        index.add(f"s{slot}", text)
         reference.add(f"s{slot}", text)
-        index.match_slots(tabled.table)  # may fold, so that there are several segments
-    for slot in removed & set(range(len(texts))):
-        index.remove(f"s{slot}")
+    for slot in gone:
         reference.remove(f"s{slot}")
     expected = reference.match_slots(tabled.records)
-    found = index.match_slots(tabled.table)
-    assert found.offsets.tolist() == expected.offsets.tolist()
-    assert found.slots.tolist() == expected.slots.tolist()
-    in_any_order = index.match_slots(tabled.table, in_order=False)
-    for first, last in pairwise(expected.offsets.tolist()):
-        assert sorted(in_any_order.slots[first:last]) == expected.slots[first:last].tolist()
+    for info in EXACT:
+        index = Index(info)
+        for slot, text in enumerate(texts):
+            index.add(f"s{slot}", text)
+            index.match_slots(tabled.table)  # may fold, so that there are several segments
+        for slot in gone:
+            index.remove(f"s{slot}")
+        found = index.match_slots(tabled.table)
+        assert found.offsets.tolist() == expected.offsets.tolist(), info.name
+        assert found.slots.tolist() == expected.slots.tolist(), info.name
+        in_any_order = index.match_slots(tabled.table, in_order=False)
+        for first, last in pairwise(expected.offsets.tolist()):
+            ascending = sorted(in_any_order.slots[first:last])
+            assert ascending == expected.slots[first:last].tolist(), info.name
 
 
-@pytest.mark.parametrize("info", EXACT, ids=lambda info: info.name)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(wanted=filters(), record=records())
-def test_engine_agrees_with_the_filter_itself(
-    info: EngineInfo, wanted: Any, record: Record
-) -> None:
-    engine = info.make()
-    engine.add(0, wanted)
-    assert engine.match(record) == ([0] if wanted.accepts(record) else [])
+def test_engines_agree_with_the_filter_itself(wanted: Filter, record: Record) -> None:
+    accepted = [0] if wanted.accepts(record) else []
+    for info in EXACT:
+        engine = info.make()
+        engine.add(0, wanted)
+        assert engine.match(record) == accepted, info.name
 
 
 class Churn(RuleBasedStateMachine):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sapwood
-from sapwood import Index, Publication, parse_filter
+from sapwood import Index, Publication, parse_filter, parse_xpath
 from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
@@ -20,6 +20,7 @@ from sapwood.errors import (
     InputError,
     InvalidValueError,
     InvariantError,
+    LimitError,
     UnknownIdError,
     UnknownNameError,
 )
@@ -27,7 +28,7 @@ from sapwood.language import parser
 from sapwood.matching import index as index_module
 from sapwood.matching.counting import CountingEngine
 from sapwood.matching.engines import EngineInfo, engine_info
-from sapwood.matching.index import Matchable
+from sapwood.matching.given_records import Matchable
 from sapwood.matching.samples import Sampler
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
@@ -141,6 +142,71 @@ def test_refused_additions_change_nothing(info: EngineInfo) -> None:
             index.add("b", wanted)  # type: ignore[arg-type]
     assert list(index) == ["a"]
     assert index.match({"x": 2}) == []
+    index.validate()
+
+
+def test_filters_are_added_together(info: EngineInfo) -> None:
+    index = filled(info, a="x = 1", b="x = 2", c="x = 3")
+    index.remove("b")
+    slots = index.add_many([("d", "x = 1"), ("e", parse_filter("x = 2")), ("f", "x > 0")])
+    assert [index.ids[slot] for slot in slots] == ["d", "e", "f"]
+    assert sorted((*slots, *(index.ids.index(name) for name in "ac"))) == [0, 1, 2, 3, 4]
+    assert index.match({"x": 1}) == ["a", "d", "f"]
+    assert index.add_many(()) == []
+    index.validate()
+
+
+@pytest.mark.parametrize(
+    ("items", "error"),
+    [
+        ([("b", "x = 1"), ("a", "x = 2")], DuplicateIdError),
+        ([("b", "x = 1"), ("c", "x = 2"), ("b", "x = 3")], DuplicateIdError),
+        ([("b", "x = 1"), ("c", "x ==")], FilterSyntaxError),
+        ([("b", "x = 1"), ("", "x = 2")], InvalidValueError),
+        ([("b", "x = 1"), ("c", 5)], InputError),
+    ],
+)
+def test_of_filters_added_together_all_are_there_or_none(
+    info: EngineInfo, items: list[Any], error: type[Exception]
+) -> None:
+    index = filled(info, a="x = 1")
+    with pytest.raises(error):
+        index.add_many(items)
+    assert list(index) == ["a"]
+    assert index.match({"x": 1}) == ["a"]
+    index.validate()
+
+
+@pytest.mark.parametrize("slot", [2, 3])
+def test_engine_that_refuses_one_filter_has_none_of_those_that_came_with_it(slot: int) -> None:
+    class Choosy(CountingEngine):
+        def add(self, at: int, filter: Filter) -> None:
+            if at == slot:
+                raise LimitError("CONJUNCTIONS_MAX", 1, 2, "the filter")
+            super().add(at, filter)
+
+    index = Index(EngineInfo("choosy", "records", True, "", Choosy))
+    index.add("a", "x = 1")
+    with pytest.raises(LimitError):
+        index.add_many((name, "x = 1") for name in "bcde")
+    assert index.match({"x": 1}) == ["a"]
+    index.validate()
+
+
+def test_patterns_that_are_refused_take_the_filters_that_came_with_them_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = Index("columnar", "reference-xpath")
+    index.add("a", parse_xpath("/a"))
+    assert index._documents.engine is not None
+
+    def refuse(*_: object) -> None:
+        raise LimitError("XPATH_STEPS_MAX", 1, 2, "the pattern")
+
+    monkeypatch.setattr(index._documents.engine, "add", refuse)
+    with pytest.raises(LimitError):
+        index.add_many([("b", "x = 1"), ("c", parse_xpath("/b"))])
+    assert list(index) == ["a"]
     index.validate()
 
 
@@ -410,3 +476,32 @@ def test_many_publications_with_many_matches_are_matched_in_pieces(
     asked = [{"n": number % 23} for number in range(700)]
     expected = [sorted(f"s{at}" for at in range(record["n"]) if at < 20) for record in asked]
     assert index.match_many(asked, threads) == expected
+
+
+def test_filters_without_ids_are_known_by_slot(info: EngineInfo) -> None:
+    index = Index(info)
+    assert index.take([parse_filter("x = 1"), parse_xpath("/a"), parse_filter("x = 2")]) == [
+        0,
+        1,
+        2,
+    ]
+    index.release(0)
+    index.validate()
+    assert index.take(()) == []
+    assert index.take([parse_filter("x = 3")]) == [0]
+    assert index.take([parse_filter("x = 4")]) == [3]
+    assert index.filter_in(3) == parse_filter("x = 4")
+    assert index.filter_in(1) == parse_xpath("/a")
+    assert [index.found(record).tolist() for record in ({"x": 1}, {"x": 3}, {"x": 4})] == [
+        [],
+        [0],
+        [3],
+    ]
+    index.release(3)
+    index.release(1)
+    index.validate()
+    assert sorted(index.take([parse_filter("x = 5")] * 3)) == [1, 3, 4]
+    assert len(index) == 5
+    index._free.append(2)
+    with pytest.raises(InvariantError, match="without ids"):
+        index.validate()

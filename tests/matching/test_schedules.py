@@ -18,12 +18,13 @@ from sapwood.matching.columnar.compaction import CompactionPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.engines import EngineInfo
-from sapwood.matching.index import Matchable
+from sapwood.matching.given_records import Matchable
 from tests.matching.columnar import plain_kernels
 from tests.schedules import Run, Scenario, Where, runs
 
 COLUMNAR: Final = (
-    *("columnar/engine.py", "columnar/snapshot.py", "columnar/searching.py"),
+    *("columnar/engine.py", "columnar/merge_tree.py", "columnar/trial.py"),
+    *("columnar/snapshot.py", "columnar/searching.py"),
     *("columnar/like_checks.py", "columnar/sampling.py", "columnar/segment.py"),
 )
 AROUND: Final = (
@@ -101,7 +102,10 @@ def test_no_match_sees_a_tail_that_another_one_is_folding(alike: bool) -> None:
         ask = index.match if alike else index.match_any
         return scenario(index, lambda: index.match({"a": 1}), lambda: ask({"b": 1}))
 
-    where = Where(("columnar/engine.py",), frozenset({"_state", "_published", "_tried"}))
+    where = Where(
+        ("columnar/engine.py", "columnar/merge_tree.py"),
+        frozenset({"_state", "_published", "_tried"}),
+    )
     check(make, where, 2, ["a"], ["b"] if alike else True)
 
 

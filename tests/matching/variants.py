@@ -17,6 +17,7 @@ from tests.matching.switched import Nobody, Switched
 EAGER: Final = CompactionPolicy(
     smallest=4,
     memtable_max=0,
+    bulk_min=2,
     frozen_max=16,
     joined_max=1024,
     compaction_cost=0,
@@ -25,7 +26,13 @@ EAGER: Final = CompactionPolicy(
 """Folds at every match, so that even one filter is matched in a segment."""
 
 MIXED: Final = CompactionPolicy(
-    smallest=8, memtable_max=5, frozen_max=16, joined_max=32, compaction_cost=20, conjunction_cost=1
+    smallest=8,
+    memtable_max=5,
+    bulk_min=4,
+    frozen_max=16,
+    joined_max=32,
+    compaction_cost=20,
+    conjunction_cost=1,
 )
 """Leaves some filters in the tail and makes several segments of few."""
 

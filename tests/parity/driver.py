@@ -20,7 +20,7 @@ from sapwood.client.subscription import Deliveries
 from sapwood.errors import InputError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import (
     Action,
@@ -31,8 +31,10 @@ from sapwood.simulation.scenario import (
     ReturnRouter,
     Scenario,
     SubscribeAction,
+    SubscribeManyAction,
     UnadvertiseAction,
     UnsubscribeAction,
+    UnsubscribeManyAction,
     Until,
     WaitAction,
 )
@@ -99,6 +101,12 @@ class Driver:
                 if name.home in self._running:
                     client = await self._client(name.owner)
                     await self._begin(client.unsubscribe(name.id))
+            case SubscribeManyAction(owner, subscriptions):
+                for id_, wanted in subscriptions:
+                    await self._carry_out(SubscribeAction(SubscriptionName(*owner, id_), wanted))
+            case UnsubscribeManyAction(owner, ids):
+                for id_ in ids:
+                    await self._carry_out(UnsubscribeAction(SubscriptionName(*owner, id_)))
             case AdvertiseAction(promise, promised):
                 self._promises.setdefault(promise.owner, {})[promise.id] = promised
                 if promise.home in self._running:

@@ -10,8 +10,11 @@ import pytest
 from sapwood.simulation.scenario import FailLink, ReturnLink, Scenario
 from sapwood.simulation.scenario_document import decode_scenario
 from sapwood.testing.overlay import BrokerProcesses
+from tests.forked import forked_brokers
 from tests.parity.driver import Driver, Pair
 from tests.simulation.helpers import ADVERTISED, PROTOCOLS, assert_right
+
+__all__ = ("forked_brokers",)
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.json"))
 
@@ -55,6 +58,7 @@ def test_all_protocols_agree_in_the_simulator(path: Path) -> None:
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None:
     scenario = read(path)
@@ -62,6 +66,7 @@ async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("protocol", ["flooding", "simple", "identity", "xroute"])
 async def test_processes_deliver_the_same_under_every_protocol(protocol: str) -> None:
     scenario = read(Path(__file__).parent / "scenarios" / "crash-in-the-middle.json")
@@ -77,6 +82,7 @@ def test_protocols_that_route_by_advertisements_agree_with_all_others_if_all_adv
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("protocol", ["advertisement", "advertisement+covering"])
 async def test_processes_route_by_advertisements_as_the_simulator_does(protocol: str) -> None:
     scenario = read(ADVERTISEMENTS)
@@ -100,6 +106,7 @@ def test_all_protocols_agree_on_a_circle(protocol: str) -> None:
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("protocol", ["mesh+covering", "mesh+xroute"])
 async def test_processes_on_a_circle_deliver_what_the_simulator_delivers(protocol: str) -> None:
     scenario = read(CIRCLE)

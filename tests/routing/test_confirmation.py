@@ -7,7 +7,7 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.routing.confirmation import Confirmations
-from sapwood.routing.effects import Send, Subscribed
+from sapwood.routing.effects import Send, Subscribed, SubscribedMany
 from sapwood.routing.inputs import ClientSubscribe, ClientUnsubscribe, LinkDown, LinkUp, Receive
 from sapwood.routing.messages import Confirm, Replace, Subscribe
 from sapwood.routing.propagation.entries import EntryPropagation
@@ -53,8 +53,7 @@ def test_covered_subscription_waits_for_the_cover_that_stands_for_it() -> None:
     assert router.handle(ClientSubscribe("c", "narrow", NARROW), 0.0) == []
     router.handle(Receive("r2", confirm(two)), 0.0)
     assert router.handle(Receive("r3", confirm(three)), 0.0) == [
-        Subscribed("c", "wide"),
-        Subscribed("c", "narrow"),
+        SubscribedMany("c", ("wide", "narrow"))
     ]
     assert router.handle(ClientSubscribe("c", "later", NARROW), 0.0) == [Subscribed("c", "later")]
 

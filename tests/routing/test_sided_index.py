@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter, parse_xpath
-from sapwood.errors import DuplicateIdError, InvariantError, UnknownIdError, UnknownNameError
+from sapwood.errors import (
+    DuplicateIdError,
+    InputError,
+    InvariantError,
+    UnknownIdError,
+    UnknownNameError,
+)
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -19,8 +25,9 @@ from sapwood.routing import pool as pool_module
 from sapwood.routing import sided_index as sided_module
 from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share
-from sapwood.routing.sided_index import Matches, SidedIndex
+from sapwood.routing.sided_index import BatchMatches, Matches, SidedIndex
 from sapwood.routing.tables import CLIENTS
+from tests.batches import batch_of
 
 COLUMNAR, COUNTING = Engines("columnar"), Engines("counting")
 NEIGHBORS = ("r1", "r2", "r3")
@@ -57,12 +64,26 @@ def steps() -> st.SearchStrategy[list[Step]]:
             st.tuples(st.just("add_side"), neighbors),
             entered,
             entered,
+            st.tuples(
+                st.just("add_many"),
+                sides,
+                st.lists(st.tuples(keys, st.sampled_from(FILTERS)), max_size=4).map(tuple),
+            ),
             st.tuples(st.just("remove"), sides, keys),
             st.tuples(st.just("remove_side"), neighbors),
         ),
         min_size=1,
         max_size=40,
     )
+
+
+def spelled(found: BatchMatches, neighbors: tuple[str, ...]) -> list[Matches]:
+    """What a batch matches, publication by publication."""
+    assert list(found.places) == [name for name in neighbors if name in found.places]
+    return [
+        Matches(sorted(keys), [name for name, places in found.places.items() if place in places])
+        for place, keys in enumerate(found.keys)
+    ]
 
 
 class Plain:
@@ -80,6 +101,11 @@ class Plain:
                 del self.sides[side]
             case ("add", side, key, wanted) if side in self.sides and key not in self.sides[side]:
                 self.sides[side][key] = wanted
+            case ("add_many", side, items) if side in self.sides:
+                added = dict(items)
+                if len(added) < len(items) or not added.keys().isdisjoint(self.sides[side]):
+                    return False
+                self.sides[side].update(added)
             case ("remove", side, key) if key in self.sides.get(side, ()):
                 del self.sides[side][key]
             case _:
@@ -116,7 +142,10 @@ def test_sided_index_is_a_filter_asked_for_each_key_of_each_side(
     for arrival in (None, *index.neighbors):
         wanted = [plain.match(publication, arrival) for publication in PUBLICATIONS]
         assert [index.match(publication, arrival) for publication in PUBLICATIONS] == wanted
-        assert index.match_batch(PUBLICATIONS, arrival) == wanted
+        assert spelled(index.match_batch(PUBLICATIONS, arrival), index.neighbors) == wanted
+        some = [one for one in PUBLICATIONS if one.document is None]
+        found = spelled(index.match_batch(batch_of(some), arrival), index.neighbors)
+        assert found == [plain.match(publication, arrival) for publication in some]
         assert list(map(index.match_clients, PUBLICATIONS)) == [found.keys for found in wanted]
 
 
@@ -164,6 +193,16 @@ def filled(engines: Engines, sides: dict[str, dict[str, str]]) -> SidedIndex:
         for key, text in held.items():
             index.add(side, key, parse_filter(text))
     return index
+
+
+def test_of_filters_added_together_all_are_there_or_none(engines: Engines) -> None:
+    index = filled(engines, {CLIENTS: {"k": "a > 1"}, "r1": {"k": "a > 1"}})
+    for side in (CLIENTS, "r1"):
+        wrong: Any = object()
+        with pytest.raises(InputError):
+            index.add_many(side, [("l", FILTERS[0]), ("m", FILTERS[1]), ("n", wrong)])
+        assert list(index.keys(side)) == ["k"]
+    index.validate()
 
 
 def test_neighbors_come_in_the_order_in_which_their_sides_were_added(engines: Engines) -> None:
@@ -274,7 +313,7 @@ def _forget_repeat(index: SidedIndex) -> None:
 
 def _forget_filter(index: SidedIndex) -> None:
     share = _records(index, CLIENTS)
-    share.pool._index.remove(share.pool._index.ids[share.slots["k"]])
+    share.pool._index.release(share.slots["k"])
 
 
 def _forget_pool(index: SidedIndex) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from sapwood.errors import InvariantError
@@ -36,6 +38,10 @@ class Written:
     def learned(self, side: str, key: str, filter: Interest) -> None:
         assert filter == WANTED
         self.told.append(("learned", side, key))
+
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        assert {wanted for _, wanted in entries} <= {WANTED}
+        self.told.append(("learned", side, *(key for key, _ in entries)))
 
     def forgot(self, side: str, key: str) -> None:
         self.told.append(("forgot", side, key))
@@ -75,14 +81,19 @@ def test_a_follower_is_told_of_every_change() -> None:
     made.link_up("r2")
     made.enter("r2", "k2", ReceivedEntry(WANTED, 1))
     made.enter("r2", "k3", ReceivedEntry(WANTED, 2))
+    made.add_many([LocalEntry(f"k{number}", "c", f"s{number}", WANTED) for number in (4, 5)])
+    made.enter_many("r2", [(key, ReceivedEntry(WANTED, 3)) for key in ("k6", "k7")])
+    made.validate()
     made.leave("r2", "k2")
     made.remove(entry)
-    assert list(made.link_down("r2")) == ["k3"]
+    assert list(made.link_down("r2")) == ["k3", "k6", "k7"]
     assert written.told == [
         ("learned", CLIENTS, "k1"),
         ("side", "r2"),
         ("learned", "r2", "k2"),
         ("learned", "r2", "k3"),
+        ("learned", CLIENTS, "k4", "k5"),
+        ("learned", "r2", "k6", "k7"),
         ("forgot", "r2", "k2"),
         ("forgot", CLIENTS, "k1"),
         ("no side", "r2"),

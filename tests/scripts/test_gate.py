@@ -14,9 +14,9 @@ from tests.scripts.loading import load
 @pytest.mark.parametrize(
     ("failing", "status", "last"),
     [
-        ((), 0, "gate: passed (style, format, types, kernels, tests, lab)"),
+        ((), 0, "gate: passed (style, format, types, kernels, tests)"),
         (("mypy",), 1, "gate: FAILED: types"),
-        (("ruff", "pytest"), 1, "gate: FAILED: style, format, tests, lab"),
+        (("ruff", "pytest"), 1, "gate: FAILED: style, format, tests"),
     ],
 )
 def test_gate_runs_all_steps_and_says_which_failed(
@@ -36,7 +36,7 @@ def test_gate_runs_all_steps_and_says_which_failed(
 
     monkeypatch.setattr(gate.subprocess, "run", run)
     assert gate.main() == status
-    assert sorted(ran) == ["mypy", "pytest", "pytest", "ruff", "ruff", "scripts.kernels"]
+    assert sorted(ran) == ["mypy", "pytest", "ruff", "ruff", "scripts.kernels"]
     printed = capsys.readouterr().out.splitlines()
-    assert printed.index("mypy says") == printed.index("gate: lab ...") + 2
+    assert printed.index("mypy says") == printed.index("gate: tests ...") + 2
     assert printed[-1] == last

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood import parse_filter
+from sapwood import parse_filter, parse_xpath
 from sapwood.errors import FrameError, InvariantError
-from sapwood.limits import FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES
+from sapwood.limits import (
+    FILTER_CHARS_AT_ONCE,
+    FRAME_BYTES_MAX,
+    FRAME_OVERHEAD_BYTES,
+    SUBSCRIPTIONS_AT_ONCE_MAX,
+)
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
 )
-from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection
 from sapwood.session.ledger import PublisherLedger
+from sapwood.wire.interests import XPathText
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -32,16 +42,21 @@ from sapwood.wire.messages import (
     Message,
     PublicationRefused,
     PublishRequest,
+    SubscribedManyReply,
     SubscribedReply,
+    SubscribeManyRequest,
     SubscribeRequest,
     SubscriptionRefused,
     UnadvertisedReply,
     UnadvertiseRequest,
+    UnsubscribedManyReply,
     UnsubscribedReply,
+    UnsubscribeManyRequest,
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import decode_publication, encode_publication
 from tests.session.helpers import framed, open_pair
+from tests.wire.items import one_by_one
 from tests.wire.strategies import client_messages, hostile_frames
 
 BODY = encode_publication(Publication("p1", {"a": 1}))
@@ -210,7 +225,7 @@ def test_what_no_client_says_is_a_fault() -> None:
 def test_whatever_a_client_sends_it_is_answered_or_at_fault(frames: list[bytes]) -> None:
     meeting = Meeting()
     try:
-        for message in meeting.connection.receive(b"".join(frames), 1.0):
+        for message in one_by_one(meeting.connection.receive(b"".join(frames), 1.0)):
             request = meeting.peer.interpret(message)
             if isinstance(request, ClientPublish):
                 meeting.peer.ledger.settle(request.publication.id)
@@ -220,3 +235,61 @@ def test_whatever_a_client_sends_it_is_answered_or_at_fault(frames: list[bytes])
     assert ended != meeting.connection.open
     meeting.heard()
     assert meeting.client.ending is None or ended
+
+
+def in_parts(meeting: Meeting, request: SubscribeManyRequest | UnsubscribeManyRequest) -> list[Any]:
+    return [meeting.peer.interpret(part) for part in meeting.peer.portions(request)]
+
+
+def test_many_subscriptions_become_inputs_and_a_bad_one_refuses_only_itself() -> None:
+    meeting = Meeting()
+    texts = ("a = 1", "a =", XPathText("//b"), XPathText("//["))
+    [request] = in_parts(meeting, SubscribeManyRequest(("s1", "s2", "s3", "s4"), texts))
+    assert request == ClientSubscribeMany(
+        "c1", (("s1", parse_filter("a = 1")), ("s3", parse_xpath("//b")))
+    )
+    alone = Meeting()
+    for id_, text in (("s2", texts[1]), ("s4", texts[3])):
+        assert alone.peer.interpret(SubscribeRequest(id_, text)) is None
+    refused = alone.heard()
+    assert len(refused) == 2
+    assert meeting.heard() == refused, "in the words of one by one"
+    meeting.peer.refused(request, "taken", "s3")
+    meeting.peer.subscribed_many(("s1", "s3"))
+    meeting.peer.unsubscribed_many(("s1",))
+    assert meeting.heard() == [
+        SubscriptionRefused("s3", "taken"),
+        SubscribedManyReply(("s1", "s3")),
+        UnsubscribedManyReply(("s1",)),
+    ]
+
+
+def test_many_come_in_parts_that_are_short_to_handle() -> None:
+    meeting = Meeting()
+    ids = tuple(f"s{number}" for number in range(SUBSCRIPTIONS_AT_ONCE_MAX + 1))
+    first, second = in_parts(meeting, SubscribeManyRequest(ids, ("a = 1",) * len(ids)))
+    assert len(first.subscriptions) == SUBSCRIPTIONS_AT_ONCE_MAX
+    assert [id_ for id_, _ in second.subscriptions] == [ids[-1]]
+    assert in_parts(meeting, UnsubscribeManyRequest(ids)) == [
+        ClientUnsubscribeMany("c1", ids[:-1]),
+        ClientUnsubscribeMany("c1", ids[-1:]),
+    ]
+
+
+def test_a_filter_that_takes_long_to_read_comes_alone_to_be_judged() -> None:
+    meeting = Meeting()
+    long = " or ".join(f"x = {number}" for number in range(FILTER_CHARS_AT_ONCE))
+    request = SubscribeManyRequest(("s1", "s2", "s3"), ("a = 1", long, "a = 2"))
+    first, second, third = meeting.peer.portions(request)
+    assert isinstance(first, ReadMany)
+    assert second == SubscribeRequest("s2", long)
+    assert isinstance(third, ReadMany)
+
+
+def test_answers_about_many_ids_are_in_as_many_frames_as_they_need() -> None:
+    meeting = Meeting()
+    ids = tuple(f"{number:0>500}" for number in range(3000))
+    meeting.peer.subscribed_many(ids)
+    heard = meeting.heard()
+    assert len(heard) == 2
+    assert tuple(id_ for one in heard for id_ in one.ids) == ids  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import FrameError, InvariantError
-from sapwood.limits import FRAME_BYTES_MAX, REASON_CHARS_MAX
+from sapwood.limits import FRAME_BYTES_MAX, PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.session.connection import Connection, Ending, shortened
 from sapwood.session.phases import Phase
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
@@ -262,3 +262,14 @@ def test_shortened_cuts_what_does_not() -> None:
     cut = shortened("x" * (REASON_CHARS_MAX + 1))
     assert len(cut) == REASON_CHARS_MAX
     assert cut.endswith("…")
+
+
+def test_more_pings_at_once_than_anybody_needs_end_the_connection() -> None:
+    _, broker = open_pair()
+    assert list(broker.receive(frames_of(*[Ping()] * PINGS_AT_ONCE_MAX), 1.0)) == []
+    assert broker.ending is None
+    assert len(broker.take_outgoing()) == len(frames_of(*[Pong()] * PINGS_AT_ONCE_MAX))
+    assert list(broker.receive(frames_of(*[Ping()] * 50_000), 1.0)) == []
+    assert broker.ending is not None
+    assert broker.ending.reason == f"more than {PINGS_AT_ONCE_MAX} pings came at once"
+    assert len(broker.take_outgoing()) < 10_000

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
+import pytest
+
+from sapwood.errors import SapwoodError
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.simulation import examination
-from sapwood.simulation.examination import findings
+from sapwood.simulation.examination import findings, verdicts
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, router_maker, simulate
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.swarm import Mixture, draw_scenario
+from sapwood.simulation.world import World
 
 PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "xroute")
 ADVERTISED = (
@@ -36,6 +42,12 @@ class Trial:
     judgment: Judgment
     metrics: Metrics
     pairs: list[tuple[str, SubscriptionName]]
+
+
+@cache
+def drawn(seed: int, mixture: Mixture | None = None) -> Scenario:
+    """The scenario of a seed: drawn once, for all protocols and all mutants."""
+    return draw_scenario(seed, mixture)
 
 
 def run(scenario: Scenario, protocol: str = "covering", engine: str = "counting") -> Trial:
@@ -83,6 +95,31 @@ def assert_right(scenario: Scenario, protocol: str, *, watched: bool = False) ->
     found = faults_found(trial, make_router)
     assert not found, f"{scenario.name} under {protocol}: {found}\n{trial.judgment}\n{story}"
     return trial
+
+
+def assert_found(
+    make_mutant: MakeRouter,
+    wanted: frozenset[str],
+    scenarios: Iterable[Scenario],
+    protocol: str = "covering",
+) -> None:
+    """Run scenarios with a planted bug until one of the words is said of it; fail if none is.
+
+    Probes are published only for words that are not the oracle's.
+    """
+    make_router = router_maker(protocol)
+    for scenario in scenarios:
+        try:
+            trial = run_with(scenario, make_mutant, protocol)
+            counts = verdicts(trial.judgment)
+            found = any(counts.get(word) for word in wanted)
+            if not found and not wanted <= counts.keys():
+                found = bool(wanted & faults_found(trial, make_router).keys())
+        except (SapwoodError, KeyError):
+            continue  # found as well, but by somebody else
+        if found:
+            return
+    pytest.fail(f"{make_mutant} was not found by any of {sorted(wanted)}")
 
 
 def subscriptions(*entries: tuple[str, str, str | None]) -> list[Subscription]:

@@ -17,15 +17,17 @@ from sapwood.overlay.shapes import parse_topology
 from sapwood.routing.propagation.merging import Merging
 from sapwood.routing.propagation.protocol import Change
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.simulation.history import SubscriptionName
 from sapwood.simulation.scenario import Scenario, subscribe_then_publish
 from sapwood.simulation.simulator import router_maker
-from sapwood.simulation.swarm import Mixture, draw_scenario
+from sapwood.simulation.swarm import Mixture
 from sapwood.simulation.vocabulary import draw_filter, draw_record
 from sapwood.xml.dtd import read_dtd
 from tests.simulation.helpers import (
     ADVERTISED,
     PROTOCOLS,
     assert_right,
+    drawn,
     faults_found,
     run,
     run_with,
@@ -64,12 +66,6 @@ def seeds(count: int, first: int = 0) -> pytest.MarkDecorator:
 
 
 @cache
-def drawn(seed: int, mixture: Mixture | None = None) -> Scenario:
-    """The scenario of a seed: drawn once, for all protocols."""
-    return draw_scenario(seed, mixture)
-
-
-@cache
 def calm(shape: str, seed: int, subscriptions: int = 30, publications: int = 25) -> Scenario:
     """Everybody subscribes, then publications are sent so fast that many are under way at once."""
     generator = Random(f"{seed}/calm")
@@ -84,10 +80,16 @@ def calm(shape: str, seed: int, subscriptions: int = 30, publications: int = 25)
     )
 
 
+@cache
+def flooded(shape: str, seed: int) -> list[tuple[str, SubscriptionName]]:
+    """What is delivered in a calm scenario where every publication goes everywhere."""
+    return run(calm(shape, seed), "flooding").pairs
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("shape", SHAPES)
 @seeds(1)
-def test_protocols_deliver_exactly_what_the_oracle_demands(
+def test_protocols_deliver_exactly_what_the_oracle_demands_and_all_the_same_pairs(
     seeds: range, shape: str, protocol: str
 ) -> None:
     for seed in seeds:
@@ -95,20 +97,14 @@ def test_protocols_deliver_exactly_what_the_oracle_demands(
         assert trial.judgment.may == 0
         assert trial.judgment.must == len(trial.pairs)
         assert trial.judgment.must > 50
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_protocols_deliver_the_same_pairs(shape: str) -> None:
-    scenario = calm(shape, seed=7)
-    outcomes = {protocol: run(scenario, protocol).pairs for protocol in PROTOCOLS}
-    assert all(pairs == outcomes["flooding"] for pairs in outcomes.values())
+        assert trial.pairs == flooded(shape, seed)
 
 
 @pytest.mark.parametrize("pair", COVERING_PAIRS)
 def test_covering_is_right_whatever_finds_the_covers(pair: str) -> None:
     protocol = f"covering:{pair}"
     trial = assert_right(calm("tree:7", seed=7), protocol)
-    assert trial.pairs == run(calm("tree:7", seed=7), "flooding").pairs
+    assert trial.pairs == flooded("tree:7", seed=7)
     for seed in range(2):
         assert_right(drawn(seed, Mixture(faults=False)), protocol)
 
@@ -246,10 +242,13 @@ def test_the_swarm_reaches_what_it_is_there_to_reach() -> None:
         reached["unsent"] += metrics.unsent
         reached["unsubscribe"] += metrics.messages.get("unsubscribe", 0)
         reached["outages"] += len(trial.outcome.world.history.outages)
+        if all(count >= 50 for count in reached.values()):
+            break
     assert all(count >= 50 for count in reached.values()), reached
 
 
 def test_the_swarm_of_both_languages_reaches_what_it_is_there_to_reach() -> None:
+    kinds = ("Filter True", "Filter False", "TreePattern True", "TreePattern False")
     reached: Counter[str] = Counter()
     for seed in range(REACHING_SEEDS // 2):
         trial = run(drawn(seed, Mixture(documents=True)), "covering")
@@ -261,7 +260,8 @@ def test_the_swarm_of_both_languages_reaches_what_it_is_there_to_reach() -> None
             reached[f"{type(wanted).__name__} {both}"] += 1
         reached["lost"] += trial.metrics.messages_lost
         reached["unsubscribe"] += trial.metrics.messages.get("unsubscribe", 0)
-    kinds = ("Filter True", "Filter False", "TreePattern True", "TreePattern False")
+        if all(reached[kind] >= 30 for kind in (*kinds, "lost", "unsubscribe")):
+            break
     assert all(reached[kind] >= 30 for kind in (*kinds, "lost", "unsubscribe")), reached
 
 
@@ -278,4 +278,6 @@ def test_the_swarm_of_those_who_advertise_reaches_what_it_is_there_to_reach() ->
         reached["refused"] += metrics.refused
         reached["unsubscribe"] += metrics.messages.get("unsubscribe", 0)
         reached["unadvertise"] += metrics.messages.get("unadvertise", 0)
+        if all(count >= 50 for count in reached.values()):
+            break
     assert all(count >= 50 for count in reached.values()), reached

@@ -18,6 +18,7 @@ from sapwood.routing.inputs import Input, LinkDown, LinkUp
 from sapwood.routing.messages import Neighbors
 from sapwood.routing.protocols import protocol as named
 from sapwood.simulation.examination import draw_for, examine
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.rewiring import Rewiring
 from sapwood.simulation.scenario import (
     AddLink,
@@ -29,7 +30,6 @@ from sapwood.simulation.scenario import (
 )
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, close_circles, draw_scenario, draw_topology
-from sapwood.simulation.world import MakeRouter
 from tests.examples import examples
 from tests.simulation.helpers import ADVERTISED, PROTOCOLS, faults_found, run_with
 from tests.simulation.test_mesh_mutants import MeshMutant

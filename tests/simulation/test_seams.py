@@ -12,9 +12,10 @@ from sapwood.routing.inputs import Receive
 from sapwood.routing.messages import Unsubscribe
 from sapwood.routing.router import Router
 from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture, draw_scenario
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 from tests.routing.seams.beats import Beats
 from tests.routing.seams.calling import calling
 from tests.routing.seams.catalogue import CATALOGUES

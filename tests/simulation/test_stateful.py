@@ -13,10 +13,11 @@ from sapwood.overlay.topology import Link, Overlay, Topology
 from sapwood.simulation.divergence import divergences, leaks
 from sapwood.simulation.examination import strayed
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import close_circles
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 from tests.examples import examples
 from tests.simulation.helpers import (
     ADVERTISED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import ClassVar
 
 import pytest
@@ -15,6 +15,7 @@ from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive, Tick
 from sapwood.routing.messages import Confirm
 from sapwood.routing.tables import LinkSubscription
 from sapwood.simulation import world as module
+from sapwood.simulation.machine import Machine
 from sapwood.simulation.scenario import Until, WaitAction
 from sapwood.simulation.simulator import carry_out, router_maker
 from sapwood.simulation.world import World
@@ -65,6 +66,9 @@ class Clockwork:
 
     def next_deadline(self) -> float | None:
         return self.deadline
+
+    def behind(self) -> Collection[str]:
+        return ()
 
     def validate(self) -> None:
         """All is well."""
@@ -256,7 +260,7 @@ def test_a_clock_may_run_at_another_speed_than_the_world() -> None:
 
 @pytest.mark.parametrize("protocol", ["covering", "mesh+covering"])
 def test_routers_without_timers_ask_for_no_tick_and_take_one_calmly(protocol: str) -> None:
-    make: Callable[[str, int], module.Machine] = router_maker(protocol)
+    make: Callable[[str, int], Machine] = router_maker(protocol)
     router = make("a", 0)
     assert router.next_deadline() is None
     assert router.handle(Tick(), 1.0) == []

@@ -13,15 +13,23 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from sapwood.language.interests import Interests
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements import Advertisement
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree, fewest_links
+from sapwood.routing.messages import ConfirmMany, SubscribeMany
 from sapwood.wire.frames import frame
 from sapwood.wire.interests import InterestText, XPathText
-from sapwood.wire.messages import BrokerMessage, ClientMessage, LinkMessage, Part
+from sapwood.wire.messages import (
+    BrokerMessage,
+    ClientMessage,
+    LinkMessage,
+    Part,
+    SubscribeManyRequest,
+)
 from sapwood.wire.publications import encode_publication
 from tests.model.patterns.advertisements.made import expressions
 from tests.strategies import filters, nested_records
@@ -80,8 +88,24 @@ def message_classes(union: Union) -> tuple[type[Any], ...]:
     return tuple(kind.cls for kind in sorted(kinds, key=lambda kind: int(str(kind.tag))))
 
 
+@st.composite
+def _paired(draw: st.DrawFn, cls: type[Any], *columns: str) -> Any:
+    """A message of which some columns are of one length."""
+    kind = inspect.type_info(cls)
+    assert isinstance(kind, inspect.StructType)
+    fields = {one.name: draw(_of_field(one)) for one in kind.fields}
+    least = min(len(fields[column]) for column in columns)
+    for column in columns:
+        some = fields[column]
+        cut = Interests(some.values[:least]) if isinstance(some, Interests) else some[:least]
+        fields[column] = cut
+    return cls(**fields)
+
+
 def messages(cls: type[Any]) -> st.SearchStrategy[Any]:
     """All that a message of this class may hold."""
+    if cls in _PAIRED:
+        return _paired(cls, *_PAIRED[cls])
     return _of_type(inspect.type_info(cls))
 
 
@@ -101,8 +125,16 @@ def link_messages() -> st.SearchStrategy[LinkMessage]:
     return st.one_of(*map(messages, whole))
 
 
+_PAIRED: Final[dict[type[Any], tuple[str, str]]] = {
+    SubscribeManyRequest: ("ids", "filters"),
+    SubscribeMany: ("keys", "filters"),
+    ConfirmMany: ("keys", "sendings"),
+}
+"""Columns that are of one length."""
+
 _VALUES: Final[dict[type[Any], st.SearchStrategy[Any]]] = {
     Interest: interests(),
+    Interests: st.lists(interests(), min_size=1, max_size=3).map(Interests),
     AdvertisedContent: advertised(),
     Publication: publications(),
     SpanningTree: trees(),
@@ -119,6 +151,8 @@ def _of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
     match kind:
         case inspect.CustomType(cls=cls) | inspect.StructType(cls=cls) if cls in _VALUES:
             return _VALUES[cls]
+        case inspect.StructType(cls=cls) if cls in _PAIRED:
+            return messages(cls)
         case inspect.StructType(cls=cls, fields=fields):
             return st.builds(cls, **{one.name: _of_field(one) for one in fields})
         case inspect.NamedTupleType(cls=cls, fields=fields):

@@ -31,6 +31,9 @@ class Backpressure:
         self._connections = connections
         self._counters = counters
         self._log = log
+        #: bytes that wait for each client that does not keep up, and their sum
+        self._waiting: dict[TcpConnection, int] = {}
+        self._waiting_total = 0
 
     def check(self, tcp: TcpConnection) -> None:
         """Compare a queue that may have grown with its bounds."""
@@ -39,8 +42,12 @@ class Backpressure:
         queued = tcp.outbox.queued_bytes
         settings = self._settings
         if tcp.link is None:
+            self._note_waiting(tcp)
             if queued > settings.outgoing_bytes_max:
                 self._give_up_slow(tcp, queued)
+            while self._waiting_total > settings.outgoing_total_bytes_max:
+                longest = max(self._waiting, key=self._waiting.__getitem__)
+                self._give_up_slow(longest, longest.outbox.queued_bytes)
         elif queued > settings.link_outgoing_bytes_max:
             self._give_up_slow(tcp, queued)
         elif queued > settings.link_high_water_bytes and not self.congestion.is_queued(
@@ -49,8 +56,21 @@ class Backpressure:
             self.congestion.queued(tcp.link.name, high=True)
             self.announce()
 
+    def _note_waiting(self, tcp: TcpConnection) -> None:
+        """Take in how many bytes wait for a client."""
+        waiting = tcp.outbox.waiting_bytes
+        self._waiting_total += waiting - self._waiting.pop(tcp, 0)
+        if waiting:
+            self._waiting[tcp] = waiting
+
+    def forget(self, tcp: TcpConnection) -> None:
+        """Leave a client out of account that has gone."""
+        self._waiting_total -= self._waiting.pop(tcp, 0)
+
     def has_drained(self, tcp: TcpConnection) -> bool:
         """Whether a queue that became shorter ends a congestion, which makes output for others."""
+        if tcp in self._waiting:
+            self._note_waiting(tcp)
         link = tcp.link
         if link is None or not self.congestion.is_queued(link.name):
             return False
@@ -95,5 +115,6 @@ class Backpressure:
         self._counters.slow_consumers += 1
         self._log.warning("slow consumer", address=tcp.address, queued_bytes=queued)
         tcp.outbox.discard()
+        self.forget(tcp)
         reason = f"slow consumer: {queued} bytes were waiting"
         self._connections.end(tcp, GoodbyeCode.SLOW_CONSUMER, reason)

@@ -18,42 +18,56 @@ from dataclasses import asdict
 from typing import Final
 
 from sapwood.broker.backpressure import Backpressure
+from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
+from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
+from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.side_thread import SideThread
+from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
-from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.tcp_connection import Item, TcpConnection
+from sapwood.broker.telling import Telling
+from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import EnvironmentMissingError, SapwoodError
+from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
 from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     GOODBYE_S,
     TABLE_SIZES_S,
 )
+from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
     ClientPublish,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
     Receive,
     Tick,
 )
+from sapwood.routing.messages import PublishMany
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
+from sapwood.session.circles import Circles
+from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
-from sapwood.wire.greetings import Greeting, RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, Message, ReplayRequest
+from sapwood.wire.greetings import RefusalCode, Role
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, ReplayRequest
+from sapwood.wire.runs import RequestRun, RunFinder
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -65,8 +79,8 @@ class Broker:
     """One broker, to be started and stopped once.
 
     `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
-    `link up NAME` and `link down NAME`. `name`, `address`, `router` and `handshake` are there
-    once it is started.
+    `link up NAME` and `link down NAME`. One that `owns_process` may tune Python for itself. `name`,
+    `address`, `router` and `handshake` are there once it is started.
 
     #: the router's clients and links are those of `connections`
     """
@@ -75,12 +89,15 @@ class Broker:
     address: Address
     router: Router
     handshake: Handshake
+    turns: Turns
 
     def __init__(
         self,
         settings: BrokerSettings,
         log: Log | None = None,
         announce: Callable[[str], None] | None = None,
+        *,
+        owns_process: bool = False,
     ) -> None:
         self.settings = settings
         self.connections = Connections()
@@ -89,10 +106,15 @@ class Broker:
         self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
         self.congestion = self._backpressure.congestion
         self._announce = announce
+        #: there where the process is this broker's
+        self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self._journal_writer = JournalWriter(None, time.time)
         self._table_sizes: TimedTableSizeRecorder | None = None
         self._kernels = KernelLoader(self._log)
+        #: finds publications that come together
+        self._runs = RunFinder(self._kernels)
+        self._side_thread = SideThread(self._failed_beside)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -104,24 +126,26 @@ class Broker:
 
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
+        self.turns = Turns(loop.call_soon, time.thread_time)
+        self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        listen = self.settings.listen
+        settings, listen = self.settings, self.settings.listen
         try:
             self._server = await loop.create_server(
-                lambda: TcpConnection(self, None, self.settings.connection, self.name),
+                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
                 listen.host,
                 listen.port,
+                backlog=1,  # so many are accepted at a time
                 start_serving=False,
             )
         except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
             raise _cannot_listen(listen, error) from error
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
-        self.name = self.settings.name or f"{socket.gethostname()}-{port}"
-        settings = self.settings
+        self.name = settings.name or f"{socket.gethostname()}-{port}"
         self.router = Router(
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
@@ -131,7 +155,9 @@ class Broker:
             self.router.protocol.name,
             settings.connection.frame_bytes_max,
         )
-        self.handshake = Handshake(me, self.connections, self._memory, self._log)
+        circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
+        self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
+        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
         try:
             self._open_journal(loop)
         except SapwoodError:
@@ -139,14 +165,29 @@ class Broker:
             self._journal_writer.close()
             raise
         self._effect_runner = EffectRunner(
-            self.connections, self._journal_writer, self._dialers, self.counters, self._log
+            self.connections,
+            self._journal_writer,
+            self._dialers,
+            self.counters,
+            self._log,
+            frame_bytes_max=settings.connection.frame_bytes_max,
+        )
+        self._telling = Telling(
+            self.router.behind, self._room_for, self.connections, loop.call_soon
         )
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
+        for listening in self._server.sockets:
+            lengthen_queue(listening)
         self._announce_line(f"listening on {self.address} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
-        self._log.info("listening", address=str(self.address), name=self.name)
+        self._log.info(
+            "listening",
+            address=str(self.address),
+            name=self.name,
+            connections_max=settings.connections_max,
+        )
         return self.address
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
@@ -171,7 +212,9 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
+        self._side_thread.close()
         self._journal_writer.close()
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.handshake.refusals)
@@ -194,7 +237,9 @@ class Broker:
         """Connect to another broker; raises `OSError`."""
         loop = asyncio.get_running_loop()
         _, tcp = await loop.create_connection(
-            lambda: TcpConnection(self, Role.BROKER, self.settings.connection, self.name),
+            lambda: TcpConnection(
+                self, Role.BROKER, self.settings.connection, self.name, self._runs
+            ),
             address.host,
             address.port,
         )
@@ -215,9 +260,21 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def parks(self, tcp: TcpConnection, message: Item) -> bool:
+        """Whether a message waits until work on it is done beside the loop."""
+        if tcp.client is None:
+            return False
+        work = tcp.client.judge(message)
+        if work is None:
+            return False
+        self._side_work.begin(work, lambda: self.turns.ready(tcp))
+        return True
+
+    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
-        if tcp.client is not None:
+        if isinstance(message, RequestRun | PublishMany):
+            self._received_run(tcp, message, now)
+        elif tcp.client is not None:
             if isinstance(message, ReplayRequest):
                 tcp.connection.send(self._journal_writer.replay(message))
                 return
@@ -230,16 +287,39 @@ class Broker:
                 self._handle(request, now)
                 if isinstance(request, ClientPublish):
                     self._backpressure.published(tcp)
+        elif isinstance(message, ReadMany):
+            raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
             taken = tcp.link.interpret(message)
             if isinstance(taken, Receive):
                 self._handle(taken, now)
             elif isinstance(taken, LinkCongestion):
                 self._backpressure.reported(tcp.link.name, congested=taken.congested)
+            elif isinstance(taken, LinkState):
+                self._circle_watch.heard(tcp.link.name, taken)
             else:
                 self._attach(self.handshake.established(tcp), now)
         else:
             self._attach(self.handshake.greeted(tcp, message), now)
+
+    def _received_run(self, tcp: TcpConnection, run: RequestRun | PublishMany, now: float) -> None:
+        """Handle publications that came together: at once, or one by one."""
+        if isinstance(run, RequestRun):
+            client = tcp.client
+            if client is not None and self.router.takes_many(client.name):
+                request = client.admit(run)
+                if request is not None:
+                    for part in self._journal_writer.write_many(client, request):
+                        self._handle(part, now)
+                        self._backpressure.published(tcp)
+                    return
+        else:
+            arrived = None if tcp.link is None else tcp.link.admit(run)
+            if arrived is not None:
+                self._handle(arrived, now)
+                return
+        for message in run.messages():
+            self.received(tcp, message, now)
 
     def handled(self, tcp: TcpConnection) -> None:
         """Flush every connection that got output, this one included."""
@@ -260,6 +340,8 @@ class Broker:
 
     def drained(self, tcp: TcpConnection) -> None:
         """Take in that an outgoing queue became shorter."""
+        if tcp.link is not None:
+            self._telling.check()
         if self._backpressure.has_drained(tcp):
             self.handled(tcp)
 
@@ -267,6 +349,7 @@ class Broker:
         """Detach the client or the link of a connection that has ended."""
         connections = self.connections
         connections.forget_paused(tcp)
+        self._backpressure.forget(tcp)
         ending = tcp.connection.ending
         assert ending is not None
         now = asyncio.get_running_loop().time()
@@ -287,6 +370,7 @@ class Broker:
             self.counters.links_lost += 1
             self.congestion.link_down(name)
             self._log.warning("link down", neighbor=name, reason=ending.reason)
+            self._circle_watch.link_down(name)
             self._handle(LinkDown(name), now)
             self._backpressure.announce()
             self._announce_line(f"link down {name}")
@@ -302,10 +386,13 @@ class Broker:
         """Handle the input that attaches a client or a link, if a handshake has ended in one."""
         if request is None:
             return
+        if isinstance(request, LinkUp):
+            self._circle_watch.link_up(request.neighbor)
         self._handle(request, now)
         self.connections.changed()
         if isinstance(request, LinkUp):
             self._backpressure.link_up(request.neighbor)
+            self._telling.check()
             self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> None:
@@ -313,9 +400,15 @@ class Broker:
         if self._failure.done():
             return
         try:
-            with loading(self._kernels):
-                effects = self.router.handle(request, now)
-            self._effect_runner.run(effects, request)
+            remaining: Input | None = request
+            while remaining is not None:
+                if remaining is not request:
+                    self._flush()
+                with loading(self._kernels), working(self._side_thread):
+                    effects = self.router.handle(remaining, now)
+                if self._growth is not None:
+                    self._growth.handled(remaining)
+                remaining = self._effect_runner.run(effects, remaining)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())
@@ -323,6 +416,11 @@ class Broker:
                 self._table_sizes.mark_changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+
+    def _room_for(self, neighbor: str) -> None:
+        """Let the router tell a neighbor more: its link takes it."""
+        self._handle(Drained(neighbor), asyncio.get_running_loop().time())
+        self._flush()
 
     def _tick(self) -> None:
         """Give the router its tick; the timer comes early where the deadline has moved."""
@@ -338,7 +436,12 @@ class Broker:
     def _failed(self, error: Exception) -> None:
         """End the broker, which handles no more inputs: its state is not to be trusted."""
         self._log.error("defect", error=repr(error))
-        self._failure.set_exception(error)
+        if not self._failure.done():
+            self._failure.set_exception(error)
+
+    def _failed_beside(self, error: Exception) -> None:
+        """The same for work beside the loop, in its thread."""
+        self._loop.call_soon_threadsafe(self._failed, error)
 
     def _open_journal(self, loop: asyncio.AbstractEventLoop) -> None:
         """Open the journal, and the record of table sizes beside it, if the broker has a folder.
@@ -388,15 +491,19 @@ def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], Non
     `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
     have.
     """
-    asyncio.run(_serve(Broker(settings, log, announce)))
+    give_memory_back()
+    fitting = with_descriptors(settings, log)
+    asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log))
 
 
-async def _serve(broker: Broker) -> None:
+async def _serve(broker: Broker, log: Log) -> None:
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(LoopFaults(log))
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await broker.start()
+    leave_alone_what_is_here()
     stopped = asyncio.create_task(stop.wait())
     failed = asyncio.create_task(broker.run_until_failure())
     await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)

@@ -10,22 +10,30 @@ from sapwood.broker.dialing import Dialers
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
+from sapwood.limits import COMPOSED_BYTES, FRAME_BYTES_MAX
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import Input
+from sapwood.wire.composer import Composer
 from sapwood.wire.messages import GoodbyeCode
 
 
@@ -42,6 +50,8 @@ class EffectRunner:
         dialers: Dialers,
         counters: Counters,
         log: Log,
+        *,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self._connections = connections
         self._journal_writer = journal_writer
@@ -50,12 +60,18 @@ class EffectRunner:
         self._log = log
         #: the input whose effects are being carried out, for the effects that refer to it
         self._request: Input | None = None
+        #: what the effects of that ask for to be handed in next
+        self._remaining: Input | None = None
+        self._composer = Composer()
+        self._frame_bytes_max = frame_bytes_max
         self._runners: dict[type[Effect], Callable[..., None]] = {
             Deliver: self._deliver,
             Send: self._send,
             Accepted: self._accepted,
             Subscribed: self._subscribed,
             Unsubscribed: self._unsubscribed,
+            SubscribedMany: self._subscribed_many,
+            UnsubscribedMany: self._unsubscribed_many,
             Advertised: self._advertised,
             Unadvertised: self._unadvertised,
             Refused: self._refused,
@@ -63,19 +79,54 @@ class EffectRunner:
             Connect: self._connect,
             Disconnect: self._disconnect,
             Persist: self._persist,
+            DeliverMany: self._deliver_many,
+            SendMany: self._send_many,
+            AcceptedMany: self._accepted_many,
+            Remaining: self._remain,
         }
 
-    def run(self, effects: Iterable[Effect], request: Input) -> None:
-        """Carry out the effects of an input, in order."""
-        self._request = request
+    def run(self, effects: Iterable[Effect], request: Input) -> Input | None:
+        """Carry out the effects of an input, in order; returns what is to be handed in next."""
+        self._request, self._remaining = request, None
         for effect in effects:
             self._runners[type(effect)](effect)
+        return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
         client = self._connections.to_client(effect.client)
         if client is not None:
             self._counters.deliveries += 1
             client.deliver(effect.subscriptions, effect.publication)
+
+    def _deliver_many(self, effect: DeliverMany) -> None:
+        place, count = 0, len(effect.keys)
+        while place < count:
+            composed = self._composer.deliveries(
+                effect, place, self._frame_bytes_max, COMPOSED_BYTES
+            )
+            if composed is None:
+                for one in effect.each(place):
+                    self._deliver(one)
+                return
+            for name, frames, deliveries in composed.by_client():
+                client = self._connections.to_client(name)
+                if client is not None:
+                    self._counters.deliveries += deliveries
+                    client.connection.send_frames(frames)
+            place = composed.end
+
+    def _send_many(self, effect: SendMany) -> None:
+        link = self._connections.to_link(effect.neighbor)
+        if link is not None:
+            link.send_many(effect.publications)
+
+    def _accepted_many(self, effect: AcceptedMany) -> None:
+        count = len(effect.publications)
+        self._counters.publications += count
+        self._connections.settle_many(effect.client, count)
+
+    def _remain(self, effect: Remaining) -> None:
+        self._remaining = effect.input
 
     def _send(self, effect: Send) -> None:
         link = self._connections.to_link(effect.neighbor)
@@ -96,6 +147,16 @@ class EffectRunner:
         if client is not None:
             client.unsubscribed(effect.subscription)
 
+    def _subscribed_many(self, effect: SubscribedMany) -> None:
+        client = self._connections.to_client(effect.client)
+        if client is not None:
+            client.subscribed_many(effect.subscriptions)
+
+    def _unsubscribed_many(self, effect: UnsubscribedMany) -> None:
+        client = self._connections.to_client(effect.client)
+        if client is not None:
+            client.unsubscribed_many(effect.subscriptions)
+
     def _advertised(self, effect: Advertised) -> None:
         client = self._connections.to_client(effect.client)
         if client is not None:
@@ -112,11 +173,15 @@ class EffectRunner:
         if client is not None:
             if self._request is None:
                 raise InvariantError("the router refuses what nobody asked for")
-            client.refused(self._request, effect.reason)
+            client.refused(self._request, effect.reason, effect.subject)
 
     def _close_link(self, effect: CloseLink) -> None:
         tcp = self._connections.links.get(effect.neighbor)
         if tcp is None:
+            return
+        if not effect.for_good:
+            self._log.warning("circle", neighbor=effect.neighbor, reason=effect.reason)
+            self._connections.end(tcp, GoodbyeCode.CIRCLE, effect.reason)
             return
         self._connections.barred.add((effect.neighbor, link_of(tcp).session))
         self._log.error("link closed for good", neighbor=effect.neighbor, reason=effect.reason)

@@ -10,14 +10,17 @@ from sapwood.routing.inputs import AttachClient, LinkUp
 from sapwood.session.admission import (
     Identity,
     Refused,
+    circle_reason,
     refuse_client,
     refuse_link,
     takes_link,
 )
+from sapwood.session.circles import Circles
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
-from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
+from sapwood.wire.greetings import Greeting, Hello, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message
 
 
@@ -33,12 +36,15 @@ class Handshake:
         connections: Connections,
         memory: SessionMemory,
         log: Log,
+        circles: Circles | None = None,
     ) -> None:
         self.me = me
+        self._circles = circles
         self.refusals = 0
         self._connections = connections
         self._memory = memory
         self._log = log
+        self._judging = Judge()
 
     def hello(self) -> Hello:
         """The greeting of this broker when it connects to another."""
@@ -93,6 +99,7 @@ class Handshake:
             tcp.connection,
             ledger,
             acknowledged=hello.acknowledged,
+            judging=self._judging,
         )
         connections.clients[hello.name] = tcp
         self._log.info("client connected", client=hello.name, address=tcp.address)
@@ -100,7 +107,9 @@ class Handshake:
 
     def _offer_link(self, tcp: TcpConnection, hello: Hello) -> None:
         connections = self._connections
-        refused = refuse_link(hello, self.me, connections.link_sessions(), connections.barred)
+        refused = refuse_link(
+            hello, self.me, connections.link_sessions(), connections.barred, self._circles
+        )
         if refused is not None:
             self._refuse(tcp, hello.name, refused)
             return
@@ -114,6 +123,10 @@ class Handshake:
         tcp.link = LinkSession(welcome.name, welcome.session, tcp.connection)
         if (welcome.name, welcome.session) in connections.barred:
             tcp.connection.say_goodbye(GoodbyeCode.BARRED, "this link was closed for good")
+            return None
+        if self._circles is not None and self._circles.reaches(welcome.name):
+            reason = circle_reason(self.me.name, welcome.name)
+            tcp.connection.say_goodbye(GoodbyeCode.CIRCLE, reason)
             return None
         if not takes_link(welcome, self.me, connections.links, connections.offered.values()):
             reason = "the brokers are linked already, or about to be"
@@ -143,7 +156,7 @@ class Handshake:
 
     def _refuse(self, tcp: TcpConnection, name: str, refused: Refused) -> None:
         self.refusals += 1
-        self._log.warning(
-            "connection refused", name=name, address=tcp.address, reason=refused.reason
-        )
+        # A link that stands by is refused again and again: that is no news.
+        log = self._log.debug if refused.code is RefusalCode.CIRCLE else self._log.warning
+        log("connection refused", name=name, address=tcp.address, reason=refused.reason)
         tcp.connection.refuse(refused.code, refused.reason)

@@ -33,6 +33,16 @@ class Outbox:
         """Bytes that the operating system has not taken yet."""
         return self._waiting_bytes + self._transport.get_write_buffer_size()
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of these that the transport has not been given."""
+        return self._waiting_bytes
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether the operating system takes what is written; it says when it does again."""
+        return not self._paused
+
     def write(self, batch: bytes) -> None:
         """Send a batch of whole frames, after all that was written before."""
         if self._paused:

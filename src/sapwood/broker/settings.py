@@ -16,6 +16,7 @@ from sapwood.limits import (
     LINK_HIGH_WATER_BYTES,
     LINK_OUTGOING_BYTES_MAX,
     OUTGOING_BYTES_MAX,
+    OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
 from sapwood.matching.documents.engines import document_engine_info
@@ -48,6 +49,7 @@ class BrokerSettings:
     name: str | None = None
     connection: ConnectionSettings = field(default_factory=ConnectionSettings)
     outgoing_bytes_max: int = OUTGOING_BYTES_MAX
+    outgoing_total_bytes_max: int = OUTGOING_TOTAL_BYTES_MAX
     link_high_water_bytes: int = LINK_HIGH_WATER_BYTES
     link_outgoing_bytes_max: int = LINK_OUTGOING_BYTES_MAX
     connections_max: int = CONNECTIONS_MAX
@@ -77,6 +79,8 @@ class BrokerSettings:
         _within("--keepalive-s", connection.keepalive_idle_s, SECONDS_MIN, SECONDS_MAX)
         _within("--keepalive-missed", connection.keepalive_missed_max, 1, 1000)
         _within("--outgoing-bytes-max", self.outgoing_bytes_max, frame_bytes_max, 2**40)
+        total = self.outgoing_total_bytes_max
+        _within("--outgoing-total-bytes-max", total, frame_bytes_max, 2**40)
         _within("--link-high-water-bytes", self.link_high_water_bytes, frame_bytes_max, 2**40)
         link_bytes_min = self.link_high_water_bytes
         _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, link_bytes_min, 2**44)

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, cast
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeAlias, cast
 
 from sapwood.broker.outbox import Outbox
+from sapwood.broker.turns import Pace, Progress, Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
 from sapwood.limits import GOODBYE_S
-from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.routing.messages import PublishMany
+from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Role
 from sapwood.wire.messages import Message
+from sapwood.wire.runs import RequestRun, Run, RunFinder
+
+Item: TypeAlias = Greeting | Message | ReadMany | Run
+"""What is handled at a time."""
 
 
 class Host(Protocol):
     """The broker, as its connections call it."""
 
+    turns: Turns
+
     def opened(self, tcp: TcpConnection) -> None:
         """The connection is open."""
 
-    def received(self, tcp: TcpConnection, message: Greeting | Message, now: float) -> None:
+    def parks(self, tcp: TcpConnection, message: Item) -> bool:
+        """Whether a message has to wait; then `turns.ready` tells when it may be handled."""
+
+    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
         """A message has arrived. Raises `PeerError` for one that the peer must not send."""
 
     def handled(self, tcp: TcpConnection) -> None:
@@ -57,17 +69,34 @@ class TcpConnection(asyncio.Protocol):
     _transport: asyncio.Transport
 
     def __init__(
-        self, host: Host, role: Role | None, settings: ConnectionSettings, broker_name: str
+        self,
+        host: Host,
+        role: Role | None,
+        settings: ConnectionSettings,
+        broker_name: str,
+        runs: RunFinder | None = None,
     ) -> None:
         self._host = host
         self._role = role
         self.dialed = role is not None
         self._settings = settings
         self._broker_name = broker_name
+        self._runs = runs
         self._loop = asyncio.get_running_loop()
         self._timer = DeadlineTimer(self._loop.call_at, self._expire)
         #: the host knows that the session has ended
         self._closing = False
+        #: what has arrived and nobody has looked at; the messages of what came before; of those
+        #: the one that was parked
+        self._unread = b""
+        self._messages: Iterator[Item] | None = None
+        self._parked: Item | None = None
+        self._pace = Pace()
+        #: messages wait for a turn; the broker does not want to read; the transport is paused
+        self._put_off = self._held_back = self._paused = False
+        #: why the connection was lost, once it is, while messages wait for a turn
+        self._lost: str | None = None
+        self.spent_s = 0.0
         self.address = "?"
         self.client: ClientSessionAtBroker | None = None
         self.link: LinkSession | None = None
@@ -84,21 +113,18 @@ class TcpConnection(asyncio.Protocol):
         self.outbox = Outbox(self._transport)
         self.address = _address(self._transport)
         now = self._loop.time()
-        self.connection = Connection(self._role, self._settings, now, self._broker_name)
+        self.connection = Connection(self._role, self._settings, now, self._broker_name, self._runs)
         self._timer.set(self.connection.next_deadline())
         self._host.opened(self)
         self._host.handled(self)
 
     def data_received(self, data: bytes) -> None:
-        """Handle all messages in the data, then flush every connection that got output."""
-        now = self._loop.time()
-        try:
-            for message in self.connection.receive(data, now):
-                self._host.received(self, message, now)
-        except PeerError as error:
-            self.connection.fault(error)
-        self._timer.set(self.connection.next_deadline())
-        self._host.handled(self)
+        """Handle all messages in the data, now or in turns."""
+        if self._closing:
+            return
+        self._unread = self._unread + data if self._unread else data
+        if not self._put_off:
+            self._host.turns.arrived(self)
 
     def eof_received(self) -> bool:
         """The peer has ended its stream, so this end is closed as well."""
@@ -114,8 +140,14 @@ class TcpConnection(asyncio.Protocol):
         self._host.drained(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End."""
-        self.connection.lost(str(error) if error is not None else "the peer closed the connection")
+        """End, after the messages that have arrived."""
+        self._lost = str(error) if error is not None else "the peer closed the connection"
+        if not self._put_off:
+            self._end()
+
+    def _end(self) -> None:
+        assert self._lost is not None
+        self.connection.lost(self._lost)
         if not self._closing:
             self._closing = True
             self._host.ended(self)
@@ -124,6 +156,81 @@ class TcpConnection(asyncio.Protocol):
         self._host.closed(self)
         assert self.connection.ending is not None
         self.finished.set_result(self.connection.ending)
+
+    # Turns (`sapwood.broker.turns.Worker`) -----------------------------------------------------
+
+    def advance(self, expired: Callable[[], bool]) -> Progress:
+        """Handle messages for one turn, then flush every connection that got output."""
+        try:
+            return self._advance(expired)
+        except PeerError as error:
+            self._messages, self._unread = None, b""
+            self.connection.fault(error)
+            return Progress.DONE
+        except BaseException:
+            self._messages, self._unread = None, b""
+            self.abort()
+            raise
+        finally:
+            self._timer.set(self.connection.next_deadline())
+            self._host.handled(self)
+
+    def _advance(self, expired: Callable[[], bool]) -> Progress:
+        host, now = self._host, self._loop.time()
+        if self._parked is not None:
+            parked, self._parked = self._parked, None
+            if self.connection.open:
+                host.received(self, parked, now)
+        while self._messages is not None or self._unread:
+            if self._messages is None:
+                data, self._unread = self._unread, b""
+                self._messages = self._portions(self.connection.receive(data, now))
+            for message in self._messages:
+                if host.parks(self, message):
+                    self._parked = message
+                    return Progress.PARKED
+                self._handle(message, now)
+                if expired():
+                    return Progress.MORE
+            self._messages = None
+        return Progress.DONE
+
+    def _handle(self, message: Item, now: float) -> None:
+        """Let the host handle a message, and learn how long publications take."""
+        host = self._host
+        if isinstance(message, RequestRun | PublishMany):
+            began = host.turns.clock()
+            host.received(self, message, now)
+            self._pace.took(len(message.batch), host.turns.clock() - began)
+        else:
+            host.received(self, message, now)
+
+    def _portions(self, messages: Iterator[Greeting | Message | Run]) -> Iterator[Item]:
+        """The messages; many publications or subscriptions in parts that are short to handle."""
+        for message in messages:
+            if isinstance(message, RequestRun | PublishMany):
+                first, count = 0, len(message.batch)
+                while first < count:
+                    last = min(count, first + self._pace.publications)
+                    yield message.part(first, last)
+                    first = last
+            elif self.client is not None and isinstance(message, MANY):
+                yield from self.client.portions(message)
+            else:
+                yield message
+
+    def put_off(self) -> None:
+        """Read nothing until all is handled."""
+        self._put_off = True
+        self._adjust_reading()
+
+    def resume(self) -> None:
+        """Read again."""
+        self._put_off = False
+        if self._lost is not None:
+            self._end()
+        else:
+            self._adjust_reading()
 
     # What the broker calls ---------------------------------------------------------------------
 
@@ -139,13 +246,24 @@ class TcpConnection(asyncio.Protocol):
 
     def pause_reading(self) -> None:
         """Leave what the peer sends with the operating system."""
-        if not self._closing:
-            self._transport.pause_reading()
-            self.connection.keepalive.suspend()
+        self._held_back = True
+        self._adjust_reading()
 
     def resume_reading(self) -> None:
         """Read again."""
-        if not self._closing:
+        self._held_back = False
+        self._adjust_reading()
+
+    def _adjust_reading(self) -> None:
+        """Read, unless messages wait for a turn or the broker holds the peer back."""
+        pause = self._put_off or self._held_back
+        if pause == self._paused or self._closing:
+            return
+        self._paused = pause
+        if pause:
+            self._transport.pause_reading()
+            self.connection.keepalive.suspend()
+        else:
             self._transport.resume_reading()
             self.connection.keepalive.resume(self._loop.time())
 

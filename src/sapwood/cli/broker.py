@@ -28,6 +28,7 @@ from sapwood.limits import (
     LINK_HIGH_WATER_BYTES,
     LINK_OUTGOING_BYTES_MAX,
     OUTGOING_BYTES_MAX,
+    OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
 
@@ -69,6 +70,11 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 @_bound("--journal-bytes-max", JOURNAL_BYTES_MAX, "Journal at which the oldest files go.")
 @_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")
 @_bound("--outgoing-bytes-max", OUTGOING_BYTES_MAX, "Queue at which a slow client is disconnected.")
+@_bound(
+    "--outgoing-total-bytes-max",
+    OUTGOING_TOTAL_BYTES_MAX,
+    "Queues of all clients at which the slowest is disconnected.",
+)
 @_bound("--link-high-water-bytes", LINK_HIGH_WATER_BYTES, "Queue at which publishers are held.")
 @_bound("--link-outgoing-bytes-max", LINK_OUTGOING_BYTES_MAX, "Queue at which a link is given up.")
 @_bound("--connections-max", CONNECTIONS_MAX, "Connections at a time.")

@@ -6,12 +6,12 @@ the names that they have always had; where it is not, they say how to get it.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Final
 
 import click
 
-from sapwood.errors import EnvironmentMissingError, InvariantError
+from sapwood.catalogue import Finder, installed, the_only
+from sapwood.errors import EnvironmentMissingError
 
 COMMANDS: Final = "sapwood.commands"
 """Entry points of this group are commands of `sapwood`."""
@@ -23,26 +23,23 @@ LAB: Final = "sapwood-lab"
 """The distribution that has benchmarks, experiments, workloads and sweeps."""
 
 
-def contributed_command(group: str, name: str, summary: str) -> click.Command:
+def contributed_command(
+    group: str, name: str, summary: str, find: Finder = installed
+) -> click.Command:
     """The command that an installed distribution contributes under a name.
 
     Where none does, a command of that name that takes any arguments and raises
-    `EnvironmentMissingError` with the remedy. Raises `InvariantError` for an entry point that is
-    no command.
+    `EnvironmentMissingError` with the remedy. Raises `ContributionError` for one that cannot be
+    imported, is no command, or is contributed twice.
     """
-    for entry_point in entry_points(group=group, name=name):
-        command = entry_point.load()
-        if not isinstance(command, click.Command):
-            raise InvariantError(f"the entry point {entry_point.value} is no command")
-        return command
-    return _absent(name, summary)
+    offered = [one for one in find(group) if one.name == name]
+    return the_only(offered, "command", click.Command) if offered else _absent(name, summary)
 
 
-def contributing_packages() -> tuple[str, ...]:
+def contributing_packages(find: Finder = installed) -> tuple[str, ...]:
     """The import names of the packages that contribute commands, sorted."""
     groups = (COMMANDS, PIPELINE_COMMANDS)
-    points = (point for group in groups for point in entry_points(group=group))
-    return tuple(sorted({point.module.partition(".")[0] for point in points}))
+    return tuple(sorted({one.package for group in groups for one in find(group)}))
 
 
 def _absent(name: str, summary: str) -> click.Command:

@@ -25,7 +25,7 @@ from sapwood.files import (
     STANDARD_INPUT,
     STANDARD_OUTPUT,
     DeliveryWriter,
-    PublicationLine,
+    PublicationReading,
     Reading,
     RejectedFile,
     Rejections,
@@ -116,13 +116,14 @@ def _build(filters: Reading[Subscription], engines: Engines) -> Index:
     return index
 
 
-def _match(index: Index, published: Reading[PublicationLine], deliveries: DeliveryWriter) -> None:
+def _match(index: Index, published: PublicationReading, deliveries: DeliveryWriter) -> None:
     with progress("matching", "publications") as advance:
-        for batch in _batches(published):
-            publications = [line.publication for line in batch]
-            for publication, ids in zip(publications, index.match_many(publications), strict=True):
-                deliveries.write(publication.id, ids)
-            advance(len(batch))
+        for batch in published.batches():
+            matches = index.match_flat(batch.records, batch.documents)
+            for publication, ids in zip(batch.ids, matches, strict=True):
+                if ids:
+                    deliveries.write(publication, ids)
+            advance(len(batch.ids))
 
 
 def _batches(values: Iterable[T]) -> Iterator[list[T]]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sapwood.cli.output import ExitStatus, json_option, say
+from sapwood.cli.output import ExitStatus, input_file, json_option, say, strict_option
+from sapwood.cli.subscribing import SubscriptionFile
 
 if TYPE_CHECKING:
-    from sapwood.client import ClientSubscription, Delivery
+    from collections.abc import Awaitable, Callable
+
+    from sapwood.client import Client, ClientSubscription, Deliveries, Delivery
     from sapwood.model.interest import Interest
 
 TAKE: Final = 1024
@@ -19,6 +23,12 @@ TAKE: Final = 1024
 
 @click.command
 @click.argument("filter_text", metavar="[FILTER]", required=False)
+@click.option(
+    "--file",
+    type=input_file,
+    help="Subscribe to all subscriptions of this file (JSON Lines; - is standard input), in the "
+    "place of FILTER.",
+)
 @click.option("--xpath", help="Subscribe to documents with this XPath, in the place of FILTER.")
 @click.option(
     "--namespace",
@@ -32,7 +42,7 @@ TAKE: Final = 1024
 )
 @click.option("--count", type=click.IntRange(min=1), help="End after so many publications.")
 @click.option(
-    "--id", "subscription_id", default="s1", show_default=True, help="The subscription's id."
+    "--id", "subscription_id", help="The subscription's id.  [default: s1; in a file, its own]"
 )
 @click.option("--name", help="Unique among the broker's clients.  [default: a random name]")
 @click.option(
@@ -42,19 +52,22 @@ TAKE: Final = 1024
     "not delivered.",
 )
 @json_option
+@strict_option
 @click.pass_context
 def command(
     ctx: click.Context,
     *,
     filter_text: str | None,
+    file: str | None,
     xpath: str | None,
     namespaces: tuple[str, ...],
     broker: str,
     count: int | None,
-    subscription_id: str,
+    subscription_id: str | None,
     name: str | None,
     reconnect: bool,
     as_json: bool,
+    strict: bool,
 ) -> None:
     """Print publications that match FILTER, or documents that match an XPath, as they come.
 
@@ -62,21 +75,33 @@ def command(
     with `id`, `attributes` (an infinite number, which JSON cannot say, is null), `document` and
     `subscriptions`; what a publication does not carry is left out. Standard error says when the
     subscription is in force.
+
+    With --file all subscriptions of a file are requested together, and each publication is printed
+    once. A line that is no subscription does not stop the others, nor does one whose filter the
+    broker refuses: it is written with its number and the reason to a file of rejected lines.
     """
     import asyncio
 
-    asyncio.run(
-        _follow(
-            wanted_interest(filter_text, xpath, namespaces),
-            broker=broker,
-            count=count,
-            subscription_id=subscription_id,
-            name=name,
-            reconnect=reconnect,
-            as_json=as_json,
-        )
+    following = partial(
+        _follow, broker=broker, count=count, name=name, reconnect=reconnect, as_json=as_json
     )
-    ctx.exit(ExitStatus.DONE)
+    if file is None:
+        interest = wanted_interest(filter_text, xpath, namespaces)
+        asyncio.run(following(partial(_subscribe, interest, subscription_id or "s1", broker)))
+        ctx.exit(ExitStatus.DONE)
+    if filter_text is not None or xpath is not None or namespaces or subscription_id is not None:
+        raise click.UsageError("--file has the filters and their ids; leave the others out")
+    with SubscriptionFile(file, strict=strict) as subscriptions:
+        asyncio.run(following(partial(subscriptions.subscribe, broker=broker)))
+    ctx.exit(ExitStatus.REJECTED if subscriptions.rejected else ExitStatus.DONE)
+
+
+async def _subscribe(
+    interest: Interest, id_: str, broker: str, client: Client
+) -> ClientSubscription:
+    subscription = await client.subscribe(interest, id_)
+    say(f"subscribed to {subscription.filter} as {subscription.id} at {broker}")
+    return subscription
 
 
 def wanted_interest(
@@ -107,11 +132,10 @@ def read_bindings(namespaces: tuple[str, ...]) -> tuple[tuple[str, str], ...] | 
 
 
 async def _follow(
-    interest: Interest,
+    subscribe: Callable[[Client], Awaitable[Deliveries]],
     *,
     broker: str,
     count: int | None,
-    subscription_id: str,
     name: str | None,
     reconnect: bool,
     as_json: bool,
@@ -134,15 +158,13 @@ async def _follow(
         loop.add_signal_handler(number, interrupt)
     try:
         async with connect(broker, name, reconnect=reconnect) as client:
-            subscription = await client.subscribe(interest, subscription_id)
-            say(f"subscribed to {subscription.filter} as {subscription.id} at {broker}")
-            await _print(subscription, count, as_json=as_json)
+            await _print(await subscribe(client), count, as_json=as_json)
     except asyncio.CancelledError:
         if not interrupted.is_set():
             raise
 
 
-async def _print(subscription: ClientSubscription, count: int | None, *, as_json: bool) -> None:
+async def _print(subscription: Deliveries, count: int | None, *, as_json: bool) -> None:
     printed = 0
     while count is None or printed < count:
         count_max = TAKE if count is None else min(TAKE, count - printed)

@@ -2,9 +2,10 @@
 
 from sapwood.client import blocking
 from sapwood.client.client import Client, connect
+from sapwood.client.groups import SubscriptionGroup
 from sapwood.client.publishing import PublishBatch, Published, RefusedPublication
 from sapwood.client.subscription import ClientSubscription, Deliveries
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 
 __all__ = (
     "Client",
@@ -14,6 +15,7 @@ __all__ = (
     "PublishBatch",
     "Published",
     "RefusedPublication",
+    "SubscriptionGroup",
     "blocking",
     "connect",
 )

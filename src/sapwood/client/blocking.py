@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
 from itertools import islice
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from sapwood.client import client as asynchronous
+from sapwood.client.columns import Table
+from sapwood.client.groups import Items, SubscriptionGroup
 from sapwood.client.publishing import Content, Published
-from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.client.subscription import BATCH_MAX, ClientSubscription, Deliveries
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 from sapwood.session.settings import ConnectionSettings
 
 PUBLISH_MANY: Final = 512
@@ -77,6 +79,11 @@ class BlockingDeliveries:
             return [self._fetched.popleft() for _ in range(min(count_max, len(self._fetched)))]
         return self._client.wait(asyncio.wait_for(self._deliveries.take(count_max), timeout_s))
 
+    def batches(self, count_max: int = BATCH_MAX) -> Iterator[list[Delivery]]:
+        """Deliveries in lists of those that wait, at least one and at most `count_max`."""
+        while taken := self.take(count_max):
+            yield taken
+
 
 class BlockingSubscription(BlockingDeliveries):
     """A subscription in force, and the iterator over what it brings."""
@@ -85,6 +92,24 @@ class BlockingSubscription(BlockingDeliveries):
         super().__init__(client, subscription)
         self.id = subscription.id
         self.filter = subscription.filter
+
+
+class BlockingSubscriptionGroup(BlockingDeliveries):
+    """Subscriptions that were requested together, and the iterator over what they bring."""
+
+    def __init__(self, client: BlockingClient, group: SubscriptionGroup) -> None:
+        super().__init__(client, group)
+        self.group = group
+
+    @property
+    def ids(self) -> Collection[str]:
+        """As `SubscriptionGroup.ids`."""
+        return self.group.ids
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """As `SubscriptionGroup.refused`."""
+        return self.group.refused
 
 
 class BlockingClient:
@@ -148,8 +173,20 @@ class BlockingClient:
         subscription = self.wait(self._client.subscribe(filter, id, waiting_max=waiting_max))
         return BlockingSubscription(self, subscription)
 
-    def unsubscribe(self, subscription: BlockingSubscription | str) -> None:
-        """Withdraw a subscription; returns when nothing more will be delivered for it."""
+    def subscribe_many(
+        self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX
+    ) -> BlockingSubscriptionGroup:
+        """Subscribe to many filters at once; see `Client.subscribe_many`."""
+        group = self.wait(self._client.subscribe_many(items, waiting_max=waiting_max))
+        return BlockingSubscriptionGroup(self, group)
+
+    def unsubscribe(
+        self, subscription: BlockingSubscription | BlockingSubscriptionGroup | str
+    ) -> None:
+        """Withdraw a subscription, or a group; returns when nothing more will be delivered."""
+        if isinstance(subscription, BlockingSubscriptionGroup):
+            self.wait(self._client.unsubscribe(subscription.group))
+            return
         name = subscription if isinstance(subscription, str) else subscription.id
         self.wait(self._client.unsubscribe(name))
 
@@ -188,6 +225,10 @@ class BlockingClient:
         while some := list(islice(iterator, PUBLISH_MANY)):
             self.wait(batch.publish(some))
         return self.wait(batch.finish())
+
+    def publish_table(self, table: Table, *, id: str | None = None) -> Published:
+        """Publish each row of a table as a record; returns when all are answered."""
+        return self.wait(self._client.publish_table(table, id=id))
 
     def flush(self) -> None:
         """Return when all publications so far are answered."""

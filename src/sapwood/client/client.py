@@ -5,11 +5,21 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterable, Iterable
+from itertools import starmap
 from types import TracebackType
 from typing import Self
 
+from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
-from sapwood.client.publishing import Content, Names, PublishBatch, Published, Publisher, Sink
+from sapwood.client.groups import Items, SubscriptionGroup, texts
+from sapwood.client.publishing import (
+    Content,
+    Names,
+    Prepared,
+    PublishBatch,
+    Published,
+    Publisher,
+)
 from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries, DeliveryQueues
 from sapwood.errors import ConnectionLostError, InputError
@@ -18,7 +28,8 @@ from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.session.client_entries import SUBSCRIPTION, EntryEvent
-from sapwood.session.client_session import ClientEvent, ClientSession, Delivery
+from sapwood.session.client_session import ClientEvent, ClientSession
+from sapwood.session.delivery import Delivery
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Welcome
@@ -84,13 +95,16 @@ class Client:
 
     def _requests(
         self,
-    ) -> tuple[
-        Requests[InterestText, ClientSubscription], Requests[AdvertisedText, AdvertisedContent]
-    ]:
+    ) -> tuple[Requests[InterestText, Deliveries], Requests[AdvertisedText, AdvertisedContent]]:
         """The subscriptions, and the advertisements."""
         session, flush = self._session, self._publisher.flush
-        subscribing: Requesting[InterestText, ClientSubscription] = Requesting(
-            session.subscribe, session.unsubscribe, flush, ended=ClientSubscription.end
+        subscribing: Requesting[InterestText, Deliveries] = Requesting(
+            session.subscribe,
+            session.unsubscribe,
+            flush,
+            ended=Deliveries.end,
+            request_many=session.subscribe_many,
+            withdraw_many=session.unsubscribe_many,
         )
         advertising: Requesting[AdvertisedText, AdvertisedContent] = Requesting(
             session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
@@ -171,12 +185,35 @@ class Client:
         await taken.add(name, to_text(interest), subscription)
         return subscription
 
-    async def unsubscribe(self, subscription: ClientSubscription | str) -> None:
-        """Withdraw a subscription; returns when nothing more will be delivered for it.
+    async def subscribe_many(
+        self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX
+    ) -> SubscriptionGroup:
+        """Subscribe to many filters at once; returns when each is in force or refused.
+
+        `items` are filters as `subscribe` takes them, pairs of an id and a filter, or a mapping of
+        ids to filters. The result is one asynchronous iterator over what all of them bring, each
+        publication once; `waiting_max` as in `subscribe`. `refused` of it says which of them the
+        broker has refused, and why: the others are in force all the same.
+
+        A million of them take half a minute. Raises `InputError` and `LimitError` for what is no
+        filter, or too long, before any is requested, and `DuplicateIdError`.
+        """
+        self._check_usable()
+        taken = self._subscriptions
+        wanted = texts(items, lambda: self._names.new("s", taken))
+        group = SubscriptionGroup(waiting_max)
+        await taken.add_many(wanted, group.request)
+        return group
+
+    async def unsubscribe(self, subscription: ClientSubscription | SubscriptionGroup | str) -> None:
+        """Withdraw a subscription, or a group; returns when nothing more will be delivered for it.
 
         Its iterator ends when it has handed out what waits. Raises `UnknownIdError`.
         """
         self._check_usable()
+        if isinstance(subscription, SubscriptionGroup):
+            await self._subscriptions.remove_many(subscription.ids)
+            return
         if not isinstance(subscription, ClientSubscription | str):
             kind = type(subscription).__name__
             raise InputError(f"withdraw what subscribe returned, or its id, not {kind}")
@@ -239,7 +276,7 @@ class Client:
         """
         self._check_usable()
         answer: asyncio.Future[None] = self._loop.create_future()
-        publication_id = await self._put(content, id, answer)
+        publication_id = await self._publisher.put(content, id, answer)
         await answer
         return publication_id
 
@@ -262,9 +299,25 @@ class Client:
             await batch.publish(publications)
         return await batch.finish()
 
+    async def publish_table(self, table: Table, *, id: str | None = None) -> Published:
+        """Publish each row of a table as a record; returns when all are answered.
+
+        `table` is one of Arrow, a DataFrame, a structured array of NumPy, or columns by name. The
+        publications have new ids, or those of the column `id`, which is no attribute then. A null
+        is an attribute that is absent. Columns are not made into a `dict` for each row, so this is
+        faster than `publish_many`. Raises `InvalidValueError` for a value that no record may hold,
+        with its column and row, the rows well before it being published.
+        """
+        self._check_usable()
+        publisher = self._publisher
+        batch = self.batch()
+        rows = encoded_rows(table, id, publisher.new_id, publisher.frame_bytes_max)
+        await batch.publish_prepared(starmap(Prepared, rows))
+        return await batch.finish()
+
     def batch(self) -> PublishBatch:
         """Many publications that come bit by bit; what `publish_many` is made of."""
-        return PublishBatch(self._put, self.flush)
+        return PublishBatch(self._publisher, self._check_usable, self.flush)
 
     async def flush(self) -> None:
         """Return when all publications so far are answered."""
@@ -273,11 +326,6 @@ class Client:
         await self._publisher.answers.all_answered()
 
     # Inside ------------------------------------------------------------------------------------
-
-    async def _put(self, content: Content, id_: str | None, sink: Sink) -> str:
-        """Send a publication as soon as there is room for it; returns its id."""
-        self._check_usable()
-        return await self._publisher.put(content, id_, sink)
 
     def _check_usable(self) -> None:
         if self._failure is not None:

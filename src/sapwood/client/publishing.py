@@ -12,7 +12,7 @@ from sapwood.errors import InputError
 from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.model.publication import Publication
 from sapwood.session.client_session import ClientSession
-from sapwood.wire.publications import encode_publication
+from sapwood.wire.publications import encode_publication, encode_record
 
 Content: TypeAlias = Mapping[str, Any] | bytes | Publication
 """What is published: a record, possibly nested; a document; or both, as a publication."""
@@ -46,18 +46,28 @@ Sink: TypeAlias = asyncio.Future[None] | Batch
 """The receiver of an answer: a call that waits for this publication alone, or a batch."""
 
 
+class Prepared(NamedTuple):
+    """A publication that can be sent: its id, and its bytes (`sapwood.wire.publications`)."""
+
+    id: str
+    encoded: bytes
+
+
 class PublishBatch:
     """Many publications that are answered together.
 
-    `put` sends one as soon as there is room for it, and `flush` waits for all answers.
+    `publish` sends each as soon as there is room for it, and `finish` waits for all answers.
+    `check` raises where the client cannot be used (any more).
     """
 
     def __init__(
         self,
-        put: Callable[[Content, str | None, Sink], Awaitable[str]],
+        publisher: Publisher,
+        check: Callable[[], None],
         flush: Callable[[], Awaitable[None]],
     ) -> None:
-        self._put = put
+        self._publisher = publisher
+        self._check = check
         self._flush = flush
         self._batch = Batch()
 
@@ -68,8 +78,18 @@ class PublishBatch:
 
     async def publish(self, publications: Iterable[Content]) -> None:
         """Send publications; waits for answers only while the window is full."""
-        for one in publications:
-            await self._put(one, None, self._batch)
+        prepared = self._publisher.prepared
+        await self.publish_prepared(prepared(one, None) for one in publications)
+
+    async def publish_prepared(self, publications: Iterable[Prepared]) -> None:
+        """Send publications that are encoded already; waits as `publish` does."""
+        publisher, batch = self._publisher, self._batch
+        self._check()
+        for prepared in publications:
+            if publisher.is_full:
+                await publisher.room()
+                self._check()
+            publisher.send(prepared, batch)
 
     async def finish(self) -> Published:
         """Return when all are answered."""
@@ -78,11 +98,8 @@ class PublishBatch:
         return Published(self._batch.sent - len(refused), refused)
 
 
-class _InFlight(NamedTuple):
-    """A publication without its answer; `sink` is `None` once it has got a refusal."""
-
-    id: str
-    sink: Sink | None
+_InFlight: TypeAlias = tuple[str, Sink | None]
+"""A publication without its answer: its id, and who gets that; `None` once it was refused."""
 
 
 class Answers:
@@ -106,7 +123,7 @@ class Answers:
 
     def sent(self, publication_id: str, sink: Sink) -> None:
         """Add a publication that was sent; `sink` gets its answer."""
-        self._in_flight.append(_InFlight(publication_id, sink))
+        self._in_flight.append((publication_id, sink))
         if isinstance(sink, Batch):
             sink.sent += 1
 
@@ -116,7 +133,7 @@ class Answers:
             return
         position = sequence - self.answered - 1
         publication_id, sink = self._in_flight[position]
-        self._in_flight[position] = _InFlight(publication_id, None)
+        self._in_flight[position] = (publication_id, None)
         if isinstance(sink, Batch):
             sink.refused.append(RefusedPublication(publication_id, reason))
         elif sink is not None:
@@ -124,11 +141,12 @@ class Answers:
 
     def through(self, sequence: int) -> None:
         """Hand on the answer to all publications up to this one."""
-        while self.answered < sequence:
-            sink = self._in_flight.popleft().sink
-            self.answered += 1
+        in_flight = self._in_flight
+        for _ in range(sequence - self.answered):
+            sink = in_flight.popleft()[1]
             if isinstance(sink, asyncio.Future):
                 _set(sink, None)
+        self.answered = max(self.answered, sequence)
         while self._barriers and self._barriers[0][0] <= sequence:
             _set(self._barriers.popleft()[1], None)
         watchers, self._watchers = self._watchers, []
@@ -150,7 +168,7 @@ class Answers:
 
     def fail(self, error: Exception) -> None:
         """End all waiting calls with an error, as no answer will come any more."""
-        waiting = [one.sink for one in self._in_flight if isinstance(one.sink, asyncio.Future)]
+        waiting = [sink for _, sink in self._in_flight if isinstance(sink, asyncio.Future)]
         waiting += [barrier for _, barrier in self._barriers]
         waiting += self._watchers
         self._barriers.clear()
@@ -207,36 +225,58 @@ class Publisher:
         self._names = names
         self._send = send
         self._is_scheduled = False
+        self._prefix = f"{session.name}.{session.session}."
 
     async def put(self, given: Content, id_: str | None, sink: Sink) -> str:
-        """Send a publication; returns its id. `sink` gets the answer.
+        """Send a publication as soon as there is room; returns its id. `sink` gets the answer.
 
         Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
         """
-        publication = self._publication(given, id_)
-        body = encode_publication(publication, self.frame_bytes_max)
+        prepared = self.prepared(given, id_)
+        await self.room()
+        self.send(prepared, sink)
+        return prepared.id
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next publication has to wait for an answer to an earlier one."""
+        return self._session.window.full
+
+    async def room(self) -> None:
+        """Return as soon as there is room for a publication in the window."""
         while self._session.window.full:
             self.flush()
             await self.answers.progress()
-        self._session.publish(body)
-        self.answers.sent(publication.id, sink)
+
+    def send(self, prepared: Prepared, sink: Sink) -> None:
+        """Send a publication, for which there is room; `sink` gets the answer."""
+        self._session.publish(prepared.encoded)
+        self.answers.sent(prepared.id, sink)
         if self._session.outgoing_bytes >= FLUSH_BYTES:
             self.flush()
         elif not self._is_scheduled:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self.flush)
-        return publication.id
 
     def flush(self) -> None:
         """Send all publications that were put."""
         self._is_scheduled = False
         self._send()
 
-    def _publication(self, given: Content, id_: str | None) -> Publication:
+    def prepared(self, given: Content, id_: str | None) -> Prepared:
+        """What is published, ready to be sent, under its own id, the one given, or a new one.
+
+        Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
+        """
         if isinstance(given, Publication):
-            return given if id_ is None else given.renamed(id_)
-        if id_ is None:
-            id_ = self._names.next(f"{self._session.name}.{self._session.session}.")
+            publication = given if id_ is None else given.renamed(id_)
+            return Prepared(publication.id, encode_publication(publication, self.frame_bytes_max))
+        id_ = self.new_id() if id_ is None else id_
         if isinstance(given, bytes):
-            return Publication(id_, document=given)
-        return Publication(id_, given)
+            publication = Publication(id_, document=given)
+            return Prepared(id_, encode_publication(publication, self.frame_bytes_max))
+        return Prepared(id_, encode_record(id_, given, self.frame_bytes_max))
+
+    def new_id(self) -> str:
+        """An id that no publication of any client has."""
+        return self._names.next(self._prefix)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from sapwood.errors import DuplicateIdError, InputError, UnknownIdError
 from sapwood.session.client_entries import (
@@ -32,19 +32,105 @@ class Request(Generic[T]):
     confirmed: asyncio.Future[None]
     withdrawn: asyncio.Future[None] | None = None
 
+    def leave(self, id_: str) -> tuple[asyncio.Future[None], bool]:  # noqa: ARG002 - there is one
+        """What is done when the entry is gone; whether nobody has waited for that before."""
+        is_first = self.withdrawn is None
+        if self.withdrawn is None:
+            self.withdrawn = asyncio.get_running_loop().create_future()
+        return self.withdrawn, is_first
+
+    def in_force(self, entry: Entry[Any, Any]) -> None:  # noqa: ARG002 - there is one
+        """An entry of the request is in force."""
+        finish(self.confirmed, None)
+
+    def refused(self, entry: Entry[Any, Any], reason: str) -> None:
+        """The broker refuses an entry of the request; `gone` follows."""
+
+    def gone(self, entry: Entry[Any, Any], unconfirmed: Exception) -> bool:  # noqa: ARG002
+        """An entry of the request is gone; whether none is left.
+
+        A call that waits for it to be in force gets the error.
+        """
+        finish(self.confirmed, unconfirmed)
+        finish(self.withdrawn, None)
+        return True
+
+    def fail(self, error: Exception) -> None:
+        """No answer will come any more."""
+        finish(self.confirmed, error)
+        finish(self.withdrawn, None)  # withdrawn with the connection
+
+
+@dataclass(slots=True)
+class GroupRequest(Request[T]):
+    """The application's side of several entries that were requested together.
+
+    `confirmed` waits until each was in force or is gone, `withdrawn` until all are gone.
+
+    #: members are the ids of the entries that are not gone; unanswered of them never were in force
+    #: leaving are waited for by those who withdraw single members
+    """
+
+    members: dict[str, None] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    unanswered: int = 0
+    leaving: dict[str, asyncio.Future[None]] = field(default_factory=dict)
+
+    def leave(self, id_: str) -> tuple[asyncio.Future[None], bool]:
+        """What is done when that entry is gone; whether nobody has waited for that before."""
+        is_first = id_ not in self.leaving
+        if is_first:
+            self.leaving[id_] = asyncio.get_running_loop().create_future()
+        return self.leaving[id_], is_first
+
+    def in_force(self, entry: Entry[Any, Any]) -> None:
+        """An entry of the request is in force."""
+        if not entry.was_in_force:
+            entry.was_in_force = True
+            self._answered()
+
+    def refused(self, entry: Entry[Any, Any], reason: str) -> None:
+        """The broker refuses an entry of the request, which hurts no other."""
+        self.reasons[entry.id] = reason
+
+    def gone(self, entry: Entry[Any, Any], unconfirmed: Exception) -> bool:  # noqa: ARG002
+        """An entry of the request is gone; whether none is left."""
+        del self.members[entry.id]
+        finish(self.leaving.pop(entry.id, None), None)
+        if not entry.was_in_force:
+            self._answered()
+        if not self.members:
+            finish(self.withdrawn, None)
+        return not self.members
+
+    def fail(self, error: Exception) -> None:
+        """No answer will come any more."""
+        finish(self.confirmed, error)
+        for leaving in (self.withdrawn, *self.leaving.values()):
+            finish(leaving, None)
+
+    def _answered(self) -> None:
+        self.unanswered -= 1
+        if not self.unanswered:
+            finish(self.confirmed, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Requesting(Generic[F, T]):
     """How a client requests entries of one kind.
 
     `withdraw` returns `False` where the broker has nothing to answer. `ended` is called with each
-    value whose entry is gone, and the error that it went by.
+    value whose entries are gone, and the error that it went by. `request_many` and `withdraw_many`
+    do the same with several entries, where that is possible; the latter returns the entries about
+    which the broker has nothing to answer.
     """
 
     request: Callable[[str, F, Request[T]], None]
     withdraw: Callable[[str], bool]
     flush: Callable[[], None]
     ended: Callable[[T, Exception | None], None]
+    request_many: Callable[[Iterable[tuple[str, F]], GroupRequest[T]], None] | None = None
+    withdraw_many: Callable[[Iterable[str]], list[Entry[F, Any]]] | None = None
 
 
 class Requests(Generic[F, T]):
@@ -89,20 +175,54 @@ class Requests(Generic[F, T]):
                 self.withdraw(id_)
             raise
 
+    async def add_many(self, wanted: Mapping[str, F], request: GroupRequest[T]) -> None:
+        """Request several for a group; returns when each is in force or refused.
+
+        Cancelled, it withdraws them. Raises `DuplicateIdError`, before any is requested.
+        """
+        for id_ in wanted:
+            if id_ in self._entries:
+                raise DuplicateIdError(self._entries.kind.noun, id_)
+        assert self._requesting.request_many is not None, "there are no groups of this kind"
+        if not wanted:
+            return
+        request.members.update(dict.fromkeys(wanted))
+        request.unanswered += len(wanted)
+        self._requesting.request_many(wanted.items(), request)
+        self._requesting.flush()
+        try:
+            await request.confirmed
+        except asyncio.CancelledError:
+            self._withdraw_all(request)
+            raise
+
     async def remove(self, id_: str) -> None:
         """Withdraw one; returns when it is. Raises `UnknownIdError`."""
         entry = self._entries.get(id_)
         if entry is None:
             raise UnknownIdError(self._entries.kind.noun, id_)
-        answer = entry.owner.withdrawn
-        if answer is None:
-            answer = entry.owner.withdrawn = asyncio.get_running_loop().create_future()
-            self.withdraw(id_)
+        answer, is_first = entry.owner.leave(id_)
+        if is_first:
+            if not self._requesting.withdraw(id_):
+                self._withdrawn(entry)
+            self._requesting.flush()
         await asyncio.shield(answer)
 
+    async def remove_many(self, ids: Collection[str]) -> None:
+        """Withdraw all of a group, which these are; returns when they are withdrawn."""
+        entry = self._entries.get(next(iter(ids), ""))
+        if entry is not None and isinstance(entry.owner, GroupRequest):
+            answer, is_first = Request.leave(entry.owner, "")
+            if is_first:
+                self._withdraw_all(entry.owner)
+            await asyncio.shield(answer)
+
     def withdraw(self, id_: str) -> None:
-        """Withdraw one, and do not wait."""
+        """Withdraw one, or all of its group, and do not wait."""
         entry = self._entries.get(id_)
+        if entry is not None and isinstance(entry.owner, GroupRequest):
+            self._withdraw_all(entry.owner)
+            return
         if not self._requesting.withdraw(id_) and entry is not None:
             self._withdrawn(entry)
         self._requesting.flush()
@@ -113,8 +233,9 @@ class Requests(Generic[F, T]):
         """Hand the broker's answer about an entry to the calls that wait for it."""
         entry = event.entry
         if isinstance(event, EntryConfirmed):
-            finish(entry.owner.confirmed, None)
+            entry.owner.in_force(entry)
         elif isinstance(event, EntryRefused):
+            entry.owner.refused(entry, event.reason)
             error = InputError(f"{entry.kind.noun} {entry.id!r} was refused: {event.reason}")
             self._gone(entry, error, error)
         else:
@@ -123,8 +244,14 @@ class Requests(Generic[F, T]):
     def fail(self, error: Exception) -> None:
         """End all waiting calls with an error, as no answer will come any more."""
         for entry in self._entries:
-            finish(entry.owner.confirmed, error)
-            finish(entry.owner.withdrawn, None)  # withdrawn with the connection
+            entry.owner.fail(error)
+
+    def _withdraw_all(self, request: GroupRequest[T]) -> None:
+        """Withdraw all of a group."""
+        assert self._requesting.withdraw_many is not None, "there are no groups of this kind"
+        for entry in self._requesting.withdraw_many(tuple(request.members)):
+            self._withdrawn(entry)
+        self._requesting.flush()
 
     def _withdrawn(self, entry: Entry[F, Request[T]]) -> None:
         words = f"{entry.kind.noun} {entry.id!r} was withdrawn before it was in force"
@@ -134,9 +261,8 @@ class Requests(Generic[F, T]):
         self, entry: Entry[F, Request[T]], error: Exception | None, unconfirmed: InputError
     ) -> None:
         """Drop an entry; a call that waits for it to be in force gets the second error."""
-        self._requesting.ended(entry.owner.value, error)
-        finish(entry.owner.confirmed, unconfirmed)
-        finish(entry.owner.withdrawn, None)
+        if entry.owner.gone(entry, unconfirmed):
+            self._requesting.ended(entry.owner.value, error)
 
 
 def finish(future: asyncio.Future[None] | None, error: Exception | None) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final, Self
 
 from sapwood.client.requests import Requests
-from sapwood.errors import LimitError
+from sapwood.errors import InputError, LimitError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.interest import Interest
-from sapwood.session.client_session import Delivery
+from sapwood.session.delivery import Delivery
 from sapwood.wire.interests import InterestText
+
+BATCH_MAX: Final = 4096
+"""Deliveries in a list of `batches`, unless another number is asked for."""
 
 
 class Deliveries:
@@ -54,13 +58,26 @@ class Deliveries:
 
         An empty list means that the source has ended; raises its error, if it ended by one.
         """
+        if count_max < 1:
+            raise InputError(f"at least one delivery is taken at a time, not {count_max}")
         try:
-            taken = [await anext(self)]
+            first = await anext(self)
         except StopAsyncIteration:
             return []
-        while self._waiting and len(taken) < count_max:
-            taken.append(self._waiting.popleft())
-        return taken
+        waiting = self._waiting
+        if len(waiting) < count_max:
+            taken = [first, *waiting]
+            waiting.clear()
+            return taken
+        return [first, *(waiting.popleft() for _ in range(count_max - 1))]
+
+    async def batches(self, count_max: int = BATCH_MAX) -> AsyncIterator[list[Delivery]]:
+        """Deliveries in lists of those that wait, at least one and at most `count_max`.
+
+        Nothing waits for a list to be full. Ends as iterating does.
+        """
+        while taken := await self.take(count_max):
+            yield taken
 
     @property
     def ended(self) -> bool:
@@ -123,7 +140,7 @@ _LOG: Final = logging.getLogger("sapwood.client")
 class DeliveryQueues:
     """The iterators of one client: that of each subscription, and the one over all of them."""
 
-    def __init__(self, subscriptions: Requests[InterestText, ClientSubscription]) -> None:
+    def __init__(self, subscriptions: Requests[InterestText, Deliveries]) -> None:
         self._subscriptions = subscriptions
         self._merged: Deliveries | None = None
 
@@ -138,11 +155,22 @@ class DeliveryQueues:
         if self._merged is not None:
             self._merged.put(delivery)
             return
-        for name in delivery.subscriptions:
-            subscription = self._subscriptions.get(name)
-            if subscription is not None and not subscription.put(delivery):
+        for name, subscription in self._concerned(delivery.subscriptions):
+            if not subscription.put(delivery):
                 _LOG.warning("subscription %r ended: too many deliveries wait", name)
                 self._subscriptions.withdraw(name)
+
+    def _concerned(self, names: Sequence[str]) -> Iterable[tuple[str, Deliveries]]:
+        """The iterators that have some of the subscriptions, each once, with one of its own."""
+        if len(names) == 1:
+            subscription = self._subscriptions.get(names[0])
+            return () if subscription is None else ((names[0], subscription),)
+        found: dict[Deliveries, str] = {}
+        for name in names:
+            subscription = self._subscriptions.get(name)
+            if subscription is not None:
+                found.setdefault(subscription, name)
+        return [(name, subscription) for subscription, name in found.items()]
 
     def end(self, error: Exception | None) -> None:
         """End all iterators, with the error if there is one."""

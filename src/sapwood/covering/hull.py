@@ -32,10 +32,10 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sapwood.language.forms import ABSENT, FALSE, HIGH_OPEN, LOW_OPEN, TRUE
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import Number
+from sapwood.model.packing import ABSENT, FALSE, HIGH_OPEN, LOW_OPEN, TRUE
 
 NUMBER: Final = 8
 TEXT: Final = 16

@@ -14,9 +14,11 @@ from sapwood.files.lines import (
 from sapwood.files.reading import (
     Counts,
     Line,
+    PublicationReading,
     Reading,
     read_advertisements,
     read_publications,
+    read_subscription_texts,
     read_subscriptions,
 )
 from sapwood.files.rejections import (
@@ -37,6 +39,7 @@ __all__ = [
     "DeliveryWriter",
     "Line",
     "PublicationLine",
+    "PublicationReading",
     "Reading",
     "RejectedFile",
     "Rejections",
@@ -48,6 +51,7 @@ __all__ = [
     "encode_subscription",
     "read_advertisements",
     "read_publications",
+    "read_subscription_texts",
     "read_subscriptions",
     "rejected_path",
     "replacing",

@@ -16,22 +16,21 @@ that stands twice in one object (JSON readers keep one of the two, and which one
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, LimitError
+from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError
+from sapwood.files.flat_lines import decode_flat_line
 from sapwood.language.written import Language, Written, as_given, read_advertised, read_interest
-from sapwood.limits import LINE_BYTES_MAX, RECORD_DEPTH_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.model.json_objects import check_members, decode_object, kind_of
 from sapwood.model.publication import Publication, plain_value
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import decode_text, encode_text
@@ -48,20 +47,6 @@ T = TypeVar("T")
 
 _MISSPELLED: Final = 0.8
 """How alike a key must be to one that is missing to be taken for it (`difflib`'s ratio)."""
-
-_MEMBER: Final = re.compile(rb'"[ \t\r\n]*:')
-"""The end of a member's name. Found inside a text as well, hence an upper bound on the members."""
-
-_TOO_DEEP: Final = "the objects or arrays are nested too deeply; flatten them"
-
-_KINDS: Final = (
-    (dict, "an object"),
-    (list, "an array"),
-    (str, "a text"),
-    (bool, "a boolean"),
-    (int, "a number"),
-    (float, "a number"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +114,14 @@ def decode_advertisement(line: bytes) -> AdvertisementLine:
 def decode_publication(line: bytes) -> PublicationLine:
     """The publication on one line, and its home; a document has been read.
 
+    The common line is judged by the decoder alone, and any other one is looked at closely.
+
     Raises `InputError` (`InvalidValueError` with the attribute's name for a value no record may
     hold, `DocumentError` for a document that is none) with what is wrong and what to do about it.
     """
+    flat = decode_flat_line(line)
+    if flat is not None:
+        return PublicationLine(Publication.of_flat(flat.id, flat.attributes), flat.home)
     members = _members(line, "publication", PUBLICATION_KEYS)
     id_ = _id(members, "publication")
     attributes, text = members.get("attributes"), members.get("document")
@@ -140,9 +130,9 @@ def decode_publication(line: bytes) -> PublicationLine:
             'a publication needs "attributes", an object of named values, or a "document"'
         )
     if attributes is not None and not isinstance(attributes, dict):
-        raise InputError(f'"attributes" is {_kind(attributes)}; it must be an object')
+        raise InputError(f'"attributes" is {kind_of(attributes)}; it must be an object')
     if text is not None and not isinstance(text, str):
-        raise InputError(f'"document" is {_kind(text)}; write the XML as text')
+        raise InputError(f'"document" is {kind_of(text)}; write the XML as text')
     document = None if text is None else encode_text(text)
     publication = Publication(id_, attributes, document)
     publication.read_document()
@@ -181,22 +171,10 @@ def encode_publication(publication: Publication, home: str | None = None) -> byt
 
 def _members(line: bytes, what: str, known: tuple[str, ...]) -> dict[str, Any]:
     """The members of the object on `line`, none misspelled and none given twice."""
-    if len(line) > LINE_BYTES_MAX:
-        raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, "the length of the line in bytes")
-    try:
-        members = msgspec.json.decode(line)
-    except RecursionError:
-        raise InputError(_TOO_DEEP) from None
-    except msgspec.ValidationError:
-        raise InputError("a number is larger than 64 bits can hold; send it as text") from None
-    except ValueError:  # Malformed JSON, or bytes that are no UTF-8.
-        _refuse_json(line)
-    if not isinstance(members, dict):
-        raise InputError(f"a line is one JSON object, not {_kind(members)}; one {what} a line")
+    members = decode_object(line, what)
     if not members.keys() <= set(known):
         _refuse_unknown(members, what, known)
-    if len(_MEMBER.findall(line)) != _count_members(members):
-        _refuse_repeated(line)
+    check_members(line, members)
     return members
 
 
@@ -215,7 +193,7 @@ def _written(
     text, namespaces = members[language], members.get("namespaces")
     if not isinstance(text, str):
         like = _EXAMPLES[language]
-        raise InputError(f'"{language}" is {_kind(text)}; write it as text, like "{like}"')
+        raise InputError(f'"{language}" is {kind_of(text)}; write it as text, like "{like}"')
     if namespaces is None:
         return Written(language, text)
     if language != "xpath":
@@ -232,7 +210,7 @@ def _id(members: dict[str, Any], what: str) -> str:
     if id_ is None:
         raise InputError(f'a {what} needs an "id": a text of its own')
     if not isinstance(id_, str):
-        raise InputError(f'"id" is {_kind(id_)}; write it as text, in quotes')
+        raise InputError(f'"id" is {kind_of(id_)}; write it as text, in quotes')
     if not id_:
         raise InputError(f'"id" is empty; give each {what} an id of its own')
     return id_
@@ -243,14 +221,10 @@ def _home(members: dict[str, Any]) -> str | None:
     if home is None:
         return None
     if not isinstance(home, str):
-        raise InputError(f'"home" is {_kind(home)}; write the name of a router, as text')
+        raise InputError(f'"home" is {kind_of(home)}; write the name of a router, as text')
     if not home:
         raise InputError('"home" is empty; name a router, or leave "home" out')
     return home
-
-
-def _kind(value: object) -> str:
-    return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
 
 
 def _refuse_unknown(members: dict[str, Any], what: str, known: tuple[str, ...]) -> None:
@@ -265,65 +239,6 @@ def _refuse_unknown(members: dict[str, Any], what: str, known: tuple[str, ...]) 
             raise InputError(f"unknown key {key!r}; did you mean {near[0]!r}?")
 
 
-def _refuse_json(line: bytes) -> NoReturn:
-    """Raise the reason why the decoder refused `line`, as precise as the standard library is."""
-    try:
-        text = line.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {error.start + 1} of the line is not UTF-8; save the file as UTF-8"
-        ) from None
-    if not text.strip():
-        raise InputError("the line is blank")
-    try:
-        # Numbers stay texts, so that a number of any length can be passed over.
-        json.loads(text, parse_constant=_refuse_constant, parse_int=str, parse_float=str)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"not JSON: {error.msg.lower()}, at column {error.colno}; a line is one JSON object"
-        ) from None
-    except RecursionError:
-        raise InputError(_TOO_DEEP) from None
-    # The one thing that the standard library reads and the decoder refuses.
-    raise InputError("half of a surrogate pair is no character; correct the \\u escape")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise InputError(f"{name} is not JSON, and no value of a record; leave the attribute out")
-
-
-def _count_members(value: dict[str, Any] | list[Any], depth: int = 0) -> int:
-    """The members of all objects in a decoded JSON value; `LimitError` if it is nested too deep.
-
-    How deep the decoder itself goes depends on the version of Python.
-    """
-    if depth > RECORD_DEPTH_MAX:
-        raise LimitError(
-            "RECORD_DEPTH_MAX", RECORD_DEPTH_MAX, None, "the nesting of objects and arrays"
-        )
-    count, parts = (len(value), value.values()) if isinstance(value, dict) else (0, value)
-    for part in parts:
-        if isinstance(part, dict | list):
-            count += _count_members(part, depth + 1)
-    return count
-
-
-def _refuse_repeated(line: bytes) -> None:
-    """Raise if a name stands twice in one object of `line`, which is valid JSON otherwise.
-
-    Much slower than the decoder, and therefore asked only about lines that may hold such a name.
-    """
-    json.loads(line, object_pairs_hook=_refuse_repeated_name)
-
-
-def _refuse_repeated_name(pairs: list[tuple[str, Any]]) -> None:
-    names = set()
-    for name, _ in pairs:
-        if name in names:
-            raise InputError(f"the name {name!r} stands twice in one object; remove one of them")
-        names.add(name)
-
-
 def _plain(value: object) -> object:
     """A mapping, or a value, of any kind as one of the kinds that the encoder knows."""
     if isinstance(value, Mapping):
@@ -331,7 +246,7 @@ def _plain(value: object) -> object:
     plain = plain_value(value)
     if plain is not value:
         return plain
-    raise InvalidValueError("attributes", f"{_kind(value)} cannot be written as JSON")
+    raise InvalidValueError("attributes", f"{kind_of(value)} cannot be written as JSON")
 
 
 def _check_finite(value: object) -> None:

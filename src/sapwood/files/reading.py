@@ -14,21 +14,28 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count, starmap
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-from sapwood.errors import FileFormatError, FilterSyntaxError, InputError
+from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, LimitError
+from sapwood.files.flat_lines import FlatLine, decode_flat_lines
 from sapwood.files.lines import (
     AdvertisementLine,
     PublicationLine,
+    SubscriptionText,
     decode_advertisement,
     decode_publication,
     decode_subscription,
+    split_subscription,
 )
 from sapwood.files.rejections import Rejections
 from sapwood.files.writing import STANDARD_INPUT
-from sapwood.limits import LINE_BYTES_MAX
+from sapwood.limits import FILTER_TEXT_CHARS_MAX, LINE_BYTES_MAX
+from sapwood.model.publication import Record
 from sapwood.model.subscription import Subscription
+from sapwood.wire.names import check_id
+from sapwood.xml.document import Document
 
 T = TypeVar("T")
 H = TypeVar("H", Subscription, PublicationLine, AdvertisementLine)
@@ -46,6 +53,9 @@ _FOREIGN: Final = (
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd; unpack it, or compress with gzip"),
 )
 """First bytes that say that no line of the file can be good, and what to do instead."""
+
+_PIECE_BYTES: Final = 1 << 20
+"""What is read at a time, where there is so much."""
 
 _MAGIC_BYTES: Final = max(len(magic) for magic, _ in _FOREIGN)
 _READ_BYTES_MAX: Final = len(_BOM) + LINE_BYTES_MAX + len(b"\r\n")
@@ -73,6 +83,18 @@ class Counts:
     invisible: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PublicationBatch:
+    """Some publications of a file, in its order: ids, flat records, and documents.
+
+    A publication without one of the two has `None` there; `documents` is `None` if none has one.
+    """
+
+    ids: list[str]
+    records: list[Record | None]
+    documents: list[bytes | Document | None] | None
+
+
 class Reading(Generic[T]):
     """The good values of one file, to be iterated over once, and `counts`, which grow meanwhile.
 
@@ -94,31 +116,91 @@ class Reading(Generic[T]):
         self._describe = describe
 
     def __iter__(self) -> Iterator[T]:
-        return (line.value for line in self.lines())
+        return (value for _, value, _ in self._good())
 
     def lines(self) -> Iterator[Line[T]]:
         """The good lines, for whoever may yet have to reject one; in place of the values."""
+        return starmap(Line, self._good())
+
+    def _good(self) -> Iterator[tuple[int, T, bytes]]:
         first_lines: dict[str, int] = {}
         for number, line in _numbered_lines(self.path):
-            self.counts.read += 1
-            try:
-                value = self._decode(line)
-                id_, invisible = self._describe(value)
-                first = first_lines.setdefault(id_, number)
-                if first != number:
-                    raise InputError(f"id {id_!r} was on line {first} already; give it its own id")
-            except InputError as error:
-                self.counts.rejected += 1
-                self.reject(number, _reason(error), line)
-            else:
-                self.counts.good += 1
-                self.counts.invisible += invisible
-                yield Line(number, value, line)
+            value = self._read(number, line, first_lines)
+            if value is not None:
+                yield number, value, line
+
+    def _read(self, number: int, line: bytes, first_lines: dict[str, int]) -> T | None:
+        """The value of a line; `None` if it was rejected. Its id goes to those that were there."""
+        self.counts.read += 1
+        try:
+            value = self._decode(line)
+            id_, invisible = self._describe(value)
+            first = first_lines.setdefault(id_, number)
+            if first != number:
+                raise InputError(f"id {id_!r} was on line {first} already; give it its own id")
+        except InputError as error:
+            self.counts.rejected += 1
+            self.reject(number, _reason(error), line)
+            return None
+        self.counts.good += 1
+        self.counts.invisible += invisible
+        return value
 
     def reject(self, number: int, reason: str, text: bytes) -> None:
         """Set a line aside, or fail, as the `Rejections` have it."""
         shown = text.decode(errors="backslashreplace")
         self._rejections.reject(self.path, number, reason, shown)
+
+
+class PublicationReading(Reading[PublicationLine]):
+    """The publications of one file, which come in batches as well."""
+
+    def batches(self) -> Iterator[PublicationBatch]:
+        """All publications, as many together as were read at a time; in place of the values.
+
+        Rejected are the same lines, for the same reasons; homes are not checked.
+        """
+        first_lines: dict[str, int] = {}
+        for first, lines in _pieces(self.path):
+            found = decode_flat_lines(lines)
+            flat = cast("list[FlatLine]", found)
+            ids = [] if None in found else [one.id for one in flat]
+            if len(set(ids)) == len(lines) and first_lines.keys().isdisjoint(ids):
+                first_lines.update(zip(ids, range(first, first + len(ids)), strict=True))
+                self.counts.read += len(ids)
+                self.counts.good += len(ids)
+                yield PublicationBatch(ids, [one.attributes for one in flat], None)
+            else:
+                yield self._batch(first, lines, found, first_lines)
+
+    def _batch(
+        self,
+        first: int,
+        lines: list[bytes],
+        found: list[FlatLine | None],
+        first_lines: dict[str, int],
+    ) -> PublicationBatch:
+        """The publications of lines that are not all in order at first sight."""
+        ids: list[str] = []
+        records: list[Record | None] = []
+        documents: list[bytes | Document | None] = []
+        for number, line, flat in zip(count(first), lines, found, strict=False):
+            if flat is not None and first_lines.setdefault(flat.id, number) == number:
+                self.counts.read += 1
+                self.counts.good += 1
+                ids.append(flat.id)
+                records.append(flat.attributes)
+                documents.append(None)
+            elif line and not line.isspace():
+                value = self._read(number, line, first_lines)
+                if value is not None:
+                    publication = value.publication
+                    ids.append(publication.id)
+                    is_record = publication.attributes is not None
+                    records.append(publication.record if is_record else None)
+                    documents.append(publication.readable_document)
+        has_documents = any(document is not None for document in documents)
+        return PublicationBatch(ids, records, documents if has_documents else None)
 
 
 def read_subscriptions(
@@ -129,11 +211,25 @@ def read_subscriptions(
     return Reading(path, rejections, decode, lambda value: (value.id, 0))
 
 
+def read_subscription_texts(path: str, rejections: Rejections) -> Reading[SubscriptionText]:
+    """The same, whose filters nobody has read: a broker will, and refuse what is none."""
+    return Reading(path, rejections, _unread_subscription, lambda value: (value.id, 0))
+
+
+def _unread_subscription(line: bytes) -> SubscriptionText:
+    found = split_subscription(line)
+    if len(found.interest.text) > FILTER_TEXT_CHARS_MAX:
+        name, length = "FILTER_TEXT_CHARS_MAX", len(found.interest.text)
+        raise LimitError(name, FILTER_TEXT_CHARS_MAX, length, "the length of the filter")
+    check_id("subscription", found.id)
+    return found
+
+
 def read_publications(
     path: str, rejections: Rejections, check_home: CheckHome | None = None
-) -> Reading[PublicationLine]:
+) -> PublicationReading:
     """The publications in the file `path` (`-` is standard input), in its order."""
-    return Reading(
+    return PublicationReading(
         path,
         rejections,
         _at_home(decode_publication, check_home),
@@ -175,21 +271,46 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
 
     A line longer than `LINE_BYTES_MAX` comes cut, still longer than that.
     """
-    number = 0
+    for first, lines in _pieces(path):
+        for number, line in enumerate(lines, first):
+            if line and not line.isspace():
+                yield number, line
+
+
+def _pieces(path: str) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines of `path`, without their ends, as many as are there at a time.
+
+    Each time with the number of the first one. What is read from a pipe comes at once.
+    """
+    number, rest = 1, b""
     with opened(path) as stream:
-        try:
-            while line := stream.readline(_READ_BYTES_MAX):
-                number += 1
-                rest = line
-                while not rest.endswith(b"\n") and (rest := stream.readline(_READ_BYTES_MAX)):
-                    pass  # What is beyond the limit is passed over, up to the end of the line.
-                line = line.removesuffix(b"\n").removesuffix(b"\r")
-                if number == 1:
-                    line = line.removeprefix(_BOM)
-                if line and not line.isspace():
-                    yield number, line
-        except (OSError, EOFError, zlib.error) as error:
-            raise FileFormatError(path, f"cannot be read further: {error}", number + 1) from error
+        while True:
+            try:
+                piece = stream.read1(_PIECE_BYTES)
+            except (OSError, EOFError, zlib.error) as error:
+                raise FileFormatError(path, f"cannot be read further: {error}", number) from error
+            if not piece:
+                break
+            *lines, last = piece.split(b"\n")
+            if lines:
+                lines[0] = rest + lines[0]
+                rest = last
+                yield number, _cleaned(lines, is_first=number == 1)
+                number += len(lines)
+            else:
+                rest += last
+            # What is beyond the limit is passed over, up to the end of the line.
+            rest = rest[:_READ_BYTES_MAX]
+    if rest:
+        yield number, _cleaned([rest], is_first=number == 1)
+
+
+def _cleaned(lines: list[bytes], *, is_first: bool) -> list[bytes]:
+    """Lines that were split at their ends, without a byte order mark."""
+    cut = [line[:_READ_BYTES_MAX] for line in lines]
+    if is_first:
+        cut[0] = cut[0].removeprefix(_BOM)
+    return [line.removesuffix(b"\r") for line in cut]
 
 
 @contextmanager

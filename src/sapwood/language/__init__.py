@@ -6,19 +6,22 @@ from sapwood.errors import InputError
 from sapwood.language.normal import normal_form
 from sapwood.language.parser import parse
 from sapwood.language.plain import plain_filter
+from sapwood.limits import NORMAL_FORM_STEPS_MAX
 from sapwood.model.filter import Filter
 
 __all__ = ["parse_filter"]
 
 
-def parse_filter(text: str) -> Filter:
+def parse_filter(text: str, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Filter:
     """Read a record filter, such as `symbol = 'IBM' and price < 100`.
 
     Raises `FilterSyntaxError` with the position of what does not fit, and `LimitError` for a
-    filter that is too long, too deep, or has too many conjunctions, and `InputError` for what is no
-    text.
+    filter that is too long, too deep, has too many conjunctions, or takes more than `steps_max`
+    of work, and `InputError` for what is no text.
     """
     if not isinstance(text, str):
         raise InputError(f'a filter is a text such as "price > 10", not {type(text).__name__}')
     plain = plain_filter(text)
-    return normal_form(parse(text), source=text) if plain is None else plain
+    if plain is not None:
+        return plain
+    return normal_form(parse(text), source=text, steps_max=steps_max)

@@ -6,19 +6,23 @@ from sapwood.errors import LimitError
 from sapwood.language.rewrites.distribution import distribute
 from sapwood.language.rewrites.negation import push_negation
 from sapwood.language.syntax import Node
-from sapwood.limits import FILTER_TEXT_CHARS_MAX
+from sapwood.limits import FILTER_TEXT_CHARS_MAX, NORMAL_FORM_STEPS_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.printing import constraint_chars_max
+from sapwood.model.reduction import Allowance
 
 
-def normal_form(tree: Node, source: str | None = None) -> Filter:
+def normal_form(
+    tree: Node, source: str | None = None, *, steps_max: int = NORMAL_FORM_STEPS_MAX
+) -> Filter:
     """The filter that a syntax tree describes, as a disjunction of conjunctions in normal form.
 
-    Raises `LimitError` beyond `limits.CONJUNCTIONS_MAX` conjunctions,
-    `limits.NORMAL_FORM_STEPS_MAX` of work or `limits.LIKE_PATTERNS_MAX` patterns, and for a normal
-    form whose own text is longer than `limits.FILTER_TEXT_CHARS_MAX`: it could not be read again.
+    Raises `LimitError` beyond `limits.CONJUNCTIONS_MAX` conjunctions, `steps_max` of work or
+    `limits.LIKE_PATTERNS_MAX` patterns, and for a normal form whose own text is longer than
+    `limits.FILTER_TEXT_CHARS_MAX`: it could not be read again.
     """
-    normal = Filter.from_conjunctions(distribute(push_negation(tree)), source)
+    boxes = distribute(push_negation(tree), Allowance(steps_max))
+    normal = Filter.from_conjunctions(boxes, source, steps_max=steps_max)
     length = _chars_max(normal)
     if length > FILTER_TEXT_CHARS_MAX:
         length = len(str(normal))

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sapwood.language.lexer import NUMBER, number_of
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
-from sapwood.model.conjunction import Conjunction
-from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter
-from sapwood.model.numbers import Interval, Number, canonical_number
+from sapwood.model.numbers import Number, canonical_number
+from sapwood.model.packing import HIGH_OPEN, LOW_OPEN, packed_form
 from sapwood.model.printing import KEYWORDS
+from sapwood.model.strings import successor
 
 _CHARS_MAX: Final = FILTER_TEXT_CHARS_MAX // 64
 """Longer texts could pass a limit in their normal form, which only the parser looks after."""
@@ -51,15 +51,25 @@ class Plain(NamedTuple):
 
 def plain_filter(text: str) -> Filter | None:
     """The filter with this text, or `None` for one that is not plain. Never raises."""
+    packed = plain_packed(text)
+    return None if packed is None else Filter.of_packed(packed, text)
+
+
+def plain_packed(text: str) -> bytes | None:
+    """The normal form of a text as bytes (`model.packing`), or `None` for one that is not plain."""
     plain = read_plain(text)
     if plain is None:
         return None
-    constraints = [
-        *((name, Constraint(numbers=(Interval(*span),))) for name, span in plain.spans.items()),
-        *((name, equal_to(value)) for name, value in plain.texts.items()),
-    ]
-    constraints.sort(key=_name)
-    return Filter((Conjunction(tuple(constraints)),), text)
+    spans, texts = plain
+    part: list[Any] = []
+    for name in sorted((*spans, *texts)):
+        if name in spans:
+            low, high, low_open, high_open = spans[name]
+            ends = low_open * LOW_OPEN | high_open * HIGH_OPEN
+            part.append((name, 0, ((low, high, ends),), ()))
+        else:
+            part.append((name, 0, (), ((texts[name], successor(texts[name])),)))
+    return packed_form((part,))
 
 
 def read_plain(text: str) -> Plain | None:
@@ -136,7 +146,3 @@ def _number(written: str) -> Number | None:
     """The number in its one form, as `model.numbers`; `None` for one that is too large."""
     value = number_of(written)
     return None if value is None else canonical_number(value)
-
-
-def _name(item: tuple[str, Constraint]) -> str:
-    return item[0]

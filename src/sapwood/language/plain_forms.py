@@ -6,23 +6,14 @@ import math
 from functools import lru_cache
 from typing import Any, Final
 
-import msgspec
-
-from sapwood.language.forms import (
-    HIGH_OPEN,
-    LOW_OPEN,
-    decode_interest,
-    is_pattern_form,
-    read_form,
-)
-from sapwood.language.plain import read_plain
+from sapwood.language.forms import decode_interest, is_pattern_form, read_form
+from sapwood.language.plain import plain_packed
 from sapwood.language.written import Written, canonical
+from sapwood.model.packing import HIGH_OPEN, LOW_OPEN
 from sapwood.model.printing import print_attribute, print_value
 
 _NAMES_REMEMBERED: Final = 1024
 """Attribute names whose printed form a worker remembers."""
-
-_ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 def plain_form(text: str) -> bytes | None:
@@ -30,19 +21,7 @@ def plain_form(text: str) -> bytes | None:
 
     Never raises: a text that is no filter is not plain.
     """
-    plain = read_plain(text)
-    if plain is None:
-        return None
-    spans, texts = plain
-    form: list[Any] = []
-    for name in sorted((*spans, *texts)):
-        if name in spans:
-            low, high, low_open, high_open = spans[name]
-            ends = low_open * LOW_OPEN | high_open * HIGH_OPEN
-            form.append((name, 0, ((low, high, ends),), ()))
-        else:
-            form.append((name, 0, (), ((texts[name], f"{texts[name]}\0"),)))
-    return _ENCODER.encode([form])
+    return plain_packed(text)
 
 
 def written_form(form: bytes) -> Written:

@@ -12,6 +12,7 @@ from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
+from sapwood.limits import NORMAL_FORM_STEPS_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -38,22 +39,24 @@ class Written(NamedTuple):
         return None if self.bindings is None else dict(self.bindings)
 
 
-def read_interest(written: Written) -> Interest:
+def read_interest(written: Written, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Interest:
     """The interest that was written.
 
     Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large, and
     `InputError` for what can only be advertised.
     """
-    advertised = read_advertised(written)
+    advertised = read_advertised(written, steps_max=steps_max)
     if not isinstance(advertised, Interest):
         raise InputError(_NO_SUBSCRIPTION)
     return advertised
 
 
-def read_advertised(written: Written) -> AdvertisedContent:
+def read_advertised(
+    written: Written, *, steps_max: int = NORMAL_FORM_STEPS_MAX
+) -> AdvertisedContent:
     """The advertised content that was written; errors as `read_interest`."""
     if written.language == "filter":
-        return parse_filter(written.text)
+        return parse_filter(written.text, steps_max=steps_max)
     if written.language == "paths":
         return parse_advertisement(written.text)
     return parse_xpath(written.text, written.namespaces)

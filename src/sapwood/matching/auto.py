@@ -14,24 +14,30 @@ Both are exact, so nobody can tell which one answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from sapwood.errors import InvariantError
+from sapwood.matching.beside import worker
 from sapwood.matching.columnar import ColumnarEngine
+from sapwood.matching.columnar.flat_records import Flattener
 from sapwood.matching.columnar.saving import save_filters
 from sapwood.matching.counting import CountingEngine
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.readiness import RECORDS, Awaiting
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
-from sapwood.model.publication import Record
+from sapwood.model.publication import Record, Value
 
 _MATCH_WORK: Final = 16
 _FILTERS_A_WORK: Final = 4
@@ -40,6 +46,12 @@ for so many filters."""
 
 _ADD_WORK: Final = 100
 """An addition counts as much: many filters come before many publications do."""
+
+_TRIED_MAX: Final = 16
+_TRIED_A_WORK: Final = 4
+"""Conjunctions that are tried one by one in less time than counting takes: half a microsecond each,
+where counting takes 5 to 20 for a record. So many count as a microsecond more than columnar takes,
+which has to be handed the record."""
 
 _FOLD_WORK: Final = 1000
 """A fold, for each filter: whoever folds is about to match a lot, and ready to wait."""
@@ -71,9 +83,17 @@ class AutoPolicy:
     #: filters that move with a match, or with a change: about a millisecond
     moved_at_once: int = 128
     #: filters between which all are folded when the last one has moved, in 4 to 50 milliseconds.
-    #: Trying fewer one by one takes no longer than counting; the next match folds more, bit by bit
+    #: Trying fewer one by one takes no longer than counting; the next match folds more, bit by bit.
+    #: Where a worker folds beside the caller it is left to that one
     folded_from: int = 64
     folded_until: int = 8192
+
+
+_Test: TypeAlias = tuple[str, Callable[[Value | None], bool]]
+"""An attribute, and what its value has to pass."""
+
+_Trial: TypeAlias = tuple[int, tuple[_Test, ...]]
+"""A slot, and all tests of one of its conjunctions."""
 
 
 class _Plain(CountingEngine):
@@ -83,16 +103,51 @@ class _Plain(CountingEngine):
         super().__init__()
         #: slot -> its filter; exactly the taken slots
         self.filters: dict[int, Filter] = {}
+        #: conjunctions of all of them
+        self._conjunctions = 0
+        #: what is tried of them; depends on `filters`, and is empty after they have changed
+        self._trials: tuple[_Trial, ...] = ()
 
     def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`."""
         super().add(slot, filter)
         self.filters[slot] = filter
+        self._conjunctions += len(filter.conjunctions)
+        self._trials = ()
 
     def remove(self, slot: int) -> None:
         """Free `slot`."""
         super().remove(slot)
-        del self.filters[slot]
+        self._conjunctions -= len(self.filters.pop(slot).conjunctions)
+        self._trials = ()
+
+    def match(self, record: Record) -> list[int]:
+        """The slots whose filters accept `record`, ascending; a few are tried one by one."""
+        if self._conjunctions > _TRIED_MAX:
+            return super().match(record)
+        trials, value_of = self._trials or self._all_trials(), record.get
+        found: list[int] = []
+        for slot, tests in trials:
+            for name, accepts in tests:
+                if not accepts(value_of(name)):
+                    break
+            else:
+                found.append(slot)
+        return sorted(set(found)) if len(found) > 1 else found
+
+    def work_of(self, records: int) -> int:
+        """What matching so many records takes longer than in a columnar engine, in microseconds."""
+        if self._conjunctions <= _TRIED_MAX:
+            return records * self._conjunctions // _TRIED_A_WORK
+        return records * (_MATCH_WORK + len(self.filters) // _FILTERS_A_WORK)
+
+    def _all_trials(self) -> tuple[_Trial, ...]:
+        self._trials = tuple(
+            (slot, _tests(conjunction))
+            for slot, added in sorted(self.filters.items())
+            for conjunction in added.conjunctions
+        )
+        return self._trials
 
     def validate(self) -> None:
         """As counting does, and filters and slots agree."""
@@ -136,6 +191,29 @@ class AutoEngine:
                 self._to_move.append(slot)
             if isinstance(self._serving, _Plain):
                 self._advance(self._serving, _ADD_WORK, 1)
+
+    def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Take each slot for its filter; many of them go where they are to stay at once."""
+        with self._lock:
+            serving = self._serving
+            if isinstance(serving, ColumnarEngine):
+                serving.add_many(filters)
+                return
+            work, successor = _ADD_WORK * len(filters), self._successor
+            staying = len(serving) - (0 if successor is None else len(successor))
+            if (
+                staying <= len(filters)
+                and len(serving) + len(filters) >= self._policy.compiled_from
+            ):
+                if self._awaiting.compiled(work) is not None:
+                    self._take_over(serving, filters)
+                    return
+                work = 0
+            for slot, wanted in filters:
+                serving.add(slot, wanted)
+                if successor is not None:
+                    self._to_move.append(slot)
+            self._advance(serving, work, 1)
 
     def remove(self, slot: int) -> None:
         """Free `slot`; where filters are moving, some others move."""
@@ -199,16 +277,30 @@ class AutoEngine:
             return np.array(engine.match(record), np.int32)
         return engine.found(record, limit)
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords`; `None` while counting serves."""
+        serving = self._serving
+        return None if isinstance(serving, _Plain) else serving.flattener()
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record in MessagePack."""
+        serving = self._serving
+        if isinstance(serving, _Plain):
+            return self.found(records[0], limit)
+        return serving.found_encoded(records, limit)
+
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order; may end early, but has one.
 
         See `protocol.Unsorted`.
         """
-        engine = self._engine(len(records))
+        engine = self._engine(len(records), is_encoded=isinstance(records, EncodedRecords))
         if isinstance(engine, _Plain):
             # Counting matches all that it gets, and a record has no more matches than filters.
             return engine.match_slots(records[: max(1, max_matches // max(1, len(engine)))])
-        return engine.found_many(records, max_matches)
+        return engine.found_many(records, max_matches, limit)
 
     def fold(self) -> None:
         """Move what is to move, and fold the columnar engine."""
@@ -257,20 +349,33 @@ class AutoEngine:
         if not serving.filters.keys() - moved <= set(self._to_move):
             raise InvariantError("a slot is not going to move to the successor")
 
-    def _engine(self, records: int) -> _Plain | ColumnarEngine:
+    def _take_over(self, serving: _Plain, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Let the columnar engine serve, with all that is here and further filters.
+
+        Needs the lock. What has not moved by now moves with them.
+        """
+        successor = self._successor or ColumnarEngine()
+        staying = [item for item in serving.filters.items() if not successor.holds(item[0])]
+        successor.add_many([*staying, *filters])
+        self._serving, self._successor = successor, None
+        self._to_move = []
+
+    def _engine(self, records: int, *, is_encoded: bool = False) -> _Plain | ColumnarEngine:
         """The engine to match so many records with."""
         serving = self._serving
         # Whoever comes second matches with what there is.
         if isinstance(serving, _Plain) and self._lock.acquire(blocking=False):
             try:
-                work = records * (_MATCH_WORK + len(serving) // _FILTERS_A_WORK)
-                self._advance(serving, work, records)
+                work = serving.work_of(records)
+                self._advance(serving, work, records, is_encoded=is_encoded)
             finally:
                 self._lock.release()
             return self._serving
         return serving
 
-    def _advance(self, serving: _Plain, work: int, records: int) -> None:
+    def _advance(
+        self, serving: _Plain, work: int, records: int, *, is_encoded: bool = False
+    ) -> None:
         """Take notice of work that counting does, for so many records, and move some filters.
 
         Needs the lock. The loader may load kernels meanwhile, or begin to.
@@ -278,10 +383,13 @@ class AutoEngine:
         if self._serving is not serving:
             return
         if self._successor is None:
-            is_batch = bool(serving.filters) and records >= self._policy.batch_from
-            if len(serving) < self._policy.compiled_from and not is_batch:
+            is_batch = is_encoded or records >= self._policy.batch_from
+            few = self._policy.compiled_from if not is_batch else 1
+            if len(serving) < few:
                 return
-            if self._awaiting.compiled(work) is None:
+            # Who has records in MessagePack has had them made by kernels.
+            look = self._awaiting.at_hand if is_encoded else partial(self._awaiting.compiled, work)
+            if look() is None:
                 return
             self._successor = ColumnarEngine()
             self._to_move = sorted(serving.filters, reverse=True)
@@ -293,9 +401,29 @@ class AutoEngine:
                 successor.add(slot, serving.filters[slot])
                 left -= 1
         if not self._to_move:
-            if self._policy.folded_from <= len(successor) <= self._policy.folded_until:
+            policy = self._policy
+            # To try a filter by itself, a record has to be decoded.
+            folded_from = 1 if is_encoded else policy.folded_from
+            is_alone = worker() is None or is_encoded
+            if is_alone and folded_from <= len(successor) <= policy.folded_until:
                 successor.fold()
             self._serving, self._successor = successor, None
+
+
+def _tests(conjunction: Conjunction) -> tuple[_Test, ...]:
+    """The constraints of a conjunction as tests, the quick ones first."""
+    lookups: list[_Test] = []
+    comparisons: list[_Test] = []
+    patterns: list[_Test] = []
+    for name, constraint in conjunction.constraints:
+        texts = constraint.strings.points()
+        if texts is not None and constraint == Constraint(strings=constraint.strings):
+            lookups.append((name, frozenset(texts).__contains__))
+        elif constraint.strings.is_plain:
+            comparisons.append((name, constraint.accepts))
+        else:
+            patterns.append((name, constraint.accepts))
+    return (*lookups, *comparisons, *patterns)
 
 
 def _plain_of(engine: ColumnarEngine) -> _Plain:

@@ -88,10 +88,16 @@ def check_random_filters(make_index: MakeIndex, seed: int, *, filters: int = 120
 
 
 def check_changes(make_index: MakeIndex, seed: int, *, steps: int = 150) -> None:
-    """Random additions and removals, with matches in between; ids come back after a removal."""
+    """Random additions and removals, with matches in between; ids come back after a removal.
+
+    Some filters are added one by one, some together.
+    """
     sampler = Sampler(seed)
     model = _Model(make_index(), f"additions and removals, seed {seed}")
     for step in range(steps):
+        if step % 50 == 25:
+            absent = [name for name in (f"s{n:02d}" for n in range(40)) if name not in model.trees]
+            model.add_many({name: sampler.filter_text() for name in absent[::2]})
         name = f"s{sampler.pick(40):02d}"
         if name in model.trees:
             model.check_is_taken(name)
@@ -151,6 +157,14 @@ class _Model:
         self.index.add(name, text)
         self.texts[name] = text
         self.trees[name] = parse(text)
+        self.index.validate()
+
+    def add_many(self, texts: Mapping[str, str]) -> None:
+        slots = self.index.add_many(texts.items())
+        found = [self.index.ids[slot] for slot in slots]
+        _expect(found, list(texts), f"{self.title}: the slots of what was added together")
+        self.texts.update(texts)
+        self.trees.update((name, parse(text)) for name, text in texts.items())
         self.index.validate()
 
     def remove(self, name: str) -> None:

@@ -7,7 +7,7 @@ in at most one store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
@@ -20,7 +20,7 @@ from sapwood.language.written import Written, as_given, read_interest
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.matching.engines import EngineInfo
-from sapwood.matching.protocol import Engine, Remembering, Unsorted
+from sapwood.matching.protocol import Bulk, Engine, ReadingEncoded, Remembering, Unsorted
 from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
@@ -79,7 +79,11 @@ class FilterStore(Generic[_Engine, _Filter]):
         self.engine: _Engine | None = None
         #: the engine if it gives matches in any order; asking what it is takes as long as a match
         self.unsorted: Unsorted | None = None
+        #: the engine if it reads records in MessagePack
+        self.reading: ReadingEncoded | None = None
         self._memory: Remembering[_Filter] | None = None
+        #: the engine if it takes many filters at once
+        self._bulk: Bulk[_Filter] | None = None
 
     def __len__(self) -> int:
         """The number of filters."""
@@ -95,9 +99,26 @@ class FilterStore(Generic[_Engine, _Filter]):
         """Take a free slot."""
         self._used().add(slot, filter)
         if self._memory is None:
-            while len(self._texts) < slot:
-                self._texts[len(self._texts)] = ""
-            self._texts[slot] = self._write(filter)
+            self._keep_text(slot, filter)
+
+    def add_many(self, filters: Sequence[tuple[int, _Filter]]) -> None:
+        """Take free slots; none of them if the engine raises an error."""
+        engine = self._used()
+        if self._bulk is not None:
+            self._bulk.add_many(filters)
+        else:
+            added: list[int] = []
+            try:
+                for slot, wanted in filters:
+                    engine.add(slot, wanted)
+                    added.append(slot)
+            except BaseException:
+                for slot in reversed(added):
+                    engine.remove(slot)
+                raise
+        if self._memory is None:
+            for slot, wanted in filters:
+                self._keep_text(slot, wanted)
 
     def remove(self, slot: int) -> None:
         """Free a slot that is taken in this store."""
@@ -152,6 +173,11 @@ class FilterStore(Generic[_Engine, _Filter]):
             return self._memory.taken()
         return (slot for slot, text in enumerate(self._texts) if text)
 
+    def _keep_text(self, slot: int, filter: _Filter) -> None:
+        while len(self._texts) < slot:
+            self._texts[len(self._texts)] = ""
+        self._texts[slot] = self._write(filter)
+
     def _stored(self, empty: set[int]) -> Iterator[tuple[int, _Filter]]:
         for slot in range(len(self._texts)):
             if slot not in empty:
@@ -164,8 +190,12 @@ class FilterStore(Generic[_Engine, _Filter]):
             kind = type(self.engine)
             if issubclass(kind, Remembering):
                 self._memory = cast("Remembering[_Filter]", self.engine)
+            if issubclass(kind, Bulk):
+                self._bulk = cast("Bulk[_Filter]", self.engine)
             if issubclass(kind, Unsorted):
                 self.unsorted = cast("Unsorted", self.engine)
+            if issubclass(kind, ReadingEncoded):
+                self.reading = cast("ReadingEncoded", self.engine)
         return self.engine
 
 

@@ -6,7 +6,7 @@ engines (`sapwood.matching.filter_store`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -17,36 +17,35 @@ import numpy as np
 from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
-    InputError,
     InvalidValueError,
     InvariantError,
     UnknownIdError,
 )
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
+from sapwood.matching.given_records import Matchable, encoded_record, encoded_records, parts_of
+from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes, own_bytes
-from sapwood.matching.storage import REMEDY, Folder, PathName, opened, replaced
+from sapwood.matching.slot_batches import match_present, no_match, united
+from sapwood.matching.storage import PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication, Record, flatten
-from sapwood.xml.document import Document
+from sapwood.model.json_objects import check_members, decode_flat, decode_object
+from sapwood.model.publication import Record
 
 if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import DocumentEngine, Readable
     from sapwood.model.patterns.pattern import TreePattern
 
-Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
-"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
-
-_FORMAT: Final = "sapwood index"
-_VERSION: Final = 4
-_HEADER: Final = "index"
+_Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | None]"
+"""Records and, if there are filters of documents, the documents beside them."""
 
 _PIECE: Final = ARRANGED_MAX
 """Publications that a thread matches at a time: enough to make the call's own cost vanish, and few
@@ -57,6 +56,8 @@ _HELD_MAX: Final = 1 << 22
 
 _FEW: Final = 64
 """Ids that are sorted as texts at once faster than by their ranks."""
+
+_DICT: Final = frozenset({dict})
 
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
@@ -77,6 +78,7 @@ class Index:
     Raises `UnknownNameError` for an engine that does not exist.
 
     #: a slot is taken in one store, and has an id, or in none, and is in _free
+    #: or else no slot has an id, and _unnamed says how many there are
     """
 
     def __init__(
@@ -96,6 +98,8 @@ class Index:
         self._order = IdOrder()
         #: the free slots below `len(_ids)`; the last one is taken first
         self._free: list[int] = []
+        #: slots that were taken without an id, and those of them that are free again
+        self._unnamed = 0
 
     @property
     def engine(self) -> EngineInfo:
@@ -131,8 +135,7 @@ class Index:
         text that is no filter, `InputError` for what is neither filter nor text,
         `InvalidValueError` for an id that is no text or is empty. The index is then as it was.
         """
-        if not isinstance(id, str) or not id:
-            raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
+        _check_id(id)
         slots = self._by_id()
         if id in slots:
             raise DuplicateIdError("subscription", id)
@@ -148,6 +151,54 @@ class Index:
         self._order.forget(slot)
         slots[id] = slot
         return slot
+
+    def add_many(self, items: Iterable[tuple[str, Interest | str]]) -> list[int]:
+        """Add many filters, each under its id; all of them, or none where an error is raised.
+
+        Returns their slots, in order. Errors are those of `add`. Where the engine takes many at
+        once, as the default one does from some on, each costs a few microseconds.
+        """
+        slots = self._by_id()
+        wanted: dict[str, Interest] = {}
+        for name, given in items:
+            _check_id(name)
+            if name in slots or name in wanted:
+                raise DuplicateIdError("subscription", name)
+            wanted[name] = given_interest(given)
+        chosen = self._take([*wanted.values()], len(self._ids))
+        for slot, name in zip(chosen, wanted, strict=True):
+            self._ids[slot] = name
+            slots[name] = slot
+        self._order.forget_many(chosen)
+        return chosen
+
+    def take(self, wanted: Sequence[Interest]) -> list[int]:
+        """Add many filters without ids, all or none; returns their slots.
+
+        For whoever knows them by slot, and has no use for ids, which take more memory than filters
+        do. An index has ids for all its filters or for none; without, it is not saved.
+        """
+        assert not len(self._ids), "the filters of this index have ids"
+        if len(wanted) == 1 and isinstance(wanted[0], Filter):  # as a rule
+            slot = self._free[-1] if self._free else self._unnamed
+            self._records.add(slot, wanted[0])
+            if self._free:
+                self._free.pop()
+            else:
+                self._unnamed += 1
+            return [slot]
+        slots = self._take([given_interest(one) for one in wanted], self._unnamed)
+        self._unnamed = max(self._unnamed, max(slots, default=-1) + 1)
+        return slots
+
+    def release(self, slot: int) -> None:
+        """Remove a filter that has no id, and free its slot."""
+        self._store_of(slot).remove(slot)
+        self._free.append(slot)
+
+    def filter_in(self, slot: int) -> Interest:
+        """The filter in a taken slot; see `filter`."""
+        return self._store_of(slot).filter(slot)
 
     def remove(self, id: str) -> None:
         """Remove a filter; raises `UnknownIdError` if there is none with this id."""
@@ -173,12 +224,23 @@ class Index:
         Raises `InvalidValueError` or `LimitError` for a record that no publication may hold,
         `DocumentError` or `LimitError` for a document that is none.
         """
-        slots = self.found(publication)
-        if len(slots) > _FEW:
-            return self._sorted_ids(SlotBatch(np.array((0, len(slots))), slots))[0]
-        ids = self._ids.take(slots) if len(slots) else []
-        ids.sort()
-        return ids
+        return self._sorted(self.found(publication))
+
+    def match_json(self, line: bytes | str) -> list[str]:
+        """`match` of a record as one JSON object, such as a line of a file.
+
+        A method of its own, since `match` takes bytes for a document. The decoder checks a flat
+        object while it reads it, so this takes less than to decode the line and to match the dict.
+        Raises `InputError` for what is no JSON object, or has a name twice, and as `match`.
+        """
+        if isinstance(line, str):
+            line = line.encode("utf-8", "surrogatepass")  # which the decoder refuses
+        record = decode_flat(line)
+        if record is None:
+            members = decode_object(line, "record")
+            check_members(line, members)
+            return self.match(members)
+        return self._sorted(self._found(record, ALL))
 
     def found(self, publication: Matchable, limit: int = ALL) -> Slots:
         """The slots whose filters accept the publication, in any order; errors as `match`.
@@ -186,7 +248,10 @@ class Index:
         Fewer than `limit` are all there are, each once. Where there are so many or more, the search
         may have ended early, and some may be there twice.
         """
-        record, document = _parts(publication)
+        encoded = self._found_encoded(publication, limit)
+        if encoded is not None:
+            return encoded
+        record, document = parts_of(publication)
         slots = _NO_SLOTS if record is None else self._found(record, limit)
         if document is not None and self._documents.engine is not None:
             seen = np.array(self._documents.engine.match(document), np.int32)
@@ -195,7 +260,10 @@ class Index:
 
     def match_any(self, publication: Matchable) -> bool:
         """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
-        record, document = _parts(publication)
+        encoded = self._found_encoded(publication, 1)
+        if encoded is not None:
+            return len(encoded) > 0
+        record, document = parts_of(publication)
         records, documents = self._records.engine, self._documents.engine
         if record is not None and records is not None and records.match_any(record):
             return True
@@ -203,7 +271,10 @@ class Index:
 
     def match_count(self, publication: Matchable) -> int:
         """How many filters accept the publication; looks up no id. Errors as `match`."""
-        record, document = _parts(publication)
+        encoded = self._found_encoded(publication, ALL)
+        if encoded is not None:
+            return len(encoded)
+        record, document = parts_of(publication)
         records, documents = self._records.engine, self._documents.engine
         count = 0 if record is None or records is None else records.match_count(record)
         if document is not None and documents is not None:
@@ -221,8 +292,8 @@ class Index:
         """
         if threads < 1:
             raise InvalidValueError("threads", f"{threads} are too few to match anything")
-        parts = [_parts(publication) for publication in publications]
-        pieces = [parts[at : at + _PIECE] for at in range(0, len(parts), _PIECE)]
+        given = list(publications)
+        pieces = [self._piece(given[at : at + _PIECE]) for at in range(0, len(given), _PIECE)]
         # Engines of documents learn from what they match: one thread at a time.
         if threads == 1 or len(pieces) < 2 or self._documents.engine is not None:
             return [ids for piece in pieces for ids in self._matched(piece)]
@@ -241,10 +312,39 @@ class Index:
                 other.result()
         return [ids for piece in matched for ids in piece]
 
-    def _matched(self, parts: Sequence[tuple[Record | None, Readable | None]]) -> list[list[str]]:
+    def match_flat(
+        self,
+        records: Sequence[Record | None],
+        documents: Sequence[Readable | None] | None = None,
+    ) -> Iterator[list[str]]:
+        """The sorted ids of each of many publications, given as `match_slots` takes them."""
+        done = 0
+        while done < len(records):
+            found = self.match_slots(
+                records[done:],
+                documents and documents[done:],
+                in_order=False,
+                max_matches=_HELD_MAX,
+            )
+            for first, last in pairwise(found.offsets.tolist()):
+                yield self._sorted(found.slots[first:last]) if first < last else []
+            done += len(found.offsets) - 1
+
+    def _piece(self, publications: list[Matchable]) -> _Piece:
+        """Some publications as they are matched."""
+        reading = self._records.reading
+        flattener = None if reading is None else reading.flattener()
+        if flattener is not None and {*map(type, publications)} == _DICT:
+            records = encoded_records(cast("list[dict[str, Any]]", publications), flattener)
+            if records is not None:
+                return records, None
+        parts = [parts_of(publication) for publication in publications]
+        documents = None if self._documents.engine is None else [document for _, document in parts]
+        return [record for record, _ in parts], documents
+
+    def _matched(self, piece: _Piece) -> list[list[str]]:
         """The sorted ids of each record and document of a piece."""
-        records, documents = [record for record, _ in parts], [document for _, document in parts]
-        beside = None if self._documents.engine is None else documents
+        records, beside = piece
         matched: list[list[str]] = []
         while len(matched) < len(records):
             found = self.match_slots(
@@ -256,12 +356,31 @@ class Index:
             matched += self._sorted_ids(found)
         return matched
 
+    def _found_encoded(self, publication: Matchable, limit: int) -> Slots | None:
+        """`found` of a dict by compiled code from the first step on; `None` where Python has to."""
+        reading = self._records.reading
+        if reading is None or type(publication) is not dict:
+            return None
+        flattener = reading.flattener()
+        records = None if flattener is None else encoded_record(publication, flattener)
+        return None if records is None else reading.found_encoded(records, limit)
+
     def _found(self, record: Record, limit: int) -> Slots:
         """The slots whose filters accept a record, in any order; so many are enough."""
         engine, unsorted = self._records.engine, self._records.unsorted
         if unsorted is not None:
             return unsorted.found(record, limit)
         return np.array([] if engine is None else engine.match(record), np.int32)
+
+    def _sorted(self, slots: Slots) -> list[str]:
+        """The ids of what one publication matches."""
+        if len(slots) > _FEW:
+            in_order = self._order.sorted(slots)
+            if in_order is not None:
+                return self._ids.take(in_order)
+        ids = self._ids.take(slots) if len(slots) else []
+        ids.sort()
+        return ids
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
         """The ids of what a piece of publications matches."""
@@ -279,6 +398,7 @@ class Index:
         *,
         in_order: bool = True,
         max_matches: int = ALL,
+        limit: int = ALL,
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
@@ -287,29 +407,33 @@ class Index:
         decodes them. Without `in_order` the slots of a publication may come in any order, which is
         faster.
 
-        With `most` the batch ends after the publication with which a part of the engine (one, as a
-        rule) has so many matches or more, or earlier, but it has one: so however many are handed
-        in, memory is needed for so many matches of each part and those of one publication.
+        With `limit`, as for `found`, so many slots of a record are enough, some perhaps twice; the
+        search may have ended early for those that have so many. With `max_matches` the batch ends
+        after the publication with which a part of the engine (one, as a rule) has so many matches
+        or more, or earlier, but it has one: so however many are handed in, memory is needed for so
+        many matches of each part and those of one publication.
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a
-        `matching.tables.RecordTable`. Raises `DocumentError` or `LimitError` for a document that is
-        none.
+        `matching.tables.RecordTable`, and records in MessagePack as
+        `matching.encoded_records.EncodedRecords`: nothing is decoded then. Raises `DocumentError`
+        or `LimitError` for a document that is none.
         """
         flat, trees = self._records.engine, self._documents.engine
         unsorted = self._records.unsorted
-        match = _no_match if flat is None else flat.match_slots
+        match = no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
-            match = partial(unsorted.found_many, max_matches=max_matches)
+            match = partial(unsorted.found_many, max_matches=max_matches, limit=limit)
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
-        found = (
-            match(records) if isinstance(records, RecordTable) else _match_present(records, match)
-        )
+        if isinstance(records, RecordTable | EncodedRecords):
+            found = match(records)
+        else:
+            found = match_present(records, match)
         if documents is None or trees is None:
             return found
-        return _united(found, _match_present(documents[: len(records)], trees.match_slots))
+        return united(found, match_present(documents[: len(records)], trees.match_slots))
 
     def memory(self) -> dict[str, int]:
         """Bytes of what the index holds, by part; files that are mapped count like memory.
@@ -334,7 +458,7 @@ class Index:
         fast a match could be at best.
         """
         engine = self._records.engine
-        records = [record for record, _ in map(_parts, publications) if record is not None]
+        records = [record for record, _ in map(parts_of, publications) if record is not None]
         return engine.touched_bytes(records) if isinstance(engine, Accounting) else None
 
     def fold(self) -> None:
@@ -356,21 +480,14 @@ class Index:
         What the default engines write is what `columnar` and `path-automaton` write.
         Raises `FileFormatError` if `path` holds something that is no index.
         """
-        with replaced(path, _HEADER) as folder:
+        assert not self._unnamed, "an index without ids is not saved"
+        with replaced(path, HEADER) as folder:
             self._records.save(folder)
             self._documents.save(folder)
             self._order.learn(self._ids)
             self._ids.save(folder, "ids")
             self._order.save(folder, "ids_ranks")
-            records, documents = self._info, self._document_info
-            header = {
-                "format": _FORMAT,
-                "version": _VERSION,
-                "records": records.saved_as or records.name,
-                "documents": documents.saved_as or documents.name,
-                "chosen": {"records": records.name, "documents": documents.name},
-            }
-            folder.seal(_HEADER, {**header, "subscriptions": len(self)})
+            write_header(folder, self._info, self._document_info, len(self))
 
     @classmethod
     def load(
@@ -389,10 +506,10 @@ class Index:
         `UnknownNameError` if one of its engines does not exist here.
         """
         folder = opened(path)
-        header = _read_header(folder)
+        header = read_header(folder)
         index = cls(
-            records or _chosen(header, "records", ENGINES),
-            documents or _chosen(header, "documents", DOCUMENT_ENGINES),
+            records or chosen_engine(header, "records", ENGINES),
+            documents or chosen_engine(header, "documents", DOCUMENT_ENGINES),
         )
         index._ids = TextColumn.load(folder, "ids")
         index._order = IdOrder.load(folder, "ids_ranks", len(index._ids))
@@ -412,14 +529,45 @@ class Index:
         for engine in (self._records.engine, self._documents.engine):
             if engine is not None:
                 engine.validate()
-        taken = {taken: slot for slot, taken in enumerate(self._ids) if taken}
+        stored = sorted((*self._records.taken(), *self._documents.taken()))
+        if self._unnamed:
+            if len(self._ids) or sorted((*stored, *self._free)) != [*range(self._unnamed)]:
+                raise InvariantError("the slots without ids are neither taken nor free")
+            return
+        ids = list(self._ids) if len(self._ids) else []
+        taken = {given: slot for slot, given in enumerate(ids) if given}
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
-        if sorted(self._free) != self._ids.empty_places():
+        if not ids and not self._free:
+            return  # nothing was ever added: many of a router's indexes are like that
+        if sorted(self._free) != [slot for slot, given in enumerate(ids) if not given]:
             raise InvariantError("the free slots are not those without an id")
-        self._order.validate(self._ids)
-        if sorted((*self._records.taken(), *self._documents.taken())) != sorted(taken.values()):
+        self._order.validate(ids)
+        if stored != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
+
+    def _take(self, wanted: Sequence[Interest], first: int) -> list[int]:
+        """Take slots for all of these, or for none: free ones, and then from `first` on."""
+        again = self._free[: -len(wanted) - 1 : -1]
+        chosen = [*again, *range(first, first + len(wanted) - len(again))]
+        records: list[tuple[int, Filter]] = []
+        documents: list[tuple[int, TreePattern]] = []
+        for slot, interest in zip(chosen, wanted, strict=True):
+            if isinstance(interest, Filter):
+                records.append((slot, interest))
+            else:
+                documents.append((slot, cast("TreePattern", interest)))
+        if records:
+            self._records.add_many(records)
+        if documents:
+            try:
+                self._documents.add_many(documents)
+            except BaseException:
+                for slot, _ in records:
+                    self._records.remove(slot)
+                raise
+        del self._free[len(self._free) - len(again) :]
+        return chosen
 
     def _by_id(self) -> dict[str, int]:
         if self._slots is None:
@@ -438,83 +586,6 @@ class Index:
         return self._documents if self._documents.holds(slot) else self._records
 
 
-def _parts(publication: Matchable) -> tuple[Record | None, Readable | None]:
-    """The record and the document of what is to be matched; `None` for what it does not have."""
-    if isinstance(publication, Publication):
-        record = None if publication.attributes is None else publication.record
-        return record, publication.readable_document
-    if isinstance(publication, Mapping):
-        return flatten(publication).record, None
-    if isinstance(publication, bytes | Document):
-        return None, publication
-    raise InputError(
-        "what is matched is a Publication, a mapping, or a document as bytes or read, not "
-        f"{type(publication).__name__}"
-    )
-
-
-def _no_match(given: Sequence[object]) -> SlotBatch:
-    return SlotBatch(np.zeros(len(given) + 1, np.int64), np.zeros(0, np.int32))
-
-
-def _match_present(
-    given: Sequence[Any | None], match: Callable[[Sequence[Any]], SlotBatch]
-) -> SlotBatch:
-    """The matches of what is there; nothing for each `None`."""
-    places = [at for at, item in enumerate(given) if item is not None]
-    found = match([given[at] for at in places])
-    matched = len(found.offsets) - 1
-    if matched == len(given):
-        return found
-    # If it ended early, so does this, with the last item that was matched.
-    counts = np.zeros(len(given) if matched == len(places) else places[matched - 1] + 1, np.int64)
-    counts[places[:matched]] = np.diff(found.offsets)
-    return SlotBatch(np.concatenate(([0], counts.cumsum())), found.slots)
-
-
-def _united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
-    """Both matches of each publication, ascending; no slot is in both."""
-    rows = np.arange(len(first.offsets) - 1)
-    owners = np.concatenate([np.repeat(rows, np.diff(batch.offsets)) for batch in (first, second)])
-    slots = np.concatenate((first.slots, second.slots))
-    order = np.lexsort((slots, owners))
-    return SlotBatch(first.offsets + second.offsets, slots[order])
-
-
-def _chosen(
-    header: Mapping[str, Any],
-    kind: str,
-    known: Mapping[str, EngineInfo] | Mapping[str, DocumentEngineInfo],
-) -> str:
-    """The engine that the saved index had if it reads those files, else the one that wrote them."""
-    wrote = str(header[kind])
-    chosen = header.get("chosen")
-    info = known.get(str(chosen.get(kind))) if isinstance(chosen, dict) else None
-    return info.name if info is not None and info.saved_as == wrote else wrote
-
-
-def _read_header(folder: Folder) -> dict[str, Any]:
-    path = folder.place(f"{_HEADER}.json")
-    if not folder.exists:
-        raise FileFormatError(str(folder), "is no folder; an index is a folder that save made")
-    if not folder.has_json(_HEADER):
-        raise FileFormatError(str(folder), f"is no index: it has no {_HEADER}.json; {REMEDY}")
-    header = folder.read_json(_HEADER)
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise FileFormatError(path, f"does not describe an index; {REMEDY}")
-    version = header.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise FileFormatError(path, f"has no version but {version!r}; {REMEDY}")
-    if version != _VERSION:
-        remedy = "use a newer one" if version > _VERSION else REMEDY
-        raise FileFormatError(
-            path, f"has version {version}, this program reads {_VERSION}; {remedy}"
-        )
-    folder.check_seal(_HEADER)
-    if not (
-        isinstance(header.get("records"), str)
-        and isinstance(header.get("documents"), str)
-        and isinstance(header.get("subscriptions"), int)
-    ):
-        raise FileFormatError(path, f"does not say its engines and its size; {REMEDY}")
-    return header
+def _check_id(id: str) -> None:
+    if not isinstance(id, str) or not id:
+        raise InvalidValueError("id", "a subscription needs a non-empty text as its id")

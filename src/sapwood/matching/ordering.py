@@ -8,7 +8,7 @@ compares texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Final, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import FileFormatError, InvariantError
-from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.protocol import SlotBatch, Slots
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import Bytes, Offsets, TextColumn
 
@@ -65,6 +65,18 @@ class IdOrder:
             if self._changed is not None:
                 self._changed.add(slot)
 
+    def forget_many(self, slots: Sequence[int]) -> None:
+        """The same of many slots."""
+        most = max(slots, default=0)
+        assert most < UNRANKED, "an index has less than 2**28 slots"
+        with self._lock:
+            if most >= len(self._ranks):
+                self._ranks = _lengthened(self._ranks, max(most + 1, len(self._ranks) * 3 // 2))
+            self._ranks[[*slots]] = UNRANKED
+            self._is_known &= not slots
+            if self._changed is not None:
+                self._changed.update(slots)
+
     def learn(self, ids: TextColumn) -> None:
         """Rank all ids if there may be some without a rank; about a microsecond for each.
 
@@ -82,6 +94,14 @@ class IdOrder:
                 self._ranks, self._is_known = ranks, not changed
         finally:
             self._changed = None
+
+    def sorted(self, slots: Slots) -> Slots | None:
+        """Slots in the order of their ids; `None` where one has no rank."""
+        ranks = self._ranks.take(slots)
+        order = ranks.argsort()
+        if len(order) and ranks.item(order.item(-1)) == UNRANKED:
+            return None
+        return slots.take(order)
 
     def arranged(self, found: SlotBatch) -> tuple[Places, list[int]]:
         """The slots of each publication by the ranks of their ids, and where texts must decide.

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+
+if TYPE_CHECKING:
+    from sapwood.matching.columnar.flat_records import Flattener
+    from sapwood.matching.encoded_records import EncodedRecords
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Slots: TypeAlias = npt.NDArray[np.int32]
@@ -24,6 +28,7 @@ ALL: Final = 1 << 62
 """More matches than there can be."""
 
 _Wanted_co = TypeVar("_Wanted_co", covariant=True)
+_Wanted_contra = TypeVar("_Wanted_contra", contravariant=True)
 
 
 class SlotBatch(NamedTuple):
@@ -94,6 +99,14 @@ class Engine(Protocol):
 
 
 @runtime_checkable
+class Bulk(Protocol[_Wanted_contra]):
+    """An engine that takes many filters at once for less than it takes them one by one."""
+
+    def add_many(self, filters: Sequence[tuple[int, _Wanted_contra]]) -> None:
+        """Take each slot for its filter, as `add` does; all of them, if it returns."""
+
+
+@runtime_checkable
 class Remembering(Protocol[_Wanted_co]):
     """An engine that gives filters back, so that nobody else need keep them."""
 
@@ -117,12 +130,29 @@ class Unsorted(Protocol):
         Ends with the first `limit` or more, some of which may then be there twice.
         """
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order.
 
-        Ends after the record with which a part of the engine has `most` matches or more, so that
-        memory is needed for as many of each part, and for those of one record.
+        Ends after the record with which a part of the engine has `max_matches` matches or more, so
+        that memory is needed for as many of each part, and for those of one record. `limit` matches
+        of a record are enough, as for `found`.
         """
+
+
+@runtime_checkable
+class ReadingEncoded(Unsorted, Protocol):
+    """An engine that reads records in MessagePack, and has compiled code that flattens these."""
+
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords` of records in MessagePack.
+
+        `None` while the engine would have to decode these: flat records are as good then.
+        """
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record."""
 
 
 @runtime_checkable

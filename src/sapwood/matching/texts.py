@@ -22,7 +22,7 @@ _ROOM: Final = 64
 _LARGE: Final = 1 << 16
 """Texts that are no longer in the processor's caches as a rule."""
 
-_MANY: Final = 64
+_MANY: Final = 128
 """Of so many at once it pays to ask for their memory beforehand."""
 
 _TOGETHER: Final = 1 << 11

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import FrozenInstanceError
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from sapwood.model.interest import Interest
@@ -52,6 +52,10 @@ class AdvertisedContent:
     def __str__(self) -> str:
         """The normal form as text."""
 
+    def compact(self) -> Self:
+        """An equal value in little memory, for tables that hold many."""
+        return self
+
     def __eq__(self, other: object) -> bool:
         """Whether the other is of the same kind and has the same normal form."""
         if self is other:
@@ -68,7 +72,7 @@ class AdvertisedContent:
             _set(self, "_hash", known)
         return known
 
-    def __reduce__(self) -> tuple[type[AdvertisedContent], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., AdvertisedContent], tuple[object, ...]]:
         """Copies leave the hash behind: hashes of texts differ from process to process."""
         return type(self), (self._normal, self.source)
 

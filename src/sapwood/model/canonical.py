@@ -27,23 +27,42 @@ from sapwood.model.conjunction import Conjunction
 from sapwood.model.reduction import Allowance, in_normal_order, reduced
 
 
-def canonical(boxes: Iterable[Conjunction]) -> tuple[Conjunction, ...]:
+def canonical(
+    boxes: Iterable[Conjunction], steps_max: int = NORMAL_FORM_STEPS_MAX
+) -> tuple[Conjunction, ...]:
     """The normal form of a union of boxes, sorted; canonical within the limits above.
 
     Applying it again changes nothing: maximal boxes, and the reduced ones that are left where the
     closure was too large, cannot be reduced further.
 
-    Raises `LimitError` past `limits.NORMAL_FORM_STEPS_MAX`.
+    Raises `LimitError` past `steps_max`. The form does not depend on it: with few steps there is
+    this form or none.
     """
     given = tuple(boxes)
     if len(given) < 2:
         return given
-    smaller = reduced(given, Allowance(NORMAL_FORM_STEPS_MAX))
+    smaller = reduced(given, Allowance(steps_max))
     if 1 < len(smaller) <= CANONICAL_CONJUNCTIONS_MAX:
-        maximal = _closure(smaller)
+        allowance = _part_of(steps_max)
+        maximal = _closure(smaller, allowance)
+        _check_left(allowance, steps_max)
         if maximal is not None:
-            return tuple(_irredundant(maximal))
+            allowance = _part_of(steps_max)
+            least = _irredundant(maximal, allowance)
+            _check_left(allowance, steps_max)
+            return tuple(least)
     return tuple(smaller)
+
+
+def _part_of(steps_max: int) -> Allowance:
+    """What the closure, and what comes after it, may take each."""
+    return Allowance(min(CANONICAL_STEPS_MAX, steps_max))
+
+
+def _check_left(allowance: Allowance, steps_max: int) -> None:
+    """`LimitError` where with more steps another form might have come out."""
+    if allowance.left < 0 and steps_max < CANONICAL_STEPS_MAX:
+        allowance.charge(0)
 
 
 def held_by(box: Conjunction, boxes: Sequence[Conjunction], allowance: Allowance) -> bool:
@@ -83,12 +102,11 @@ def consensus(a: Conjunction, b: Conjunction) -> Iterator[Conjunction]:
                 yield both.with_constraint(name, union)
 
 
-def _closure(boxes: list[Conjunction]) -> list[Conjunction] | None:
-    """All maximal boxes, sorted, or `None` past the limit of steps.
+def _closure(boxes: list[Conjunction], allowance: Allowance) -> list[Conjunction] | None:
+    """All maximal boxes, sorted, or `None` past the allowance.
 
     Iterated consensus: each box meets all that are closed already, and then joins them.
     """
-    allowance = Allowance(CANONICAL_STEPS_MAX)
     closed: list[Conjunction] = []
     waiting = deque(boxes)
     while waiting:
@@ -107,9 +125,8 @@ def _closure(boxes: list[Conjunction]) -> list[Conjunction] | None:
     return in_normal_order(closed)
 
 
-def _irredundant(boxes: list[Conjunction]) -> list[Conjunction]:
+def _irredundant(boxes: list[Conjunction], allowance: Allowance) -> list[Conjunction]:
     """Remove, most specific first, each box that the remaining ones hold together."""
-    allowance = Allowance(CANONICAL_STEPS_MAX)
     kept = list(boxes)
     for box in reversed(boxes):
         others = [other for other in kept if other is not box]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
-from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX
-from sapwood.model import canonical
+from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX, NORMAL_FORM_STEPS_MAX
+from sapwood.model import canonical, packing
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
 from sapwood.model.constraint import ANYTHING
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication, Record, flatten
 from sapwood.model.reduction import Allowance
+
+_set: Final = object.__setattr__
 
 
 class Merge(NamedTuple):
@@ -33,29 +37,100 @@ class Filter(Interest):
 
     Make filters with `sapwood.parse_filter` or `from_conjunctions`; the constructor expects a
     normal form.
+
+    A filter is kept as bytes (`sapwood.model.packing`), as conjunctions, or as both: each is made
+    of the other when it is first asked for. Routers hold a million filters and look at few.
+
+    #: _conjunctions or bytes in _normal are there
+    #: _normal is None as long as nobody asked for bytes, and the conjunctions where there are none
     """
 
-    __slots__ = ("conjunctions",)
+    __slots__ = ("_conjunctions",)
 
-    conjunctions: tuple[Conjunction, ...]
+    _conjunctions: tuple[Conjunction, ...] | None
 
     def __init__(self, conjunctions: tuple[Conjunction, ...], source: str | None = None) -> None:
-        super().__init__(conjunctions, source)
-        object.__setattr__(self, "conjunctions", conjunctions)
+        super().__init__(None, source)
+        _set(self, "_conjunctions", conjunctions)
+
+    @classmethod
+    def of_packed(cls, packed: bytes, source: str | None = None) -> Filter:
+        """The filter with these bytes (`sapwood.model.packing`)."""
+        made = cls.__new__(cls)
+        Interest.__init__(made, packed, source)
+        _set(made, "_conjunctions", None)
+        return made
+
+    @property
+    def conjunctions(self) -> tuple[Conjunction, ...]:
+        """The normal form."""
+        known = self._conjunctions
+        if known is None:
+            assert isinstance(self._normal, bytes), "a filter has conjunctions or bytes"
+            known = packing.unpacked(self._normal)
+            _set(self, "_conjunctions", known)
+        return known
+
+    @property
+    def packed(self) -> bytes | None:
+        """The normal form as bytes; `None` where it has none (`sapwood.model.packing`)."""
+        normal = self._key()
+        return normal if isinstance(normal, bytes) else None
+
+    def compact(self) -> Filter:
+        """An equal filter in little memory: without its source, and as bytes if it has them."""
+        normal = self._key()
+        if not isinstance(normal, bytes):
+            return self if self.source is None else Filter(self.conjunctions)
+        if self.source is None and self._conjunctions is None:
+            return self
+        return Filter.of_packed(normal)
+
+    def _key(self) -> object:
+        """What is compared: the bytes, or the conjunctions where there are none."""
+        normal = self._normal
+        if normal is None:
+            normal = packing.packed(self.conjunctions) or self.conjunctions
+            _set(self, "_normal", normal)
+        return normal
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is a filter with the same normal form."""
+        if self is other:
+            return True
+        if not isinstance(other, Filter):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        """The hash of the normal form."""
+        normal = self._key()
+        # Bytes remember their hash by themselves.
+        return hash(normal) if isinstance(normal, bytes) else super().__hash__()
+
+    def __reduce__(self) -> tuple[Callable[..., AdvertisedContent], tuple[object, ...]]:
+        """Copies leave behind what can be made again."""
+        if self.packed is None:
+            return Filter, (self.conjunctions, self.source)
+        return Filter.of_packed, (self.packed, self.source)
 
     def __repr__(self) -> str:
         return f"Filter(conjunctions={self.conjunctions!r})"
 
     @classmethod
     def from_conjunctions(
-        cls, conjunctions: Iterable[Conjunction], source: str | None = None
+        cls,
+        conjunctions: Iterable[Conjunction],
+        source: str | None = None,
+        *,
+        steps_max: int = NORMAL_FORM_STEPS_MAX,
     ) -> Filter:
         """The filter of any conjunctions, brought into normal form.
 
         Raises `LimitError` if more than `limits.CONJUNCTIONS_MAX` are left, or if it takes more
-        than `limits.NORMAL_FORM_STEPS_MAX`.
+        than `steps_max`.
         """
-        normal = canonical.canonical(conjunctions)
+        normal = canonical.canonical(conjunctions, steps_max)
         if len(normal) > CONJUNCTIONS_MAX:
             raise LimitError(
                 "CONJUNCTIONS_MAX",
@@ -92,7 +167,10 @@ class Filter(Interest):
 
     def accepts(self, record: Record) -> bool:
         """Whether a flat record is accepted."""
-        return any(conjunction.accepts(record) for conjunction in self.conjunctions)
+        for one in self.conjunctions:  # noqa: SIM110 - see `Conjunction.accepts`
+            if one.accepts(record):
+                return True
+        return False
 
     def covers(self, other: Interest) -> bool:
         """Whether every record that `other` accepts is accepted here; no tree pattern is covered.
@@ -104,23 +182,42 @@ class Filter(Interest):
             return False
         allowance = Allowance(COVERING_STEPS_MAX)
         return all(
-            any(own.covers(wanted) for own in self.conjunctions)
-            or (
-                (len(self.conjunctions) > 1 or wanted.patterns > 0)
-                and canonical.held_by(wanted, self.conjunctions, allowance)
+            any(own.covers(wanted) for own in self.conjunctions) or self._holds(wanted, allowance)
+            for wanted in other.conjunctions
+        )
+
+    def covers_within(self, other: Filter, allowance: Allowance) -> bool:
+        """The same within an allowance that several such questions share; then it says `False`.
+
+        One step is one conjunction compared with another, whatever came of it.
+        """
+        return all(
+            allowance.spend(len(self.conjunctions) * (1 + wanted.weight // 16))
+            and (
+                any(own.covers(wanted) for own in self.conjunctions)
+                or self._holds(wanted, allowance)
             )
             for wanted in other.conjunctions
         )
 
+    def _holds(self, wanted: Conjunction, allowance: Allowance) -> bool:
+        """Whether the conjunctions together surely hold one that none of them holds alone."""
+        if len(self.conjunctions) == 1 and not wanted.patterns:
+            return False
+        return canonical.held_by(wanted, self.conjunctions, allowance)
+
     def intersects(self, other: Interest) -> bool:
         """Whether some record may be accepted by both; none is accepted by a tree pattern.
 
-        Never `False` where a record refutes it; complete without general `like` patterns, with
-        them `True` where it cannot tell.
+        Never `False` where a record refutes it; complete without general `like` patterns, for up
+        to `limits.COVERING_STEPS_MAX` pairs of conjunctions. Otherwise `True` where it cannot tell.
         """
         if not isinstance(other, Filter):
             return False
-        return any(a.intersects(b) for a in self.conjunctions for b in other.conjunctions)
+        pairs = product(self.conjunctions, other.conjunctions)
+        if any(a.intersects(b) for a, b in islice(pairs, COVERING_STEPS_MAX)):
+            return True
+        return len(self.conjunctions) * len(other.conjunctions) > COVERING_STEPS_MAX
 
     def merge(self, other: Filter) -> Merge:
         """One filter, no longer than the longer of the two, that accepts what either accepts.

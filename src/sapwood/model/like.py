@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeAlias
 
-from sapwood.errors import InputError
+from sapwood.errors import InputError, LimitError
+from sapwood.limits import LIKE_GAPPED_CHARS_MAX
 
 
 class Wildcard(Enum):
@@ -25,6 +26,9 @@ class Wildcard(Enum):
 
 Token: TypeAlias = str | Wildcard
 """One literal character, or a wildcard."""
+
+_LONG_CHARS: Final = 4096
+"""Characters from which on looking at all of them at once, in an array, is faster."""
 
 _ANY_CHAR_LETTER: Final = "\udc00"
 _ANY_RUN_LETTER: Final = "\udc01"
@@ -59,6 +63,11 @@ class _Segment:
             places[letter] = places.get(letter, 0) | 1 << at
         return cls(len(letters), tuple(pieces), places, places.pop(_ANY_CHAR_LETTER))
 
+    @property
+    def gapped_chars(self) -> int:
+        """Literal characters, if there are gaps between them."""
+        return 0 if self.places is None else sum(len(piece) for _, piece in self.pieces)
+
     def stands_in(self, text: str, at: int) -> bool:
         """Whether the text holds the segment at this place; no gap stands for a run."""
         return all(text.startswith(piece, at + offset) for offset, piece in self.pieces) and (
@@ -69,10 +78,15 @@ class _Segment:
         """The first place of the segment in `text[start:end]`, or -1.
 
         With gaps: bit `n` of `state` tells that the last `n + 1` characters fit the first `n + 1`
-        letters (the shift-and method of Baeza-Yates and Gonnet, 1992).
+        letters (the shift-and method of Baeza-Yates and Gonnet, 1992). In long texts, the places
+        of all characters at once (`sapwood.model.long_texts`).
         """
         if self.places is None:
             return text.find(self.pieces[0][1], start, end)
+        if end - start > _LONG_CHARS and _ANY_RUN_LETTER not in text:
+            from sapwood.model.long_texts import find  # late: most texts are short
+
+            return find(text, start, end, self.length, self.pieces)
         state, goal = 0, 1 << (self.length - 1)
         for at in range(start, end):
             char = text[at]
@@ -107,7 +121,7 @@ class Pattern:
         """Read SQL's notation: `%` any run, `_` any character, `escape` takes the next literally.
 
         Raises `InputError` for an escape that is not one character or stands before nothing it
-        could escape.
+        could escape, `LimitError` beyond `limits.LIKE_GAPPED_CHARS_MAX`.
         """
         if escape is not None and len(escape) != 1:
             raise InputError(f"the escape of a like pattern is one character, not {escape!r}")
@@ -128,7 +142,12 @@ class Pattern:
                 tokens.append(Wildcard.ANY_CHAR)
             else:
                 tokens.append(char)
-        return cls(_ordered(tokens))
+        pattern = cls(_ordered(tokens))
+        gapped = max(segment.gapped_chars for segment in pattern._segments)
+        if gapped > LIKE_GAPPED_CHARS_MAX:
+            subject = "the characters between two % of a like pattern that has _ among them"
+            raise LimitError("LIKE_GAPPED_CHARS_MAX", LIKE_GAPPED_CHARS_MAX, gapped, subject)
+        return pattern
 
     @property
     def literal(self) -> str | None:

@@ -93,7 +93,10 @@ def of_points(values: Iterable[Number]) -> Numbers:
 
 def accepts(numbers: Numbers, value: Number) -> bool:
     """Whether `value` is in the set."""
-    return any(interval.accepts(value) for interval in numbers)
+    for interval in numbers:  # noqa: SIM110 - see `Conjunction.accepts`
+        if interval.accepts(value):
+            return True
+    return False
 
 
 def intersect(a: Numbers, b: Numbers) -> Numbers:

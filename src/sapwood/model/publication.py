@@ -13,7 +13,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from sapwood.errors import InvalidValueError, LimitError
-from sapwood.limits import ATTRIBUTES_MAX, INTEGER_MAX, INTEGER_MIN, RECORD_DEPTH_MAX
+from sapwood.limits import (
+    ATTRIBUTE_NAME_CHARS_MAX,
+    ATTRIBUTES_MAX,
+    INTEGER_MAX,
+    INTEGER_MIN,
+    RECORD_DEPTH_MAX,
+)
 
 if TYPE_CHECKING:
     from sapwood.xml import Document
@@ -104,6 +110,19 @@ class Publication:
         _set(self, "encoded", None)
         _set(self, "_contents", None)
 
+    @classmethod
+    def of_flat(cls, id: str, record: dict[str, Value]) -> Publication:
+        """A publication whose record is its own flat view, as whoever calls this has checked."""
+        made = object.__new__(cls)
+        _set(made, "id", id)
+        _set(made, "attributes", record)
+        _set(made, "document", None)
+        _set(made, "record", record)
+        _set(made, "invisible", 0)
+        _set(made, "encoded", None)
+        _set(made, "_contents", None)
+        return made
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Publication):
             return NotImplemented
@@ -167,6 +186,8 @@ def flatten(attributes: Mapping[str, Any]) -> FlatView:
     one invisible array. An array inside an array counts once. Two paths that give the same dotted
     name (`{"a": {"b": 1}, "a.b": 2}`) are refused, since a filter could not tell them apart.
     """
+    if is_plain(attributes):
+        return FlatView(dict(attributes), 0)
     if not isinstance(attributes, Mapping):
         kind = type(attributes).__name__
         raise InvalidValueError("attributes", f"a record is an object of named values, not {kind}")
@@ -182,6 +203,31 @@ def flatten(attributes: Mapping[str, Any]) -> FlatView:
     if len(record) > ATTRIBUTES_MAX:
         raise LimitError("ATTRIBUTES_MAX", ATTRIBUTES_MAX, len(record), "the number of attributes")
     return FlatView(record, invisible)
+
+
+def is_plain(attributes: Mapping[str, Any]) -> bool:
+    """Whether a record is its own flat view: a plain `dict` of plain values, as most records are.
+
+    It needs no other check then. `False` says nothing: what is rare is looked at elsewhere.
+    """
+    if type(attributes) is not dict or len(attributes) > ATTRIBUTES_MAX:
+        return False
+    for name, value in attributes.items():
+        if type(name) is not str or not name.isascii():
+            return False
+        kind = type(value)
+        if kind is str:
+            if not value.isascii():
+                return False
+        elif kind is float:
+            if value != value:  # noqa: PLR0124 - NaN, which alone differs from itself
+                return False
+        elif kind is int:
+            if not INTEGER_MIN <= value <= INTEGER_MAX:
+                return False
+        elif kind is not bool:
+            return False
+    return True
 
 
 def check_value(name: str, value: object) -> Value:
@@ -251,6 +297,13 @@ def _leaves(attributes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 raise InvalidValueError(f"{prefix}{key!r}", "an attribute name is a text")
             if not (key.isascii() or _is_well_formed(key)):
                 raise InvalidValueError(prefix + key, f"the name {_NO_CHARACTER}")
+            if len(prefix) + len(key) > ATTRIBUTE_NAME_CHARS_MAX:
+                raise LimitError(
+                    "ATTRIBUTE_NAME_CHARS_MAX",
+                    ATTRIBUTE_NAME_CHARS_MAX,
+                    len(prefix) + len(key),
+                    "the length of an attribute's flat name",
+                )
             if isinstance(value, Mapping):
                 if len(stack) >= RECORD_DEPTH_MAX:
                     raise LimitError(

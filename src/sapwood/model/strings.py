@@ -47,9 +47,13 @@ class Strings:
 
     def accepts(self, text: str) -> bool:
         """Whether `text` is in the set."""
-        return (
-            any(low <= text and (high is None or text < high) for low, high in self.ranges)
-            and all(pattern.matches(text) for pattern in self.required)
+        for low, high in self.ranges:
+            if low <= text and (high is None or text < high):
+                break
+        else:
+            return False
+        return self.is_plain or (
+            all(pattern.matches(text) for pattern in self.required)
             and not any(pattern.matches(text) for pattern in self.forbidden)
         )
 

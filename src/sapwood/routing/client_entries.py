@@ -7,30 +7,47 @@ counts (`propagation/xroute/counting.py`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic
 
 from sapwood.errors import InvariantError
+from sapwood.language.interests import Interests
 from sapwood.routing.effects import (
     Advertised,
     Effect,
     Refused,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.messages import (
     Advertise,
     Confirm,
     ConfirmAdvertisement,
+    ConfirmMany,
     Message,
     Replace,
     Subscribe,
+    SubscribeMany,
     Unadvertise,
     Unsubscribe,
+    UnsubscribeMany,
 )
 from sapwood.routing.tables import Entries, Follower, LocalEntry, W
+
+
+@dataclass(frozen=True, slots=True)
+class ManyKind:
+    """The words by which several entries of one kind travel at once."""
+
+    state: Callable[[tuple[str, ...], Interests, int], Message]
+    withdraw: Callable[[tuple[str, ...]], Message]
+    confirm: Callable[[tuple[str, ...], tuple[int, ...]], Message]
+    in_force: Callable[[str, tuple[str, ...]], Effect]
+    withdrawn: Callable[[str, tuple[str, ...]], Effect]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +64,8 @@ class EntryKind:
     confirm: Callable[[str, int], Message]
     in_force: Callable[[str, str], Effect]
     withdrawn: Callable[[str, str], Effect]
+    #: the words for several at once; `None` where there are none
+    many: ManyKind | None = None
 
 
 SUBSCRIPTIONS: Final = EntryKind(
@@ -58,6 +77,7 @@ SUBSCRIPTIONS: Final = EntryKind(
     Confirm,
     Subscribed,
     Unsubscribed,
+    ManyKind(SubscribeMany, UnsubscribeMany, ConfirmMany, SubscribedMany, UnsubscribedMany),
 )
 
 ADVERTISEMENTS: Final = EntryKind(
@@ -119,6 +139,18 @@ class ClientEntries(ABC, Generic[W]):
         self.entries.add(entry)
         return entry
 
+    def register_many(self, client: str, named: Sequence[tuple[str, W]]) -> list[LocalEntry[W]]:
+        """Take in what a client states under several ids, all free and different."""
+        first, identity = self._serial + 1, self._identity
+        entries = [
+            LocalEntry(f"{identity}.{serial}", client, id_, filter_)
+            for serial, (id_, filter_) in enumerate(named, first)
+        ]
+        self._serial += len(entries)
+        if entries:
+            self.entries.add_many(entries)
+        return entries
+
     def repeated(self, present: LocalEntry[W], filter: W) -> list[Effect]:
         """What a client hears that states something under an id again."""
         if present.filter != filter:
@@ -140,21 +172,39 @@ class ClientEntries(ABC, Generic[W]):
         self.entries.remove(entry)
         return [*self.withdraw(entry), self.kind.withdrawn(entry.client, entry.id)]
 
+    def release_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+        """A client withdraws several things that it stated."""
+        for entry in entries:
+            self.entries.remove(entry)
+        effects = self.withdraw_many(entries)
+        ids = tuple(entry.id for entry in entries)
+        if self.kind.many is not None and len(ids) > 1:
+            return [*effects, self.kind.many.withdrawn(entries[0].client, ids)]
+        return [*effects, *(self.kind.withdrawn(entry.client, entry.id) for entry in entries)]
+
     def detach(self, client: str) -> list[Effect]:
         """A client has left; what it stated goes with it."""
         entries = list(self.own(client).values())
         for entry in entries:  # all of them first, so that nothing is announced to the client
             self.entries.remove(entry)
         del self.entries.by_client[client]
-        return [effect for entry in entries for effect in self.withdraw(entry)]
+        return self.withdraw_many(entries)
 
     @abstractmethod
     def announce(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know of what was registered."""
 
+    def announce_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+        """Let the overlay know of several things that were registered, in order."""
+        return [effect for entry in entries for effect in self.announce(entry)]
+
     @abstractmethod
     def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know that something which was registered is so no longer."""
+
+    def withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+        """The same of several, all of which are registered no longer."""
+        return [effect for entry in entries for effect in self.withdraw(entry)]
 
     @abstractmethod
     def in_force(self, key: str) -> bool:

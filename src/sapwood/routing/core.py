@@ -31,30 +31,51 @@ read; so a publication that was accepted before is delivered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never
 
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.engine_names import Engines
+from sapwood.matching.publication_batch import take
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
-from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Routed
+from sapwood.routing.client_rows import ClientRows
+from sapwood.routing.effects import (
+    Accepted,
+    AcceptedMany,
+    CloseLink,
+    Deliver,
+    DeliverMany,
+    Effect,
+    Refused,
+    Remaining,
+    Send,
+    SendMany,
+)
+from sapwood.routing.forwarding.protocol import NO_DIGEST, Forwarding, Numbering, Routed
+from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
     Change,
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Restored,
     Tick,
 )
@@ -63,6 +84,7 @@ from sapwood.routing.messages import (
     ConfirmAdvertisement,
     MeshMessage,
     Publish,
+    PublishMany,
     SubscriptionMessage,
     Unadvertise,
     UpkeepMessage,
@@ -96,8 +118,11 @@ class RoutingCore:
         self.name = name
         self.protocol = protocol
         self._engines = engines
+        #: what forwarding's numbers of clients' subscriptions stand for
+        self._rows = ClientRows()
         identity = f"{name}.{incarnation}"
         self.forwarding = protocol.forwarding.make(name, engines)
+        self._holders = _numbered_by(self.forwarding)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
@@ -117,6 +142,10 @@ class RoutingCore:
                 return self.apply(input)
             case ClientPublish(client, publication):
                 return self._client_publish(client, publication, now)
+            case ClientPublishMany():
+                return self._client_publish_many(input, now)
+            case ReceiveMany():
+                return self._receive_many(input, now)
             case Tick():
                 return []
             case Restored():
@@ -130,6 +159,11 @@ class RoutingCore:
         A client's name must be attached before it is used; what concerns a link that is not up is
         ignored, as it crossed with the end of the link.
         """
+        effects = self._apply(change)
+        self._renumber()
+        return effects
+
+    def _apply(self, change: Change) -> list[Effect]:
         match change:
             case Receive():
                 return self._receive(change)
@@ -137,6 +171,10 @@ class RoutingCore:
                 return self._client_subscribe(change)
             case ClientUnsubscribe():
                 return self._client_unsubscribe(change)
+            case ClientSubscribeMany():
+                return self._client_subscribe_many(change)
+            case ClientUnsubscribeMany():
+                return self._client_unsubscribe_many(change)
             case ClientAdvertise():
                 return self._client_advertise(change)
             case ClientUnadvertise():
@@ -151,15 +189,24 @@ class RoutingCore:
                 return self._link_up(neighbor, inbound=inbound)
             case LinkDown(neighbor):
                 return self._link_down(neighbor)
+            case Drained(neighbor):
+                return self.subscriptions.drained(neighbor, self.protocol.at_once)
             case ClientPublish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
                 assert_never(change)
 
+    def takes_many(self, client: str) -> bool:
+        """Whether nothing that a client publishes is refused, for it has advertised nothing."""
+        return not self.protocol.clients_advertise and not self.advertisements.own(client)
+
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
         self.forwarding = self.protocol.forwarding.make(self.name, self._engines)
+        self._holders = _numbered_by(self.forwarding)
         self.subscriptions.entries.follow(self.forwarding)
+        self._rows = ClientRows()
+        self._renumber()
 
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table: see `Router.table_sizes`."""
@@ -172,6 +219,10 @@ class RoutingCore:
             + sum(len(received) for received in advertised.received.values()),
             "unconfirmed": self.subscriptions.unconfirmed + self.advertisements.unconfirmed,
         }
+
+    def behind(self) -> Collection[str]:
+        """The neighbors that are not told everything yet: see `Router.behind`."""
+        return self.subscriptions.behind
 
     def counters(self) -> dict[str, int]:
         """What was counted: see `Router.counters`."""
@@ -205,6 +256,8 @@ class RoutingCore:
             }
         )
         self.forwarding.validate(subscriptions.sides())
+        if self._holders is not None:
+            self._rows.validate(self._holders, subscriptions.by_key)
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -221,6 +274,33 @@ class RoutingCore:
         if entry is None:
             return self.subscriptions.unknown(request.client, request.subscription)
         return self.subscriptions.release(entry)
+
+    def _client_subscribe_many(self, request: ClientSubscribeMany) -> list[Effect]:
+        spread = self.subscriptions
+        own = spread.own(request.client)
+        fresh: dict[str, Interest] = {}
+        repeats: list[tuple[str, Interest]] = []
+        for id_, wanted in request.subscriptions:
+            if id_ in own or id_ in fresh:
+                repeats.append((id_, wanted))
+            else:
+                fresh[id_] = wanted
+        entries = spread.register_many(request.client, list(fresh.items()))
+        effects = spread.announce_many(entries)
+        for id_, wanted in repeats:
+            effects.extend(spread.repeated(own[id_], wanted))
+        return effects
+
+    def _client_unsubscribe_many(self, request: ClientUnsubscribeMany) -> list[Effect]:
+        spread = self.subscriptions
+        own = spread.own(request.client)
+        known = [id_ for id_ in dict.fromkeys(request.subscriptions) if id_ in own]
+        effects = spread.release_many([own[id_] for id_ in known]) if known else []
+        left = Counter(request.subscriptions)
+        left.subtract(known)
+        for id_ in left.elements():
+            effects.extend(spread.unknown(request.client, id_))
+        return effects
 
     def _client_advertise(self, request: ClientAdvertise) -> list[Effect]:
         spread = self.advertisements
@@ -277,7 +357,10 @@ class RoutingCore:
             raise InvariantError(f"the link to {neighbor!r} is up already")
         self.subscriptions.link_up(neighbor, is_told=inbound)
         self.advertisements.link_up(neighbor)
-        return [*self.subscriptions.replay(neighbor), *self.advertisements.replay(neighbor)]
+        at_once = self.protocol.at_once
+        effects = self.subscriptions.replay(neighbor, at_once)
+        # What clients advertise is little. And publications come from where it is known: at once.
+        return [*effects, *self.advertisements.replay(neighbor, None)]
 
     def _link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""
@@ -286,8 +369,8 @@ class RoutingCore:
         effects = self.subscriptions.link_down(neighbor)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
-    def _close(self, neighbor: str, reason: str) -> list[Effect]:
-        return [*self._link_down(neighbor), CloseLink(neighbor, reason)]
+    def _close(self, neighbor: str, reason: str, *, for_good: bool = True) -> list[Effect]:
+        return [*self._link_down(neighbor), CloseLink(neighbor, reason, for_good)]
 
     # Messages ----------------------------------------------------------------------------------
 
@@ -301,7 +384,7 @@ class RoutingCore:
             case Unadvertise(key):
                 return self._receive_unadvertisement(neighbor, key)
             case ConfirmAdvertisement(key, sending):
-                return self.advertisements.confirmed(neighbor, key, sending)
+                return self.advertisements.confirmed(neighbor, ((key, sending),))
             case Publish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
@@ -313,13 +396,14 @@ class RoutingCore:
         heard = self.subscriptions.on_message(neighbor, message)
         if heard.objection is None:
             return heard.effects
-        return [*heard.effects, *self._close(neighbor, heard.objection)]
+        return [*heard.effects, *self._close(neighbor, heard.objection, for_good=False)]
 
     def _receive_advertisement(self, neighbor: str, message: Advertise) -> list[Effect]:
         key, wanted = message.key, message.filter
         known = self.advertisements.known(key)
         if known is not None:
-            return self._close(neighbor, cycle_reason(f"advertisement {key}", known, neighbor))
+            reason = cycle_reason(f"advertisement {key}", known, neighbor)
+            return self._close(neighbor, reason, for_good=False)
         # Before the confirmation, which may follow at once: see the module.
         effects = self.subscriptions.advertised(neighbor, key, wanted)
         spread = self.advertisements.receive(neighbor, key, wanted, message.sending)
@@ -330,6 +414,60 @@ class RoutingCore:
             return []
         effects = self.advertisements.retract(neighbor, key)
         return [*effects, *self.subscriptions.unadvertised(neighbor, key)]
+
+    # Publications in batches -------------------------------------------------------------------
+
+    def _client_publish_many(self, request: ClientPublishMany, now: float) -> list[Effect]:
+        assert self.takes_many(request.client), "what may be refused comes one by one"
+        many = PublishMany(self.name, 0, request.publications)
+        effects, routed = self._route_many(many, None, now)
+        effects.append(AcceptedMany(request.client, request.publications[:routed]))
+        if routed < len(request.publications):
+            rest = request.publications[routed:]
+            effects.append(Remaining(ClientPublishMany(request.client, rest)))
+        return effects
+
+    def _receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
+        many, neighbor = arrived.publications, arrived.neighbor
+        if many.origin == self.name or many.hops > HOPS_MAX:
+            # The first one closes the link, and nothing else counts.
+            first = Publish(many.origin, many.hops, many.batch[0])
+            return self._receive_publication(neighbor, first, now)
+        if neighbor not in self.subscriptions.entries.received:
+            return []
+        effects, routed = self._route_many(many, neighbor, now)
+        if routed < len(many.batch):
+            effects.append(Remaining(ReceiveMany(neighbor, many.part(routed))))
+        return effects
+
+    def _route_many(
+        self, many: PublishMany, arrival: str | None, now: float
+    ) -> tuple[list[Effect], int]:
+        """What comes of a batch, and of how many of its publications."""
+        digests = many.digests or (NO_DIGEST,) * len(many.batch)
+        keys, onward = self.forwarding.route(many.batch, arrival, digests, now)
+        routed, batch = len(keys), many.batch
+        assert routed, "of some publications one is routed at least"
+        effects: list[Effect] = []
+        if isinstance(keys, KeyBatch):
+            if len(keys.slots):
+                effects.append(DeliverMany(batch[:routed], keys, self._rows))
+        else:
+            for place, found in enumerate(keys):
+                if found:
+                    effects.extend(self._deliveries(batch[place], found))
+        for neighbor, places, written in onward:
+            assert neighbor != arrival, "a publication goes back to where it came from"
+            sent = tuple(written) if any(written) else ()
+            assert all(len(one) <= DIGEST_BYTES_MAX for one in sent), "a digest is too long"
+            going = PublishMany(many.origin, many.hops + 1, take(batch, places), sent)
+            effects.append(SendMany(neighbor, going))
+        return effects, routed
+
+    def _renumber(self) -> None:
+        """Take in which numbers of clients' subscriptions have changed."""
+        if self._holders is not None and self._holders.renamed:
+            self._rows.follow(self._holders, self.subscriptions.entries.by_key)
 
     # Publications ------------------------------------------------------------------------------
 
@@ -369,3 +507,8 @@ class RoutingCore:
             Deliver(client, tuple(sorted(ids)), publication)
             for client, ids in sorted(found.items())
         ]
+
+
+def _numbered_by(forwarding: Forwarding) -> Holders | None:
+    """The keys of clients' subscriptions by number, of a strategy that numbers them."""
+    return forwarding.holders if isinstance(forwarding, Numbering) else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.messages import Message
+from sapwood.routing.messages import Message, PublishMany
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,25 @@ class ClientUnsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientSubscribeMany:
+    """A client subscribes to several filters, each under an id, in this order.
+
+    What comes of it is what comes of one `ClientSubscribe` after the other.
+    """
+
+    client: str
+    subscriptions: tuple[tuple[str, Interest], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUnsubscribeMany:
+    """A client withdraws several of its subscriptions, in this order."""
+
+    client: str
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClientAdvertise:
     """A client says what it will publish, under an id of its own choice (unique per client).
 
@@ -77,11 +97,28 @@ class ClientPublish:
     publication: Publication
 
 
+@dataclass(frozen=True, slots=True)
+class ClientPublishMany:
+    """Several `ClientPublish` of one client that follow each other.
+
+    Only where none of them is refused: see `Router.takes_many`.
+    """
+
+    client: str
+    publications: Sequence[Publication]
+
+    def requests(self) -> Iterator[ClientPublish]:
+        """The inputs that it is, in order."""
+        return (ClientPublish(self.client, one) for one in self.publications)
+
+
 ClientInput: TypeAlias = (
     AttachClient
     | DetachClient
     | ClientSubscribe
     | ClientUnsubscribe
+    | ClientSubscribeMany
+    | ClientUnsubscribeMany
     | ClientAdvertise
     | ClientUnadvertise
     | ClientPublish
@@ -109,6 +146,13 @@ class LinkDown:
 
 
 @dataclass(frozen=True, slots=True)
+class Drained:
+    """The link to a neighbor that is behind (`Router.behind`) takes more."""
+
+    neighbor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Receive:
     """A message from a neighbor."""
 
@@ -117,11 +161,27 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiveMany:
+    """Several `Receive` of publications from one neighbor that follow each other."""
+
+    neighbor: str
+    publications: PublishMany
+
+    def messages(self) -> Iterator[Receive]:
+        """The inputs that it is, in order."""
+        return (Receive(self.neighbor, message) for message in self.publications.messages())
+
+
+BatchInput: TypeAlias = ClientPublishMany | ReceiveMany
+"""Several inputs in one: what comes of it is, for each destination, what comes of these."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The time that next_deadline asked for has come."""
 
 
-Change: TypeAlias = ClientInput | LinkUp | LinkDown | Receive
+Change: TypeAlias = ClientInput | LinkUp | LinkDown | Drained | Receive
 """What changes routing state, and publications: a router's state is what came of its changes, one
 after the other, and of nothing else."""
 
@@ -151,4 +211,4 @@ class Restored:
     records: tuple[Record, ...]
 
 
-Input: TypeAlias = Change | Tick | Restored
+Input: TypeAlias = Change | BatchInput | Tick | Restored

@@ -6,11 +6,19 @@ Each message is one class, and what travels is the message itself: an array that
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import Meta, Struct
 
-from sapwood.limits import DIGEST_BYTES_MAX, MESH_ROUTERS_MAX, UPKEEP_NOTE_BYTES_MAX
+from sapwood.language.interests import Interests
+from sapwood.limits import (
+    DIGEST_BYTES_MAX,
+    MESH_ROUTERS_MAX,
+    SUBSCRIPTIONS_AT_ONCE_MAX,
+    UPKEEP_NOTE_BYTES_MAX,
+)
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
@@ -66,6 +74,41 @@ class Confirm(RoutingMessage, frozen=True, tag=33):
     sending: Count
 
 
+_Keys: TypeAlias = Annotated[
+    tuple[str, ...], Meta(min_length=1, max_length=SUBSCRIPTIONS_AT_ONCE_MAX)
+]
+
+
+class SubscribeMany(RoutingMessage, frozen=True, tag=52):
+    """Several `Subscribe`s at once: `keys[i]` with `filters[i]`, numbered from `sending` on.
+
+    They are taken in in this order; where one breaks a rule, those before it count.
+    """
+
+    keys: _Keys
+    filters: Interests
+    sending: Count
+
+    def __post_init__(self) -> None:
+        _check_paired(self.keys, self.filters)
+
+
+class UnsubscribeMany(RoutingMessage, frozen=True, tag=53):
+    """Several `Unsubscribe`s at once, in this order."""
+
+    keys: _Keys
+
+
+class ConfirmMany(RoutingMessage, frozen=True, tag=54):
+    """Several `Confirm`s at once: `keys[i]` with `sendings[i]`."""
+
+    keys: _Keys
+    sendings: Annotated[tuple[Count, ...], Meta(min_length=1, max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
+
+    def __post_init__(self) -> None:
+        _check_paired(self.keys, self.sendings)
+
+
 class Publish(RoutingMessage, frozen=True, tag=34):
     """A publication on its way.
 
@@ -79,6 +122,33 @@ class Publish(RoutingMessage, frozen=True, tag=34):
     hops: Count
     publication: Publication
     digest: Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)] = b""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishMany:
+    """Several `Publish` that follow each other on a link, with one origin and one number of hops.
+
+    No message by itself: what travels are the messages that it is, one by one. `digests` is empty
+    where no publication has one. On one of many trees, `tree` is its source and its epoch, as in
+    `OnTree`.
+    """
+
+    origin: str
+    hops: int
+    batch: Sequence[Publication]
+    digests: Sequence[bytes] = ()
+    tree: tuple[str, int] | None = None
+
+    def messages(self) -> Iterator[Publish | OnTree]:
+        """The messages that it is, in order."""
+        for place, publication in enumerate(self.batch):
+            digest = self.digests[place] if self.digests else b""
+            message = Publish(self.origin, self.hops, publication, digest)
+            yield message if self.tree is None else OnTree(*self.tree, message)
+
+    def part(self, first: int, last: int | None = None) -> PublishMany:
+        """Those from one place up to another, or to the end."""
+        return replace(self, batch=self.batch[first:last], digests=self.digests[first:last])
 
 
 class Advertise(RoutingMessage, frozen=True, tag=36):
@@ -130,9 +200,17 @@ class ConfirmUpdate(RoutingMessage, frozen=True, tag=40):
 
 
 SubscriptionMessage: TypeAlias = (
-    Subscribe | Replace | Unsubscribe | Confirm | Update | ConfirmUpdate
+    Subscribe
+    | Replace
+    | Unsubscribe
+    | Confirm
+    | SubscribeMany
+    | UnsubscribeMany
+    | ConfirmMany
+    | Update
+    | ConfirmUpdate
 )
-"""What is said of subscriptions: one by one, or as counts."""
+"""What is said of subscriptions: one by one, many at once, or as counts."""
 
 TreeMessage: TypeAlias = (
     SubscriptionMessage | Publish | Advertise | Unadvertise | ConfirmAdvertisement
@@ -252,6 +330,12 @@ UpkeepMessage: TypeAlias = UpkeepNote | Stamped
 """What upkeep strategies say to each other; taken off before anything is routed."""
 
 Message: TypeAlias = RouterMessage | UpkeepMessage
+
+
+def _check_paired(keys: Sized, beside: Sized) -> None:
+    """Refuse columns of different lengths, where they arrive as well (`ValueError`, to msgspec)."""
+    if len(keys) != len(beside):
+        raise ValueError(f"{len(keys)} keys came with {len(beside)} of what belongs to them")
 
 
 def carried(message: Message) -> Message:

@@ -17,7 +17,7 @@ is what `Persist` and `Restored` rest on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, get_args
 
 from sapwood.errors import InvariantError
@@ -25,14 +25,17 @@ from sapwood.matching.engine_names import Engines
 from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import (
     AttachClient,
+    BatchInput,
     Change,
     ClientInput,
     ClientPublish,
+    ClientPublishMany,
     DetachClient,
     Input,
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Record,
     Restored,
     Tick,
@@ -47,7 +50,7 @@ DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
 
 
-_ROUTED: Final = (Receive, ClientPublish, *get_args(ClientInput))
+_ROUTED: Final = (*get_args(BatchInput), Receive, ClientPublish, *get_args(ClientInput))
 """What goes straight to the membership where upkeep looks at links only; publications first."""
 
 
@@ -86,6 +89,10 @@ class Router:
         """
         if self._is_passive and isinstance(input, _ROUTED):
             return self.membership.handle(input, now)
+        if isinstance(input, ReceiveMany):  # upkeep looks at each message
+            return [effect for one in input.messages() for effect in self.handle(one, now)]
+        if isinstance(input, ClientPublishMany):
+            return [effect for one in input.requests() for effect in self.handle(one, now)]
         upkeep = self.upkeep
         match input:
             case Receive():
@@ -106,6 +113,10 @@ class Router:
                 self._absent.pop(client, None)
         return self._do(upkeep.asked(input, now), now)
 
+    def takes_many(self, client: str) -> bool:
+        """Whether what a client publishes may come as a `ClientPublishMany`: nothing is refused."""
+        return self.membership.takes_many(client)
+
     def next_deadline(self) -> float | None:
         """When `handle` wants a `Tick`, if no input comes before; `None` for never."""
         ours, below = self.upkeep.next_deadline(), self.membership.next_deadline()
@@ -124,6 +135,14 @@ class Router:
         `None` where all links are on it.
         """
         return self.membership.tells_over()
+
+    def behind(self) -> Collection[str]:
+        """The neighbors that are not told everything yet: `Drained` lets the router tell more.
+
+        A neighbor whose link has come up is told of many subscriptions bit by bit, as fast as the
+        link takes them, so that publications and other requests come in between.
+        """
+        return self.membership.behind()
 
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table: for metrics.

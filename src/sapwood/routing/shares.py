@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from sapwood.errors import UnknownIdError
@@ -32,6 +32,15 @@ class Share:
             self.slots[key] = self.pool.add_for_link(self.bit, wanted)
         else:
             self.slots[key] = self.pool.add_for_client(key, wanted)
+
+    def add_many(self, items: Sequence[tuple[str, Interest]]) -> None:
+        """Hold filters under new keys."""
+        keys, wanted = [key for key, _ in items], [one for _, one in items]
+        if self.bit:
+            slots = self.pool.add_many_for_link(self.bit, wanted)
+        else:
+            slots = self.pool.add_many_for_client(keys, wanted)
+        self.slots.update(zip(keys, slots, strict=True))
 
     def remove(self, key: str) -> None:
         """Hold what is under a key no longer."""

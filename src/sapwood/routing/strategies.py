@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sapwood.errors import InputError
+from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.routing.forwarding.protocol import Forwarding
@@ -124,12 +125,16 @@ DEFAULT_UPKEEP: Final = "replay"
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A strategy in each slot; raises `InputError` for some that do not go together."""
+    """A strategy in each slot; raises `InputError` for some that do not go together.
+
+    `at_once`: so many subscriptions a new neighbor is told of before others have their turn.
+    """
 
     membership: MembershipStrategy
     propagation: PropagationStrategy
     forwarding: ForwardingStrategy
     upkeep: UpkeepStrategy
+    at_once: int = SUBSCRIPTIONS_AT_ONCE_MAX
 
     def __post_init__(self) -> None:
         check_rules(self.name, self.strategies)

@@ -6,13 +6,17 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.model.kept import Kept, content_of, kept
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
@@ -21,22 +25,44 @@ W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalEntry(Generic[W]):
-    """What a client of this router subscribed to or advertised; `id` is the client's own."""
+class LocalEntry(Struct, Generic[W], frozen=True, gc=False):
+    """What a client of this router subscribed to or advertised; `id` is the client's own.
+
+    The fourth value is the filter, which is kept as `model.kept` says.
+    """
 
     key: str
     client: str
     id: str
-    filter: W
+    _content: W
+
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory."""
+        force_setattr(self, "_content", kept(self._content))
+
+    @property
+    def filter(self) -> W:
+        """What the client subscribed to or advertised."""
+        return cast("W", content_of(cast("Kept", self._content)))
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedEntry(Generic[W]):
-    """What came over a link; `sending` is the number it came with."""
+class ReceivedEntry(Struct, Generic[W], frozen=True, gc=False):
+    """What came over a link; `sending` is the number it came with.
 
-    filter: W
+    The first value is the filter, which is kept as `model.kept` says.
+    """
+
+    _content: W
     sending: int
+
+    def __post_init__(self) -> None:
+        """Keep the filter in little memory."""
+        force_setattr(self, "_content", kept(self._content))
+
+    @property
+    def filter(self) -> W:
+        """What the neighbor stated."""
+        return cast("W", content_of(cast("Kept", self._content)))
 
 
 class LinkSubscription(NamedTuple):
@@ -69,6 +95,9 @@ class Follower(Protocol[W_contra]):
     def learned(self, side: str, key: str, filter: W_contra) -> None:
         """An entry came from a side, under a key that no side has."""
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, W_contra]]) -> None:
+        """Several entries, with their keys, came from a side, as by `learned` one by one."""
+
     def forgot(self, side: str, key: str) -> None:
         """An entry of a side is there no longer."""
 
@@ -96,6 +125,14 @@ class Entries(Generic[W]):
         self.by_key[entry.key] = entry
         if self.follower is not None:
             self.follower.learned(CLIENTS, entry.key, entry.filter)
+
+    def add_many(self, entries: Sequence[LocalEntry[W]]) -> None:
+        """Register several entries of one attached client."""
+        self.by_client[entries[0].client].update((entry.id, entry) for entry in entries)
+        self.by_key.update((entry.key, entry) for entry in entries)
+        if self.follower is not None:
+            learned = [(entry.key, entry.filter) for entry in entries]
+            self.follower.learned_many(CLIENTS, learned)
 
     def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
@@ -125,6 +162,12 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.learned(neighbor, key, entry.filter)
 
+    def enter_many(self, neighbor: str, entries: Sequence[tuple[str, ReceivedEntry[W]]]) -> None:
+        """Several entries have come over a link, under keys that are not known."""
+        self.received[neighbor].update(entries)
+        if self.follower is not None:
+            self.follower.learned_many(neighbor, [(key, one.filter) for key, one in entries])
+
     def leave(self, neighbor: str, key: str) -> None:
         """An entry that came over a link is there no longer."""
         del self.received[neighbor][key]
@@ -134,12 +177,11 @@ class Entries(Generic[W]):
     def follow(self, follower: Follower[W]) -> None:
         """Let another one follow in the place of the first, and tell it of all that is here."""
         self.follower = follower
-        for entry in self.by_key.values():
-            follower.learned(CLIENTS, entry.key, entry.filter)
+        follower.learned_many(CLIENTS, [(key, own.filter) for key, own in self.by_key.items()])
         for neighbor, received in self.received.items():
             follower.add_side(neighbor)
-            for key, heard in received.items():
-                follower.learned(neighbor, key, heard.filter)
+            told = [(key, heard.filter) for key, heard in received.items()]
+            follower.learned_many(neighbor, told)
 
     def sides(self) -> dict[str, dict[str, W]]:
         """The filters of each side by key, that of the clients first."""
@@ -163,6 +205,25 @@ class Entries(Generic[W]):
             if other != neighbor:
                 for key, heard in received.items():
                     yield key, heard.filter
+
+    def size_without(self, neighbor: str) -> int:
+        """How many entries there are that `neighbor` could be told of."""
+        others = (len(received) for other, received in self.received.items() if other != neighbor)
+        return len(self.by_key) + sum(others)
+
+    def keys_without(self, neighbor: str) -> Iterator[str]:
+        """The keys of all that `neighbor` could be told of, in the order of `candidates`."""
+        yield from self.by_key
+        for other, received in self.received.items():
+            if other != neighbor:
+                yield from received
+
+    def filter_of(self, key: str) -> W:
+        """The filter of an entry that is here."""
+        entry = self.by_key.get(key)
+        if entry is not None:
+            return entry.filter
+        return next(heard[key].filter for heard in self.received.values() if key in heard)
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""

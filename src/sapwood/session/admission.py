@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sapwood.errors import InputError
+from sapwood.session.circles import Circles
 from sapwood.wire.greetings import Hello, RefusalCode, Welcome
 from sapwood.wire.names import check_name
 
@@ -49,11 +50,13 @@ def refuse_link(
     me: Identity,
     linked: Mapping[str, str],
     barred: Collection[tuple[str, str]],
+    circles: Circles | None = None,
 ) -> Refused | None:
     """Why a broker may not link; `None` if it may.
 
     `linked` gives the session of each neighbor by name; `barred` names the neighbors (with their
-    sessions) whose links were closed for good.
+    sessions) whose links were closed for good. Under protocols for trees, `circles` knows who is in
+    reach.
     """
     unfit = _unfit_name("broker", hello.name)
     if unfit is not None:
@@ -89,7 +92,18 @@ def refuse_link(
             "or wait until the link of its earlier run has ended"
         )
         return Refused(RefusalCode.NAME_TAKEN, reason)
+    if circles is not None and circles.reaches(hello.name):
+        return Refused(RefusalCode.CIRCLE, circle_reason(me.name, hello.name))
     return None
+
+
+def circle_reason(one: str, other: str) -> str:
+    """The reason why a link is not used."""
+    return (
+        f"the link between brokers {one} and {other} closes a circle, and under this protocol "
+        "links form a tree: it stands by until another one fails; to use it, put mesh+ before the "
+        "name of the protocol at all brokers"
+    )
 
 
 def takes_link(

@@ -59,6 +59,8 @@ class Entry(Generic[F, T]):
     owner: T
     #: it was withdrawn, and the broker has not answered that yet
     is_leaving: bool = False
+    #: it was in force once
+    was_in_force: bool = False
 
 
 class ClientEntries(Generic[F, T]):
@@ -79,6 +81,13 @@ class ClientEntries(Generic[F, T]):
     def get(self, id_: str) -> Entry[F, T] | None:
         """The entry of this id, if there is one."""
         return self._entries.get(id_)
+
+    def known(self, id_: str) -> Entry[F, T]:
+        """The entry of this id, which is there."""
+        entry = self._entries.get(id_)
+        if entry is None:
+            raise InvariantError(f"{self.kind.noun} {id_!r} is not there")
+        return entry
 
     def add(self, id_: str, filter_: F, owner: T) -> Entry[F, T]:
         """A new entry, under an id that is free."""

@@ -7,18 +7,17 @@ Publications wait then until the advertisements that may allow them are in force
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from sapwood.errors import (
     ConnectionLostError,
     FrameError,
-    InputError,
     InvariantError,
     PeerError,
 )
-from sapwood.model.publication import Publication
+from sapwood.limits import FRAME_BYTES_FLOOR
+from sapwood.session.bulk_requests import BulkRequests, withdrawals
 from sapwood.session.client_entries import (
     ADVERTISEMENT,
     SUBSCRIPTION,
@@ -30,6 +29,7 @@ from sapwood.session.client_entries import (
     EntryWithdrawn,
 )
 from sapwood.session.connection import Connection, Ending
+from sapwood.session.delivery import Delivery
 from sapwood.session.ledger import Unacknowledged
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
@@ -45,36 +45,17 @@ from sapwood.wire.messages import (
     PublishRequest,
     ReplayRefused,
     ReplayReply,
+    SubscribedManyReply,
     SubscribedReply,
     SubscriptionRefused,
     UnadvertisedReply,
+    UnsubscribedManyReply,
     UnsubscribedReply,
 )
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
-from sapwood.wire.publications import decode_body
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A publication that matched, as it was published.
-
-    `attributes` is empty and `has_record` false where it carries a document alone, `document` is
-    `None` where it carries none. `subscriptions` are the ids of the client's subscriptions that
-    match, sorted.
-    """
-
-    id: str
-    attributes: Mapping[str, Any]
-    subscriptions: tuple[str, ...]
-    document: bytes | None = None
-    has_record: bool = True
-
-    def publication(self) -> Publication:
-        """The publication as a value of the model, which has the flat view that filters see."""
-        return Publication(self.id, self.attributes if self.has_record else None, self.document)
-
+from sapwood.wire.runs import Run
 
 ClientEvent: TypeAlias = Welcome | Delivery | AcceptedReply | PublicationRefused | EntryEvent
 """What a client hears of: deliveries and answers, in a form for applications."""
@@ -114,6 +95,8 @@ class ClientSession:
         self.welcomes = 0
         self.subscriptions: ClientEntries[InterestText, Any] = ClientEntries(SUBSCRIPTION)
         self.advertisements: ClientEntries[AdvertisedText, Any] = ClientEntries(ADVERTISEMENT)
+        self._bulk = BulkRequests()
+        self._bulk_bytes_max = FRAME_BYTES_FLOOR // 2
         self._unanswered: set[str] = set()
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
@@ -146,9 +129,13 @@ class ClientSession:
         connection = self._connection()
         try:
             for message in connection.receive(data, now):
+                if isinstance(message, SubscribedManyReply | UnsubscribedManyReply):
+                    yield from self._answered_many(message)
+                    continue
                 event = self._interpret(message, connection)
                 if event is not None:
                     yield event
+            self._request_more()
         except PeerError as error:
             connection.fault(error)
         self.ending = connection.ending
@@ -200,6 +187,35 @@ class ClientSession:
         """Ask for a subscription, now and on every later connection."""
         self._request(self.subscriptions.add(id, text, owner))
 
+    def subscribe_many(
+        self, subscriptions: Iterable[tuple[str, InterestText]], owner: object
+    ) -> None:
+        """Ask for several subscriptions, which have one owner, as fast as the broker answers."""
+        ids: list[str] = []
+        for id_, text in subscriptions:
+            self.subscriptions.add(id_, text, owner)
+            ids.append(id_)
+        if self.open:
+            self._bulk.put(ids)
+            self._request_more()
+
+    def unsubscribe_many(self, ids: Iterable[str]) -> list[Entry[InterestText, Any]]:
+        """Withdraw several subscriptions; those that the broker never knew of, which are gone."""
+        gone: list[Entry[InterestText, Any]] = []
+        leaving: list[str] = []
+        for id_ in ids:
+            entry = self.subscriptions.known(id_)
+            if self._bulk.drop(id_) or not self.open:
+                self.subscriptions.remove(entry)
+                gone.append(entry)
+            elif not entry.is_leaving:
+                entry.is_leaving = True
+                leaving.append(id_)
+        if leaving:
+            for request in withdrawals(leaving, self._bulk_bytes_max):
+                self._connection().send(request)
+        return gone
+
     def unsubscribe(self, id: str) -> bool:
         """Withdraw a subscription; whether the broker will answer (else it never knew of it)."""
         return self._withdraw(self.subscriptions, id)
@@ -222,12 +238,10 @@ class ClientSession:
             self._connection().send(entry.kind.request(entry.id, entry.filter))
 
     def _withdraw(self, entries: ClientEntries[F, Any], id_: str) -> bool:
-        entry = entries.get(id_)
-        if entry is None:
-            raise InvariantError(f"{entries.kind.noun} {id_!r} is not there")
+        entry = entries.known(id_)
         if entry.is_leaving:
             return True
-        if not self.open:
+        if not self.open or (entries is self.subscriptions and self._bulk.drop(id_)):
             entries.remove(entry)
             return False
         entry.is_leaving = True
@@ -243,7 +257,9 @@ class ClientSession:
 
     # Answers -----------------------------------------------------------------------------------
 
-    def _interpret(self, message: Greeting | Message, connection: Connection) -> ClientEvent | None:
+    def _interpret(
+        self, message: Greeting | Message | Run, connection: Connection
+    ) -> ClientEvent | None:
         if isinstance(message, DeliveryMessage):
             return self._delivery(message)
         if isinstance(message, AcceptedReply):
@@ -253,6 +269,7 @@ class ClientSession:
             self._welcomed(message, connection)
             return message
         if isinstance(message, SubscribedReply | UnsubscribedReply | SubscriptionRefused):
+            self._bulk.answered(message.id)
             return _answer(self.subscriptions, message)
         if isinstance(message, AdvertisedReply | UnadvertisedReply | AdvertisementRefused):
             event = _answer(self.advertisements, message)
@@ -277,8 +294,9 @@ class ClientSession:
         self.welcomes += 1
         for advertisement in self.advertisements:
             self._request(advertisement)
-        for subscription in self.subscriptions:
-            self._request(subscription)
+        self._bulk_bytes_max = min(welcome.frame_bytes_max, connection.frame_bytes_max) // 2
+        self._bulk.begin(subscription.id for subscription in self.subscriptions)
+        self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
         if not self._unanswered:
@@ -295,6 +313,25 @@ class ClientSession:
         for sequence, publication in self.window.after(self._resumed_after):
             connection.send(PublishRequest(sequence, publication))
 
+    def _request_more(self) -> None:
+        """Request what there is room for of the subscriptions that are to be requested."""
+        if self.open:
+            known = self.subscriptions.known
+            frames = self._bulk.frames(lambda id_: known(id_).filter, self._bulk_bytes_max)
+            for request in frames:
+                self._connection().send(request)
+
+    def _answered_many(
+        self, reply: SubscribedManyReply | UnsubscribedManyReply
+    ) -> Iterator[EntryEvent]:
+        """The events of an answer about several subscriptions."""
+        one = SubscribedReply if isinstance(reply, SubscribedManyReply) else UnsubscribedReply
+        for id_ in reply.ids:
+            self._bulk.answered(id_)
+            event = _answer(self.subscriptions, one(id_))
+            if event is not None:
+                yield event
+
     def _delivery(self, message: DeliveryMessage) -> Delivery | None:
         if message.more:
             self._partial.extend(message.subscriptions)
@@ -303,13 +340,7 @@ class ClientSession:
         if self._partial:
             ids = (*self._partial, *ids)
             self._partial.clear()
-        try:
-            body = decode_body(message.publication)
-        except InputError as error:
-            raise FrameError(f"a delivery holds no publication: {error}") from error
-        if body.attributes is None:
-            return Delivery(body.id, {}, ids, body.document, has_record=False)
-        return Delivery(body.id, body.attributes, ids, body.document)
+        return Delivery.of(message.publication, ids)
 
     def _connection(self) -> Connection:
         if self.connection is None:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
-from sapwood.limits import FRAME_OVERHEAD_BYTES
+from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     Input,
 )
 from sapwood.session.connection import Connection, shortened
+from sapwood.session.judging import JUDGED, Judge, Judgement, Request
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.interests import advertised_from_text, from_text
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
@@ -28,30 +34,44 @@ from sapwood.wire.messages import (
     Message,
     PublicationRefused,
     PublishRequest,
+    SubscribedManyReply,
     SubscribedReply,
+    SubscribeManyRequest,
     SubscribeRequest,
     SubscriptionRefused,
     UnadvertisedReply,
     UnadvertiseRequest,
+    UnsubscribedManyReply,
     UnsubscribedReply,
+    UnsubscribeManyRequest,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import decode_publication, encode_publication
+from sapwood.wire.publications import encode_publication
+from sapwood.wire.runs import RequestRun, Run
 
-T = TypeVar("T")
+MANY: Final = (SubscribeManyRequest, UnsubscribeManyRequest)
+"""What is handled in parts: see `ClientSessionAtBroker.portions`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMany:
+    """Requests for subscriptions whose filters are read: a part of a `SubscribeManyRequest`."""
+
+    judged: Sequence[Judgement]
 
 
 class ClientSessionAtBroker:
     """The session of one connected client.
 
     `interpret` turns a request into at most one input for the router; the other methods send the
-    replies. Acknowledgements are cumulative: they are put among
-    the bytes to be sent when these are taken.
+    replies. `judging` reads what is in requests; all sessions of a broker share it.
+
+    Acknowledgements are cumulative: they are put among the bytes to be sent when these are taken.
 
     #: _acknowledged <= ledger.through
     """
 
-    __slots__ = ("_acknowledged", "connection", "ledger", "name")
+    __slots__ = ("_acknowledged", "_judged", "_judging", "connection", "ledger", "name")
 
     def __init__(
         self,
@@ -60,18 +80,57 @@ class ClientSessionAtBroker:
         ledger: PublisherLedger,
         *,
         acknowledged: int,
+        judging: Judge | None = None,
     ) -> None:
         self.name = name
         self.connection = connection
         self.ledger = ledger
         #: the last publication up to which an acknowledgement was sent
         self._acknowledged = acknowledged
+        self._judging = Judge() if judging is None else judging
+        #: the last request that was judged, until it is interpreted
+        self._judged: Judgement | None = None
         for sequence, reason in ledger.resume(acknowledged):
             connection.send(PublicationRefused(sequence, reason))
 
     # Requests ----------------------------------------------------------------------------------
 
-    def interpret(self, message: Greeting | Message) -> Input | None:
+    def judge(self, message: Greeting | Message | ReadMany | Run) -> Callable[[], None] | None:
+        """The work, if it is much, that has to be done beside the loop before `interpret`.
+
+        It raises nothing.
+        """
+        if not isinstance(message, JUDGED):
+            return None
+        if isinstance(message, PublishRequest) and not self._is_to_be_read(message):
+            return None
+        found = self._judging.judge(message)
+        if isinstance(found, Judgement):
+            self._judged = found
+            return None
+        return lambda: self._take(found())
+
+    def _take(self, judged: Judgement) -> None:
+        self._judged = judged
+
+    def _judgement(self, request: Request) -> Judgement:
+        """What is in a request: found before, or else now."""
+        judged, self._judged = self._judged, None
+        if judged is not None and judged.request is request:
+            return judged
+        found = self._judging.judge(request)
+        return found if isinstance(found, Judgement) else found()
+
+    def _is_to_be_read(self, request: PublishRequest) -> bool:
+        """Whether a publication is new, and short enough to be looked into."""
+        size = len(request.publication)
+        return request.sequence > self.ledger.received and size <= self._publication_bytes_max
+
+    @property
+    def _publication_bytes_max(self) -> int:
+        return self.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES
+
+    def interpret(self, message: Greeting | Message | ReadMany) -> Input | None:
         """The router's input in a message; `None` where the client is answered from here.
 
         Raises `FrameError` for what a client must not say.
@@ -79,50 +138,110 @@ class ClientSessionAtBroker:
         if isinstance(message, PublishRequest):
             return self._publish(message)
         if isinstance(message, SubscribeRequest):
-            interest = self._read(
-                message.id, lambda: from_text(message.filter), SubscriptionRefused
-            )
-            return None if interest is None else ClientSubscribe(self.name, message.id, interest)
+            interest = self._read(message, SubscriptionRefused)
+            if interest is None:
+                return None
+            assert isinstance(interest, Interest), "paths are refused as subscriptions"
+            return ClientSubscribe(self.name, message.id, interest)
+        if isinstance(message, ReadMany):
+            return self._subscribe_many(message)
+        if isinstance(message, UnsubscribeManyRequest):
+            return ClientUnsubscribeMany(self.name, message.ids)
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
-            advertised = self._read(
-                message.id, lambda: advertised_from_text(message.filter), AdvertisementRefused
-            )
-            return (
-                None if advertised is None else ClientAdvertise(self.name, message.id, advertised)
-            )
+            advertised = self._read(message, AdvertisementRefused)
+            if advertised is None:
+                return None
+            return ClientAdvertise(self.name, message.id, advertised)
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
 
+    def admit(self, run: RequestRun) -> ClientPublishMany | None:
+        """The router's input in publications that follow each other, without those it has had.
+
+        `None` where they are to be interpreted one by one.
+        """
+        known = self.ledger.admit_many(run.sequence, len(run.batch))
+        if known is None:
+            return None
+        batch = run.batch[known:]
+        if len(batch):
+            self.ledger.pass_on_many(run.sequence + known, batch)
+        return ClientPublishMany(self.name, batch)
+
+    def portions(
+        self, message: SubscribeManyRequest | UnsubscribeManyRequest
+    ) -> Iterator[Message | ReadMany]:
+        """A message about many subscriptions in parts that are short to handle, in order.
+
+        Filters that take long to read come one by one, to be judged beside the loop.
+        """
+        if isinstance(message, UnsubscribeManyRequest):
+            for some in _some(message.ids):
+                yield UnsubscribeManyRequest(some)
+            return
+        read: list[Judgement] = []
+        for id_, text in zip(message.ids, message.filters, strict=True):
+            request = SubscribeRequest(id_, text)
+            judged = self._judging.judge(request)
+            is_read = isinstance(judged, Judgement)
+            if isinstance(judged, Judgement):
+                read.append(judged)
+            if read and (len(read) == SUBSCRIPTIONS_AT_ONCE_MAX or not is_read):
+                yield ReadMany(read)
+                read = []
+            if not is_read:
+                yield request
+        if read:
+            yield ReadMany(read)
+
+    def _subscribe_many(self, many: ReadMany) -> ClientSubscribeMany | None:
+        """The subscriptions whose filters could be read; the others are refused here."""
+        read: list[tuple[str, Interest]] = []
+        for judged in many.judged:
+            request, wanted = judged.request, judged.value
+            assert isinstance(request, SubscribeRequest), "subscriptions were requested"
+            if judged.refusal is not None:
+                refused = SubscriptionRefused(request.id, shortened(str(judged.refusal)))
+                self.connection.send(refused)
+            else:
+                assert isinstance(wanted, Interest), "paths are refused as subscriptions"
+                read.append((request.id, wanted))
+        return ClientSubscribeMany(self.name, tuple(read)) if read else None
+
     def _publish(self, request: PublishRequest) -> ClientPublish | None:
         if not self.ledger.admit(request.sequence):
             return None
-        body = request.publication
-        try:
-            bound = self.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES
-            if len(body) > bound:
-                raise LimitError("FRAME_BYTES_MAX", bound, len(body), "the size of a publication")
-            publication = decode_publication(body)
-        except InputError as error:
-            self._refuse_publication(request.sequence, str(error))
+        size, bound = len(request.publication), self._publication_bytes_max
+        refusal: InputError | None
+        if size > bound:
+            subject = "the size of a publication"
+            refusal = LimitError("FRAME_BYTES_MAX", bound, size, subject)
+        else:
+            judged = self._judgement(request)
+            refusal = judged.refusal
+        if refusal is not None:
+            self._refuse_publication(request.sequence, str(refusal))
             return None
+        publication = judged.value
+        assert isinstance(publication, Publication), "what is not refused has been read"
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)
 
     def _read(
         self,
-        id_: str,
-        read: Callable[[], T],
-        refusal: type[SubscriptionRefused | AdvertisementRefused],
-    ) -> T | None:
-        """The filter of a request, parsed; a request that cannot be parsed is refused here."""
-        try:
-            return read()
-        except InputError as error:
-            self.connection.send(refusal(id_, shortened(str(error))))
+        request: SubscribeRequest | AdvertiseRequest,
+        refused: type[SubscriptionRefused | AdvertisementRefused],
+    ) -> AdvertisedContent | None:
+        """The filter of a request; one that cannot be read is refused here."""
+        judged = self._judgement(request)
+        if judged.refusal is not None:
+            self.connection.send(refused(request.id, shortened(str(judged.refusal))))
             return None
+        assert not isinstance(judged.value, Publication), "a filter was asked for"
+        return judged.value
 
     # Replies -----------------------------------------------------------------------------------
 
@@ -134,6 +253,14 @@ class ClientSessionAtBroker:
     def subscribed(self, subscription: str) -> None:
         """Confirm that a subscription is in force."""
         self.connection.send(SubscribedReply(subscription))
+
+    def subscribed_many(self, subscriptions: Sequence[str]) -> None:
+        """Confirm that several subscriptions are in force."""
+        self.connection.send_ids(SubscribedManyReply, subscriptions)
+
+    def unsubscribed_many(self, subscriptions: Sequence[str]) -> None:
+        """Confirm that several subscriptions are withdrawn."""
+        self.connection.send_ids(UnsubscribedManyReply, subscriptions)
 
     def unsubscribed(self, subscription: str) -> None:
         """Confirm that a subscription is withdrawn."""
@@ -147,13 +274,15 @@ class ClientSessionAtBroker:
         """Confirm that an advertisement is withdrawn."""
         self.connection.send(UnadvertisedReply(advertisement))
 
-    def refused(self, request: Input, reason: str) -> None:
-        """Refuse a request, as the router did."""
+    def refused(self, request: Input, reason: str, subject: str = "") -> None:
+        """Refuse a request, or what it says of `subject` where it is about several."""
         match request:
             case ClientPublish(_, publication):
                 self._refuse_publication(self.ledger.settle(publication.id), reason)
             case ClientSubscribe(_, subscription, _) | ClientUnsubscribe(_, subscription):
                 self.connection.send(SubscriptionRefused(subscription, shortened(reason)))
+            case ClientSubscribeMany() | ClientUnsubscribeMany():
+                self.connection.send(SubscriptionRefused(subject, shortened(reason)))
             case ClientAdvertise(_, advertisement, _) | ClientUnadvertise(_, advertisement):
                 self.connection.send(AdvertisementRefused(advertisement, shortened(reason)))
             case _:
@@ -170,3 +299,9 @@ class ClientSessionAtBroker:
         if through > self._acknowledged and self.connection.open:
             self._acknowledged = through
             self.connection.send(AcceptedReply(through))
+
+
+def _some(ids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The ids in parts that are short to handle."""
+    for start in range(0, len(ids), SUBSCRIPTIONS_AT_ONCE_MAX):
+        yield ids[start : start + SUBSCRIPTIONS_AT_ONCE_MAX]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sapwood.errors import InvariantError, PeerError
-from sapwood.limits import REASON_CHARS_MAX
+from sapwood.errors import FrameError, InvariantError, PeerError
+from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
 from sapwood.session.keepalive import Due, KeepAlive
 from sapwood.session.phases import Phase, Trigger, step
@@ -15,6 +15,7 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.codec import (
     Decoder,
     append_delivery,
+    append_ids,
     append_message,
     append_routing,
     greeting_frame,
@@ -28,7 +29,16 @@ from sapwood.wire.greetings import (
     VersionMismatchError,
     Welcome,
 )
-from sapwood.wire.messages import Goodbye, GoodbyeCode, Message, Ping, Pong
+from sapwood.wire.messages import (
+    Goodbye,
+    GoodbyeCode,
+    Message,
+    Ping,
+    Pong,
+    SubscribedManyReply,
+    UnsubscribedManyReply,
+)
+from sapwood.wire.runs import Run, RunFinder
 
 _PING: Final = Ping()
 _PONG: Final = Pong()
@@ -63,7 +73,8 @@ class Connection:
     """One connection, seen from one end.
 
     `role` is this end's role when it connects, and `None` when it accepts. `name` is the broker's
-    name that refusals carry.
+    name that refusals carry. With `runs`, publications that stand behind each other are one `Run`
+    among the messages.
 
     #: ending is not None iff phase is CLOSING or CLOSED
     """
@@ -81,7 +92,12 @@ class Connection:
     )
 
     def __init__(
-        self, role: Role | None, settings: ConnectionSettings, now: float, name: str = ""
+        self,
+        role: Role | None,
+        settings: ConnectionSettings,
+        now: float,
+        name: str = "",
+        runs: RunFinder | None = None,
     ) -> None:
         self.phase = Phase.GREETING
         self.ending: Ending | None = None
@@ -89,7 +105,7 @@ class Connection:
         self._role = role
         self._name = name
         self.frame_bytes_max = settings.frame_bytes_max
-        self._decoder = Decoder(role, settings.frame_bytes_max)
+        self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = bytearray()
 
@@ -105,7 +121,7 @@ class Connection:
 
     # Bytes in and out --------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message]:
+    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run]:
         """The messages in `data`, in order, but for pings, pongs, refusals and goodbyes.
 
         To be iterated to its end. After a fault of the peer `ending` is set, and `take_outgoing`
@@ -114,11 +130,16 @@ class Connection:
         if self.ended:
             return
         self.keepalive.received(now)
-        for message in self._decoder.feed(data):
+        pings = 0
+        for message in self._decoder.messages(data):
             if not isinstance(message, _CONTROL):
                 yield message
             elif isinstance(message, Ping):
-                append_message(self._outgoing, _PONG)
+                pings += 1
+                if pings > PINGS_AT_ONCE_MAX:
+                    self.fault(FrameError(f"more than {PINGS_AT_ONCE_MAX} pings came at once"))
+                else:
+                    append_message(self._outgoing, _PONG)
             elif isinstance(message, Goodbye | Refusal):
                 self._ended_there(message)
             if self.ended:
@@ -143,6 +164,20 @@ class Connection:
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         append_delivery(self._outgoing, subscriptions, publication, self.frame_bytes_max)
+
+    def send_frames(self, frames: memoryview) -> None:
+        """Put whole frames among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        self._outgoing += frames
+
+    def send_ids(
+        self, reply: type[SubscribedManyReply | UnsubscribedManyReply], ids: Sequence[str]
+    ) -> None:
+        """Put what is said of several ids among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        append_ids(self._outgoing, reply, ids, self.frame_bytes_max)
 
     @property
     def outgoing_bytes(self) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from sapwood.errors import FrameError, LimitError
+from sapwood.errors import FrameError, InputError
 from sapwood.routing import messages as routing
-from sapwood.routing.inputs import Receive
+from sapwood.routing.inputs import Receive, ReceiveMany
+from sapwood.routing.messages import PublishMany
 from sapwood.session.connection import Connection
 from sapwood.session.phases import Phase
+from sapwood.wire.composer import forwards
 from sapwood.wire.greetings import Greeting
-from sapwood.wire.messages import LinkCongestion, LinkEstablished, Message
+from sapwood.wire.messages import LinkCongestion, LinkEstablished, LinkState, Message
 from sapwood.wire.publications import encode_publication
 
 
@@ -31,7 +33,9 @@ class LinkSession:
         """Take a link into use that the neighbor welcomed."""
         self.connection.send(LinkEstablished())
 
-    def interpret(self, message: Greeting | Message) -> Receive | LinkCongestion | LinkEstablished:
+    def interpret(
+        self, message: Greeting | Message
+    ) -> Receive | LinkCongestion | LinkState | LinkEstablished:
         """The router's input in a message, or a message about the link itself.
 
         Raises `FrameError` for what a neighbor must not say (now).
@@ -43,29 +47,52 @@ class LinkSession:
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, routing.RoutingMessage):
-            self._check_size(message)
+            self._check(message)
             return Receive(self.name, message)
-        if isinstance(message, LinkCongestion):
+        if isinstance(message, LinkCongestion | LinkState):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
-    def _check_size(self, message: routing.Message) -> None:
-        """Raise `FrameError` for a publication that does not fit into the frames of clients.
+    def admit(self, run: PublishMany) -> ReceiveMany | None:
+        """The router's input in publications that follow each other.
 
-        It came in parts, or in a frame with less beside it than hops may add.
+        `None` where they are to be interpreted one by one.
+        """
+        return ReceiveMany(self.name, run) if self.connection.open else None
+
+    def _check(self, message: routing.Message) -> None:
+        """Read the filters that nobody has read yet, and see that a publication is not too long.
+
+        One that does not fit into the frames of clients came in parts, or in a frame with less
+        beside it than hops may add. Raises `FrameError`.
         """
         inner = routing.carried(message)
-        if isinstance(inner, routing.Publish):
-            try:
+        try:
+            if isinstance(inner, routing.Publish):
                 encode_publication(inner.publication, self.connection.frame_bytes_max)
-            except LimitError as error:
-                raise FrameError(
-                    f"the neighbor passed on what it should have refused: {error}"
-                ) from error
+            elif isinstance(inner, routing.SubscribeMany):
+                inner.filters.read()
+        except InputError as error:
+            raise FrameError(
+                f"the neighbor passed on what it should have refused: {error}"
+            ) from error
 
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""
         self.connection.send_routing(message)
+
+    def send_many(self, publications: PublishMany) -> None:
+        """Send publications that follow each other."""
+        frames = forwards(publications)
+        if frames is not None:
+            self.connection.send_frames(frames)
+            return
+        for message in publications.messages():
+            self.connection.send_routing(message)
+
+    def tell(self, state: LinkState) -> None:
+        """Tell the neighbor of the links of a broker."""
+        self.connection.send(state)
 
     def congested(self, *, congested: bool) -> None:
         """Report to the neighbor whether publications pile up on this side."""

@@ -10,14 +10,15 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Hop
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import everything_of
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 
 _PROBER = "prober"
 _Behavior = tuple[tuple[Hop, ...], tuple[SubscriptionName, ...]]
@@ -36,8 +37,9 @@ def divergences(
     Every probe, a record or a publication, is published at every origin (all routers, if none are
     given) of both worlds; the world must be at rest, without faults, and its history goes on with
     these publications. The publisher is a client whose advertisements allow it, else one that
-    comes, advertises and leaves. What is compared is who receives a probe and, with `links`, which
-    links it crosses; where a protocol merges, mergers depend on what came first, and so do links.
+    comes, advertises all that it will publish, and leaves. What is compared is who receives a probe
+    and, with `links`, which links it crosses; where a protocol merges, mergers depend on what came
+    first, and so do links.
     """
     fresh = World(world.topology, make_router, validate=False)
     for name, wanted in world.history.live():
@@ -49,19 +51,17 @@ def divergences(
     word = "probe"
     while any(id_.startswith(word) for id_ in world.history.publications):
         word += "'"  # ids are taken once, also by probes
+    numbered = list(enumerate(probes))
     differences: list[str] = []
-    for number, content in enumerate(probes):
-        for origin in places:
-            id_ = f"{word} {number} at {origin}"
-            probe = (
-                content.renamed(id_)
-                if isinstance(content, Publication)
-                else Publication(id_, dict(content))
-            )
-            publisher = _publisher(world, origin, probe)
-            was, should_be = _probe(world, publisher, probe), _probe(fresh, publisher, probe)
-            if was != should_be and (links or was[1] != should_be[1]):
-                differences.append(f"{probe.id}: {_words(was)}; afresh: {_words(should_be)}")
+    for origin in places:
+        named = [_renamed(content, f"{word} {number} at {origin}") for number, content in numbered]
+        sent = [(_publisher(world, origin, probe), probe) for probe in named]
+        was, should_be = _behaviors(world, sent), _behaviors(fresh, sent)
+        differences.extend(
+            f"{probe.id}: {_words(here)}; afresh: {_words(there)}"
+            for probe, here, there in zip(named, was, should_be, strict=True)
+            if here != there and (links or here[1] != there[1])
+        )
     return tuple(differences)
 
 
@@ -110,19 +110,41 @@ def _publisher(world: World, origin: str, probe: Publication) -> ClientName:
     return ClientName(origin, _PROBER)
 
 
-def _probe(world: World, publisher: ClientName, probe: Publication) -> _Behavior:
+def _renamed(content: Mapping[str, Any] | Publication, id_: str) -> Publication:
+    """A probe under an id of its own."""
+    if isinstance(content, Publication):
+        return content.renamed(id_)
+    return Publication(id_, dict(content))
+
+
+def _behaviors(world: World, sent: Sequence[tuple[ClientName, Publication]]) -> list[_Behavior]:
+    """Which links each publication crosses, and whom it reaches; all are from one router.
+
+    They are under way together: publications change nothing for each other.
+    """
     known = len(world.history.deliveries)
-    if publisher.client == _PROBER:
-        for name, promised in everything_of((probe,)):
-            world.advertise(AdvertisementName(*publisher, name), promised)
+    probers = {publisher for publisher, _ in sent if publisher.client == _PROBER}
+    everything = everything_of(probe for publisher, probe in sent if publisher in probers)
+    for prober in probers:  # one at most
+        for name, promised in everything:
+            world.advertise(AdvertisementName(*prober, name), promised)
         world.drain()
-    world.publish(publisher, probe)
+    for publisher, probe in sent:
+        world.publish(publisher, probe)
     world.drain()
-    if publisher.client == _PROBER:
-        world.detach(publisher)
+    for prober in probers:
+        world.detach(prober)
         world.drain()
-    reached = tuple(sorted(d.subscription for d in world.history.deliveries[known:]))
-    return tuple(sorted(world.tally.crossings.get(probe.id, ()))), reached
+    reached: dict[str, list[SubscriptionName]] = {}
+    for delivery in world.history.deliveries[known:]:
+        reached.setdefault(delivery.publication, []).append(delivery.subscription)
+    return [
+        (
+            tuple(sorted(world.tally.crossings.get(probe.id, ()))),
+            tuple(sorted(reached.get(probe.id, ()))),
+        )
+        for _, probe in sent
+    ]
 
 
 def _words(behavior: _Behavior) -> str:

@@ -9,11 +9,12 @@ from typing import Final
 from sapwood.model.publication import Publication
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, protocol_on, router_maker, simulate
 from sapwood.simulation.swarm import Mixture, draw_scenario
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 
 PROBES: Final = (
     Publication("record", {"x": 1, "y": 2, "t": "oak", "b": True}),
@@ -71,6 +72,19 @@ def judge_world(world: World, stuck: tuple[str, ...], protocol: str) -> Judgment
     return judge(world.history, world.network.delay_max_s, stuck=stuck, advertised=advertised)
 
 
+def verdicts(judgment: Judgment) -> dict[str, int]:
+    """How often a judgment says each of the words for what must not be."""
+    return {
+        "lost": judgment.lost.count,
+        "unexpected": judgment.unexpected.count,
+        "duplicated": judgment.duplicated.count,
+        "reordered": judgment.reordered.count,
+        "stuck": len(judgment.stuck),
+        "admitted": len(judgment.admitted),
+        "rebuffed": len(judgment.rebuffed),
+    }
+
+
 def findings(
     world: World, judgment: Judgment, protocol: str, make_router: MakeRouter
 ) -> dict[str, int]:
@@ -80,13 +94,7 @@ def findings(
     """
     links = not protocol_named(protocol).routes_depend_on_order
     words = {
-        "lost": judgment.lost.count,
-        "unexpected": judgment.unexpected.count,
-        "duplicated": judgment.duplicated.count,
-        "reordered": judgment.reordered.count,
-        "stuck": len(judgment.stuck),
-        "admitted": len(judgment.admitted),
-        "rebuffed": len(judgment.rebuffed),
+        **verdicts(judgment),
         "closed": world.tally.links_closed,
         "strayed": len(strayed(world, protocol)),
         "diverged": len(divergences(world, make_router, PROBES, links=links)),

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from sapwood.errors import InputError, InvariantError
 from sapwood.overlay.topology import Hop, Link, Overlay
+from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import Message, Publish, carried
 from sapwood.simulation.clock import Agenda
 
@@ -39,7 +40,17 @@ class Notice:
     life: int
 
 
-Occurrence: TypeAlias = Arrival | Notice
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A link takes more of what a router that is behind has yet to tell; as `Notice`."""
+
+    router: str
+    neighbor: str
+    session: int
+    life: int
+
+
+Occurrence: TypeAlias = Arrival | Notice | Room
 """What the network puts on the agenda."""
 
 
@@ -72,6 +83,11 @@ def is_periodic(said: object) -> bool:
     return bool(getattr(said, "periodic", False))
 
 
+def is_upkeep(effect: Effect) -> bool:
+    """Whether an effect is upkeep's own traffic; see `is_periodic`."""
+    return is_periodic(carried(effect.message) if isinstance(effect, Send) else effect)
+
+
 @dataclass(slots=True)
 class _LinkState:
     """One link. It carries messages iff no reason is against it."""
@@ -84,6 +100,8 @@ class _LinkState:
     told: dict[str, int | None] = field(default_factory=dict)
     #: no message from this end arrives before this time
     floor: dict[str, float] = field(default_factory=dict)
+    #: the ends that are to hear soon that the link takes more
+    awaiting_room: set[str] = field(default_factory=set)
     #: this end is told nothing new before this time
     notice_floor: dict[str, float] = field(default_factory=dict)
 
@@ -181,6 +199,28 @@ class Network:
             return False
         self._state(notice.router, notice.neighbor).told[notice.router] = notice.session
         return True
+
+    def make_room(self, router: str, neighbor: str) -> None:
+        """Let a router that is behind know soon that the link takes more, if it believes it up.
+
+        That is after half of the link's latency, in which others have their turn.
+        """
+        state = self._state(router, neighbor)
+        session = state.told[router]
+        if session is None or router in state.awaiting_room:
+            return
+        state.awaiting_room.add(router)
+        self.control_pending += 1
+        at = self._agenda.now + state.link.latency_s / 2
+        self._agenda.schedule(at, Room(router, neighbor, session, self._lives[router]))
+
+    def has_room(self, room: Room) -> bool:
+        """Let a link take more; false if its end does not believe it up any more."""
+        self.control_pending -= 1
+        state = self._state(room.router, room.neighbor)
+        state.awaiting_room.discard(room.router)
+        is_alive = room.life == self._lives[room.router]
+        return is_alive and state.told[room.router] == room.session
 
     def take_down(self, a: str, b: str, reason: str) -> bool:
         """Let a link be down for a reason (more than one can hold); whether it was up before."""

@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from random import Random
 from typing import Final, NamedTuple, TypeAlias
 
@@ -55,6 +56,9 @@ from sapwood.xml import Document
 
 _STEP: Final = re.compile(r"/([^/()|+]+)")
 _ANY: Final = "[^/]+"
+
+_PARSED_MAX: Final = 4096
+"""Syntax trees that are kept for other histories with the same filters."""
 
 _SLACK_S: Final = 1e-9
 """Times are sums of floats in different orders; within this they count as equal."""
@@ -342,6 +346,7 @@ def _paths(document: Document) -> Iterator[str]:
             yield "".join(f"/{name}" for name in reversed(names))
 
 
+@lru_cache(_PARSED_MAX)
 def _parse(written: Written) -> Node | Path:
     if written.language == "filter":
         return parse(written.text)

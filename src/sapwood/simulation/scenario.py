@@ -51,6 +51,22 @@ class UnsubscribeAction:
 
 
 @dataclass(frozen=True, slots=True)
+class SubscribeManyAction:
+    """A client subscribes under several ids at once."""
+
+    client: ClientName
+    subscriptions: tuple[tuple[str, Interest], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsubscribeManyAction:
+    """A client withdraws several subscriptions at once."""
+
+    client: ClientName
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AdvertiseAction:
     """A client says what it will publish."""
 
@@ -166,6 +182,8 @@ class WaitAction:
 Action: TypeAlias = (
     SubscribeAction
     | UnsubscribeAction
+    | SubscribeManyAction
+    | UnsubscribeManyAction
     | AdvertiseAction
     | UnadvertiseAction
     | PublishAction
@@ -335,6 +353,8 @@ class Places:
             case AdvertiseAction(advertisement) | UnadvertiseAction(advertisement):
                 self._known(advertisement.home)
             case PublishAction(client) | DetachAction(client):
+                self._known(client.home)
+            case SubscribeManyAction(client) | UnsubscribeManyAction(client):
                 self._known(client.home)
             case FailLink(a, b) | ReturnLink(a, b):
                 self.overlay.link(a, b)

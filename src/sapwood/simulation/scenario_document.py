@@ -14,10 +14,11 @@
 A subscription or an advertisement of documents has an `xpath` (and `namespaces`) in the place of
 `filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
-`detach`, `return-link`, `crash-router` and `return-router`; and, for routers and links that come
-and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if not
-0.01 seconds, `latency`) and `remove-link`. `after` is how many seconds to let pass before a step, 0
-where it is left out.
+`subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
+`ids`), `detach`, `return-link`, `crash-router` and `return-router`; and, for routers and links that
+come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
+not 0.01 seconds, `latency`) and `remove-link`. `after` is how many seconds to let pass before a
+step, 0 where it is left out.
 """
 
 from __future__ import annotations
@@ -56,8 +57,10 @@ from sapwood.simulation.scenario import (
     Scenario,
     Step,
     SubscribeAction,
+    SubscribeManyAction,
     UnadvertiseAction,
     UnsubscribeAction,
+    UnsubscribeManyAction,
     Until,
     WaitAction,
 )
@@ -133,6 +136,8 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "subscribe", **name._asdict(), **_written(wanted)}
         case UnsubscribeAction(name):
             return {"do": "unsubscribe", **name._asdict()}
+        case SubscribeManyAction() | UnsubscribeManyAction():
+            return _encode_many(action)
         case AdvertiseAction(advertisement, promised):
             return {"do": "advertise", **asdict(advertisement), **_written(promised)}
         case UnadvertiseAction(advertisement):
@@ -141,6 +146,25 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "publish", **publisher._asdict(), **_content(publication)}
         case DetachAction(client):
             return {"do": "detach", **client._asdict()}
+        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
+            return _encode_fault(action)
+        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
+            return _encode_change(action)
+        case WaitAction(until):
+            return {"do": "wait", "until": until.value}
+        case _:
+            assert_never(action)
+
+
+def _encode_many(action: SubscribeManyAction | UnsubscribeManyAction) -> dict[str, Any]:
+    if isinstance(action, UnsubscribeManyAction):
+        return {"do": "unsubscribe-many", **action.client._asdict(), "ids": list(action.ids)}
+    many = [{"id": id_, **_written(wanted)} for id_, wanted in action.subscriptions]
+    return {"do": "subscribe-many", **action.client._asdict(), "subscriptions": many}
+
+
+def _encode_fault(fault: FailLink | ReturnLink | CrashRouter | ReturnRouter) -> dict[str, Any]:
+    match fault:
         case FailLink(a, b):
             return {"do": "fail-link", "between": [a, b]}
         case ReturnLink(a, b):
@@ -149,12 +173,8 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "crash-router", "router": router}
         case ReturnRouter(router):
             return {"do": "return-router", "router": router}
-        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
-            return _encode_change(action)
-        case WaitAction(until):
-            return {"do": "wait", "until": until.value}
         case _:
-            assert_never(action)
+            assert_never(fault)
 
 
 def _encode_change(change: Change) -> dict[str, Any]:
@@ -221,6 +241,14 @@ def _interest(fields: Fields) -> Interest:
         raise InputError(f"{fields.place}: {error}") from error
 
 
+def _subscribe_many(fields: Fields) -> Action:
+    subscriptions: list[tuple[str, Interest]] = []
+    for number, entry in enumerate(fields.tables("subscriptions"), 1):
+        one = Fields(f"subscription {number} of {fields.place}", entry, ("id", *_INTEREST))
+        subscriptions.append((one.text("id"), _interest(one)))
+    return SubscribeManyAction(_client(fields), tuple(subscriptions))
+
+
 def _publish(fields: Fields) -> Action:
     try:
         record, text = "attributes" in fields, "document" in fields
@@ -251,6 +279,11 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
                 lambda f: SubscribeAction(_subscription(f), _interest(f)),
             ),
             "unsubscribe": ((*_CLIENT, "id"), lambda f: UnsubscribeAction(_subscription(f))),
+            "subscribe-many": ((*_CLIENT, "subscriptions"), _subscribe_many),
+            "unsubscribe-many": (
+                (*_CLIENT, "ids"),
+                lambda f: UnsubscribeManyAction(_client(f), tuple(f.texts("ids"))),
+            ),
             "advertise": (
                 (*_CLIENT, "id", *_INTEREST, "paths"),
                 lambda f: AdvertiseAction(_advertisement(f), _promise(f)),

@@ -18,6 +18,7 @@ from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
@@ -34,12 +35,14 @@ from sapwood.simulation.scenario import (
     ReturnRouter,
     Scenario,
     SubscribeAction,
+    SubscribeManyAction,
     UnadvertiseAction,
     UnsubscribeAction,
+    UnsubscribeManyAction,
     Until,
     WaitAction,
 )
-from sapwood.simulation.world import MakeRouter, World
+from sapwood.simulation.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ def router_maker(
 ) -> MakeRouter:
     """Makes real routers of a protocol, or the name of one, and of matching engines by name."""
     engines = Engines(engine, documents)
-    return lambda name, incarnation: Router(name, protocol, engines, incarnation)
+    chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    return lambda name, incarnation: Router(name, chosen, engines, incarnation)
 
 
 def protocol_on(overlay: Overlay, protocol: str | Protocol) -> Protocol:
@@ -108,6 +112,10 @@ def carry_out(world: World, action: Action) -> None:
             world.subscribe(name, wanted)
         case UnsubscribeAction(name):
             world.unsubscribe(name)
+        case SubscribeManyAction(client, subscriptions):
+            world.subscribe_many(client, subscriptions)
+        case UnsubscribeManyAction(client, ids):
+            world.unsubscribe_many(client, ids)
         case AdvertiseAction(advertisement, promised):
             world.advertise(advertisement, promised)
         case UnadvertiseAction(advertisement):
@@ -116,6 +124,21 @@ def carry_out(world: World, action: Action) -> None:
             world.publish(publisher, publication)
         case DetachAction(client):
             world.detach(client)
+        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
+            _fail_or_return(world, action)
+        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
+            _rewire(world, action)
+        case WaitAction(until):
+            _wait(world, until)
+        case _:
+            assert_never(action)
+
+
+def _fail_or_return(
+    world: World, fault: FailLink | ReturnLink | CrashRouter | ReturnRouter
+) -> None:
+    """Let a fault begin or end."""
+    match fault:
         case FailLink(a, b):
             world.fail_link(a, b)
         case ReturnLink(a, b):
@@ -124,12 +147,8 @@ def carry_out(world: World, action: Action) -> None:
             world.crash_router(router)
         case ReturnRouter(router):
             world.return_router(router)
-        case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
-            _rewire(world, action)
-        case WaitAction(until):
-            _wait(world, until)
         case _:
-            assert_never(action)
+            assert_never(fault)
 
 
 def _rewire(world: World, change: Change) -> None:

@@ -7,36 +7,49 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final, assert_never
 
+from sapwood.errors import InvariantError
 from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
+    BatchEffect,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
     Note,
     Receive,
+    ReceiveMany,
     Record,
     Restored,
     Tick,
@@ -47,6 +60,7 @@ from sapwood.routing.messages import (
     Carry,
     Confirm,
     ConfirmAdvertisement,
+    ConfirmMany,
     ConfirmUpdate,
     Join,
     Leave,
@@ -58,9 +72,11 @@ from sapwood.routing.messages import (
     Replace,
     Stamped,
     Subscribe,
+    SubscribeMany,
     TreeNews,
     Unadvertise,
     Unsubscribe,
+    UnsubscribeMany,
     Update,
     UpkeepNote,
 )
@@ -121,10 +137,26 @@ class Trace:
                 return f"link to {neighbor} up"
             case LinkDown(neighbor):
                 return f"link to {neighbor} down"
-            case Tick():
-                return "tick"
             case Restored(records):
                 return f"restored {len(records)} records"
+            case ClientPublishMany() | ReceiveMany():
+                raise InvariantError("a trace has publications one by one")
+            case _:
+                return self._many_or_timed(event)
+
+    def _many_or_timed(
+        self, event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick
+    ) -> str:
+        match event:
+            case ClientSubscribeMany(client, subscriptions):
+                said = "; ".join(f"{id_}: {self._filter(one)}" for id_, one in subscriptions)
+                return f"{client} subscribes {said}"
+            case ClientUnsubscribeMany(client, ids):
+                return f"{client} unsubscribes {', '.join(ids)}"
+            case Drained(neighbor):
+                return f"link to {neighbor} drained"
+            case Tick():
+                return "tick"
             case _:
                 assert_never(event)
 
@@ -150,12 +182,8 @@ class Trace:
                 return f"close link to {neighbor}: {reason}"
             case Persist(record):
                 return f"persist {self._record(record)}"
-            case Connect(neighbor, address):
-                return f"connect to {neighbor} at {address}"
-            case Disconnect(neighbor):
-                return f"disconnect from {neighbor}"
             case _:
-                assert_never(effect)
+                return _many_or_wired(effect)
 
     def _record(self, record: Record) -> str:
         if isinstance(record, Note):
@@ -163,7 +191,12 @@ class Trace:
         return self._input(record)
 
     def _message(self, message: Message) -> str:
-        match message:
+        match message:  # what is most frequent first
+            case Publish(origin, hops, publication, digest):
+                beside = f", digest {digest.hex()}" if digest else ""
+                return f"publish {publication.id} of {origin} after {hops}{beside}"
+            case OnTree(source, life, inner):
+                return f"{self._message(inner)} (tree of {source}, life {life})"
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
             case Replace(key, wanted, sending, replaced):
@@ -171,6 +204,8 @@ class Trace:
                 return f"subscribe {key} for {left}, sending {sending}: {self._filter(wanted)}"
             case Unsubscribe(key):
                 return f"unsubscribe {key}"
+            case SubscribeMany() | UnsubscribeMany() | ConfirmMany():
+                return self._about_many(message)
             case Confirm(key, sending):
                 return f"confirm {key}, sending {sending}"
             case Update(origin, number, sending, operations):
@@ -184,17 +219,24 @@ class Trace:
                 return f"unadvertise {key}"
             case ConfirmAdvertisement(key, sending):
                 return f"confirm advertisement {key}, sending {sending}"
-            case Publish(origin, hops, publication, digest):
-                beside = f", digest {digest.hex()}" if digest else ""
-                return f"publish {publication.id} of {origin} after {hops}{beside}"
-            case OnTree(source, life, inner):
-                return f"{self._message(inner)} (tree of {source}, life {life})"
             case Stamped(stamp, stamped):
                 return f"{self._message(stamped)} (stamp {stamp.hex()})"
-            case UpkeepNote(note):
-                return f"note {note.hex()}"
             case _:
                 return _of_links(message)
+
+    def _about_many(self, message: SubscribeMany | UnsubscribeMany | ConfirmMany) -> str:
+        match message:
+            case SubscribeMany(keys, filters, sending):
+                pairs = zip(keys, map(self._filter, filters.values), strict=True)
+                said = "; ".join(f"{key}: {wanted}" for key, wanted in pairs)
+                return f"subscribe from sending {sending} on: {said}"
+            case UnsubscribeMany(keys):
+                return f"unsubscribe {', '.join(keys)}"
+            case ConfirmMany(keys, sendings):
+                numbered = zip(keys, sendings, strict=True)
+                return f"confirm {', '.join(f'{key}, sending {one}' for key, one in numbered)}"
+            case _:
+                assert_never(message)
 
     def _operation(self, operation: Operation) -> str:
         """Triples as the XNet thesis writes them."""
@@ -210,7 +252,25 @@ class Trace:
         return text
 
 
-def _of_links(message: TreeNews) -> str:
+def _many_or_wired(
+    effect: SubscribedMany | UnsubscribedMany | Connect | Disconnect | BatchEffect,
+) -> str:
+    match effect:
+        case SubscribedMany(client, ids):
+            return f"{client} is subscribed {', '.join(ids)}"
+        case UnsubscribedMany(client, ids):
+            return f"{client} is unsubscribed {', '.join(ids)}"
+        case Connect(neighbor, address):
+            return f"connect to {neighbor} at {address}"
+        case Disconnect(neighbor):
+            return f"disconnect from {neighbor}"
+        case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+            raise InvariantError("a trace has publications one by one")
+        case _:
+            assert_never(effect)
+
+
+def _of_links(message: TreeNews | UpkeepNote) -> str:
     """What routers say of links and trees."""
     match message:
         case Neighbors(router, version, neighbors):
@@ -224,6 +284,8 @@ def _of_links(message: TreeNews) -> str:
             return f"leave the tree of {source}, life {life}"
         case Ready(source, life):
             return f"ready on the tree of {source}, life {life}"
+        case UpkeepNote(note):
+            return f"note {note.hex()}"
         case Carry(source, life):
             return f"the tree of {source} carries, life {life}"
         case _:

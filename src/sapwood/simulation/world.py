@@ -10,10 +10,9 @@ way at that time already comes first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol, TypeAlias
 
 from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
@@ -24,27 +23,36 @@ from sapwood.overlay.rewiring import with_link, with_router, without_link, witho
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
@@ -53,7 +61,6 @@ from sapwood.routing.inputs import (
     Tick,
 )
 from sapwood.routing.messages import Publish, carried
-from sapwood.routing.tables import LinkSubscription
 from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import (
     AdvertisementName,
@@ -61,6 +68,7 @@ from sapwood.simulation.history import (
     History,
     SubscriptionName,
 )
+from sapwood.simulation.machine import Machine, MakeRouter
 from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
@@ -68,39 +76,14 @@ from sapwood.simulation.network import (
     Network,
     Notice,
     Occurrence,
+    Room,
     Timing,
     is_periodic,
+    is_upkeep,
 )
 from sapwood.simulation.stored import Stored, Wishes
 from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
-
-
-class Machine(Protocol):
-    """What the world needs of a router."""
-
-    @property
-    def is_tree(self) -> bool:
-        """Whether the links of all routers together have to form a tree."""
-
-    def handle(self, event: Input, now: float) -> list[Effect]:
-        """Take one input; say what is to be done."""
-
-    def next_deadline(self) -> float | None:
-        """When to give it a `Tick`, by its own clock; `None` for never."""
-
-    def validate(self) -> None:
-        """Raise `InvariantError` if the state is one that must never be."""
-
-    def table_sizes(self) -> dict[str, int]:
-        """Entries in each table."""
-
-    def received(self) -> Iterable[LinkSubscription]:
-        """The subscriptions that came over links."""
-
-
-MakeRouter: TypeAlias = Callable[[str, int], Machine]
-"""Makes the router of a name and an incarnation (0, and one more each time it starts again)."""
 
 
 @dataclass(slots=True)
@@ -183,6 +166,26 @@ class World:
         if name.home in self.routers:
             self.history.subscribe(self.now, name, wanted)
             self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
+
+    def subscribe_many(self, client: ClientName, wanted: Sequence[tuple[str, Interest]]) -> None:
+        """Let a client subscribe under several ids at once, as by `subscribe` one by one."""
+        wishes = self._wishes_of(client).subscriptions
+        for id_, one in wanted:
+            wishes.setdefault(id_, one)
+        if client.home in self.routers:
+            for id_, one in wanted:
+                self.history.subscribe(self.now, SubscriptionName(*client, id_), one)
+            self._feed(client.home, ClientSubscribeMany(client.client, tuple(wanted)))
+
+    def unsubscribe_many(self, client: ClientName, ids: Sequence[str]) -> None:
+        """Let a client withdraw several subscriptions at once; as `unsubscribe`."""
+        wishes = self._wishes_of(client).subscriptions
+        for id_ in ids:
+            wishes.pop(id_, None)
+        if client.home in self.routers:
+            for id_ in ids:
+                self.history.unsubscribe(self.now, SubscriptionName(*client, id_))
+            self._feed(client.home, ClientUnsubscribeMany(client.client, tuple(ids)))
 
     def unsubscribe(self, name: SubscriptionName) -> None:
         """Let a client withdraw a subscription; if its router is down it is gone already."""
@@ -406,6 +409,11 @@ class World:
                     self._arrive(occurrence)
                 case Notice():
                     self._notice(occurrence)
+                case Room(router, neighbor):
+                    if self.network.has_room(occurrence):
+                        self._feed(router, Drained(neighbor))
+                    elif router in self.routers:
+                        self._make_room(router)
         self._settle()
 
     def _settle(self) -> None:
@@ -495,6 +503,11 @@ class World:
         """When the clock of a router shows a time, the other way round."""
         return shown
 
+    def _make_room(self, router: str) -> None:
+        """Let the links take more of what a router has yet to tell."""
+        for neighbor in self.routers[router].behind():
+            self.network.make_room(router, neighbor)
+
     def _await_deadline(self, router: str) -> None:
         """Let a router have its tick when it wants it: what it wanted before is void."""
         deadline = self.routers[router].next_deadline()
@@ -517,14 +530,11 @@ class World:
             raise LimitError(
                 "SIMULATION_INPUTS_MAX", self._inputs_max, None, "the inputs of the simulation"
             )
-        is_publication = isinstance(event, ClientPublish) or (
-            isinstance(event, Receive) and isinstance(carried(event.message), Publish)
-        )
+        said = carried(event.message) if isinstance(event, Receive) else None
+        is_publication = isinstance(said, Publish) or isinstance(event, ClientPublish)
         self.tally.content_matches += is_publication
         router = self.routers[name]
-        is_routine = isinstance(event, Tick) or (
-            isinstance(event, Receive) and is_periodic(carried(event.message))
-        )
+        is_routine = isinstance(event, Tick) or is_periodic(said)
         sizes = router.table_sizes() if is_routine else None
         effects = router.handle(event, self._shown(name, self.now))
         self.trace.note(self.now, name, event, effects)
@@ -533,7 +543,8 @@ class World:
         for effect in effects:
             self._carry_out(name, effect)
         self._await_deadline(name)
-        if is_routine and sizes == router.table_sizes() and all(map(_is_routine, effects)):
+        self._make_room(name)
+        if is_routine and sizes == router.table_sizes() and all(map(is_upkeep, effects)):
             if isinstance(event, Tick):
                 self._timers.ticked(name)
         elif not is_publication:
@@ -549,10 +560,8 @@ class World:
                 for id_ in subscriptions:
                     name = SubscriptionName(router, client, id_)
                     history.delivered(now, publication.id, name)
-            case Subscribed(client, id_):
-                history.subscribed(now, SubscriptionName(router, client, id_))
-            case Unsubscribed(client, id_):
-                history.unsubscribed(now, SubscriptionName(router, client, id_))
+            case Subscribed() | SubscribedMany() | Unsubscribed() | UnsubscribedMany():
+                self._answered(router, effect)
             case Advertised(client, id_):
                 history.advertised(now, AdvertisementName(router, client, id_))
             case Unadvertised(client, id_):
@@ -569,6 +578,22 @@ class World:
                 self.stored.keep(router, record)
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
+            case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+                raise InvariantError("here publications come one by one, and so do effects")
+
+    def _answered(
+        self, router: str, effect: Subscribed | SubscribedMany | Unsubscribed | UnsubscribedMany
+    ) -> None:
+        """A client hears of its subscriptions."""
+        match effect:
+            case Subscribed(client, id_) | Unsubscribed(client, id_):
+                ids: tuple[str, ...] = (id_,)
+            case SubscribedMany(client, ids) | UnsubscribedMany(client, ids):
+                pass
+        is_in_force = isinstance(effect, Subscribed | SubscribedMany)
+        write = self.history.subscribed if is_in_force else self.history.unsubscribed
+        for id_ in ids:
+            write(self.now, SubscriptionName(router, client, id_))
 
     def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
         """A router asks for a link that there is not, or gives one up."""
@@ -578,10 +603,3 @@ class World:
             self.remove_link(router, neighbor)
         elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
             self.add_link(router, neighbor)
-
-
-def _is_routine(effect: Effect) -> bool:
-    """Whether an effect is upkeep's own traffic; see `is_periodic`."""
-    if isinstance(effect, Send):
-        return is_periodic(carried(effect.message))
-    return is_periodic(effect)

@@ -30,6 +30,17 @@ STOP_S: Final = 15.0
 LOG_TAIL_CHARS: Final = 2000
 
 
+def started(arguments: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """The command `sapwood` in a process of its own, with its errors in `log`."""
+    return subprocess.Popen(  # noqa: S603 - our own command
+        (sys.executable, "-m", "sapwood", *arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+
+
 class BrokerProcess:
     """One broker process, and the lines of its standard output."""
 
@@ -42,13 +53,7 @@ class BrokerProcess:
         self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed in `close`
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._ended = False
-        self.process = subprocess.Popen(  # noqa: S603 - our own command
-            (sys.executable, "-m", "sapwood", "broker", "--name", name, *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
+        self.process = started(("broker", "--name", name, *arguments), self._log)
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
 

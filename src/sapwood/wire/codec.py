@@ -33,7 +33,10 @@ from sapwood.wire.messages import (
     LinkMessage,
     Message,
     Part,
+    SubscribedManyReply,
+    UnsubscribedManyReply,
 )
+from sapwood.wire.runs import Run, RunFinder
 
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=encoded)
 _CLIENT: Final = msgspec.msgpack.Decoder(ClientMessage)
@@ -75,6 +78,17 @@ def append_routing(buffer: bytearray, message: routing.Message, frame_bytes_max:
         del buffer[start:]
         for part in cut(body, frame_bytes_max):
             append_message(buffer, part)
+
+
+def append_ids(
+    buffer: bytearray,
+    reply: type[SubscribedManyReply | UnsubscribedManyReply],
+    ids: Sequence[str],
+    frame_bytes_max: int,
+) -> None:
+    """Put what is said of several ids at the end of `buffer`: a frame, or several."""
+    for some in _portions(ids, frame_bytes_max // 2):
+        append_message(buffer, reply(some))
 
 
 def append_delivery(
@@ -120,17 +134,29 @@ class Decoder:
 
     `frame_bytes_max` bounds a frame; a client takes over what its broker's `Welcome` says.
 
-    `feed` never raises. The first fault ends the stream: `error` says what it was, and `foreign`
-    what the peer seems to speak if it was not ours at all.
+    With `runs`, publications that stand behind each other are a `Run` in the place of messages; for
+    the end that accepts clients, and for both ends of a link.
+
+    `feed` and `messages` never raise. The first fault ends the stream: `error` says what it was,
+    and `foreign` what the peer seems to speak if it was not ours at all.
     """
 
-    __slots__ = ("_decode", "_parts", "_role", "_splitter", "error", "foreign", "frame_bytes_max")
+    __slots__ = (
+        *("_decode", "_parts", "_role", "_runs", "_splitter"),
+        *("error", "foreign", "frame_bytes_max"),
+    )
 
-    def __init__(self, role: Role | None, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        role: Role | None,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
+        runs: RunFinder | None = None,
+    ) -> None:
         self.frame_bytes_max = frame_bytes_max
         self.error: PeerError | None = None
         self.foreign: Foreign | None = None
         self._role = role
+        self._runs = runs
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
         self._parts = Parts()
         self._decode: (
@@ -140,42 +166,57 @@ class Decoder:
             | None
         ) = None
 
-    def feed(self, data: bytes) -> list[Greeting | Message]:
+    def feed(self, data: bytes) -> list[Greeting | Message | Run]:
         """All that `data` completes, in order."""
-        found: list[Greeting | Message] = []
+        return list(self.messages(data))
+
+    def messages(self, data: bytes) -> Iterator[Greeting | Message | Run]:
+        """What `data` completes, in order, each read when it is asked for.
+
+        To be iterated to its end, before the next data.
+        """
         if self.error is not None:
-            return found
+            return
         try:
-            for body in self._splitter.split(data):
+            for body in self._splitter.split(data, self._find):
+                if not isinstance(body, bytes):
+                    yield body
+                    continue
                 if self._decode is None:
-                    found.append(self._greeting(body))
+                    yield self._greeting(body)
                     continue
                 message = self._decode.decode(body)
                 if isinstance(message, Part) or self._parts.pending:
-                    self._among_parts(message, found)
+                    yield from self._among_parts(message)
                 else:
-                    found.append(message)
+                    yield message
         except PeerError as error:
             self.error = self._explained(error)
         except msgspec.ValidationError as error:
             self.error = _fault_of(error)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             self.error = FrameError(f"a frame holds no message of this connection: {error}")
-        return found
 
-    def _among_parts(self, message: Message, found: list[Greeting | Message]) -> None:
-        """Take in a part, or what comes between two; the message that it completes is `found`."""
+    def _find(self, data: bytes, start: int) -> tuple[Sequence[Run | bytes], int]:
+        """The publications that begin with a frame; `runs` finds them, once a peer has greeted."""
+        if self._runs is None or self._decode is None or self._parts.pending:
+            return (), start
+        is_link = self._decode is _LINK
+        return self._runs.find(data, start, self._splitter.body_bytes_max, is_link=is_link)
+
+    def _among_parts(self, message: Message) -> Iterator[Message]:
+        """Take in a part, or what comes between two; gives the message that it completes."""
         if not isinstance(message, Part):
             if isinstance(message, routing.RoutingMessage):
                 raise FrameError("a message begins before the parts of the last one have ended")
-            found.append(message)
+            yield message
             return
         body = self._parts.take(message)
         if body is not None:
             whole = _LINK.decode(body)
             if not isinstance(whole, routing.RoutingMessage):
                 raise FrameError("what comes in parts is a message of a router")
-            found.append(whole)
+            yield whole
 
     def _greeting(self, body: bytes) -> Greeting:
         greeting = decode_greeting(body)

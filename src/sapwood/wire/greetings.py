@@ -29,7 +29,7 @@ from sapwood.limits import REASON_CHARS_MAX
 from sapwood.model.fields import Count, Name
 
 MAGIC: Final = "sapwood"
-VERSION: Final = 2
+VERSION: Final = 3
 
 Reason: TypeAlias = Annotated[str, Meta(max_length=REASON_CHARS_MAX)]
 
@@ -50,6 +50,7 @@ class RefusalCode(StrEnum):
     ITSELF = "itself"
     ALREADY_LINKED = "already linked"
     BARRED = "barred"
+    CIRCLE = "circle"
     FULL = "full"
     LATE = "late"
     NOT_UNDERSTOOD = "not understood"

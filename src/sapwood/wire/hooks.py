@@ -6,6 +6,7 @@ MessagePack has no filters and no publications. What stands for them:
 
     filter of records         its canonical text
     other advertised content  an array: its language, its canonical text, what is bound there
+many filters              an array of these, which `LinkSession` reads when their turn comes
     publication               the bytes that its publisher made (`sapwood.wire.publications`)
 
 A message class says `filter: Interest`, and nothing more is needed for it to travel.
@@ -13,11 +14,12 @@ A message class says `filter: Interest`, and nothing more is needed for it to tr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from sapwood.errors import InputError, InvariantError
+from sapwood.language.interests import Interests
 from sapwood.limits import FRAME_BYTES_CEILING
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
@@ -28,8 +30,12 @@ from sapwood.wire.interests import (
     advertised_from_text,
     advertised_to_text,
     from_text,
+    unread,
 )
+from sapwood.wire.interests import to_text as interest_to_text
 from sapwood.wire.publications import decode_publication, encode_publication
+
+_COLUMN: Final = tuple[InterestText, ...]
 
 
 def encoded(value: object) -> object:
@@ -40,6 +46,8 @@ def encoded(value: object) -> object:
     if isinstance(value, Publication):
         # How long one may be was decided where it was published.
         return encode_publication(value, FRAME_BYTES_CEILING)
+    if isinstance(value, Interests):
+        return [interest_to_text(interest) for interest in value.values]
     if isinstance(value, AdvertisedContent):
         return advertised_to_text(value)
     raise InvariantError(f"a {type(value).__name__} has no place in a message")
@@ -56,6 +64,8 @@ def decoded(kind: type, sent: Any) -> object:
         return decode_publication(sent)
     if kind is Interest:
         return from_text(msgspec.convert(sent, InterestText))
+    if kind is Interests:
+        return unread(msgspec.convert(sent, _COLUMN))
     if kind is AdvertisedContent:
         return advertised_from_text(msgspec.convert(sent, AdvertisedText))
     raise InvariantError(f"no message has a field of {kind.__name__}")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from sapwood.errors import LimitError
+from sapwood.language.interests import Interests
 from sapwood.language.written import Language, Written, canonical, read_advertised, read_interest
-from sapwood.limits import ADVERTISEMENT_TEXT_CHARS_MAX, FILTER_TEXT_CHARS_MAX, XPATH_TEXT_CHARS_MAX
+from sapwood.limits import (
+    ADVERTISEMENT_TEXT_CHARS_MAX,
+    FILTER_TEXT_CHARS_MAX,
+    NORMAL_FORM_STEPS_MAX,
+    XPATH_TEXT_CHARS_MAX,
+)
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 
@@ -68,17 +74,24 @@ def advertised_to_text(advertised: AdvertisedContent) -> AdvertisedText:
             return PathsText(text)
 
 
-def from_text(text: InterestText) -> Interest:
+def from_text(text: InterestText, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Interest:
     """The interest that travelled as this.
 
     Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large.
     """
-    return read_interest(_written(text))
+    return read_interest(_written(text), steps_max=steps_max)
 
 
-def advertised_from_text(text: AdvertisedText) -> AdvertisedContent:
+def unread(texts: Sequence[InterestText]) -> Interests:
+    """The interests that travelled as these, to be read when their turn comes."""
+    return Interests.unread([text if isinstance(text, str) else _written(text) for text in texts])
+
+
+def advertised_from_text(
+    text: AdvertisedText, *, steps_max: int = NORMAL_FORM_STEPS_MAX
+) -> AdvertisedContent:
     """The advertised content of a wire form; errors as `from_text`."""
-    return read_advertised(_written(text))
+    return read_advertised(_written(text), steps_max=steps_max)
 
 
 def _written(text: AdvertisedText) -> Written:

@@ -14,13 +14,17 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from sapwood.model.fields import Count, Id
+from sapwood.limits import SUBSCRIBE_MANY_MAX
+from sapwood.model.fields import Count, Id, Name
 from sapwood.routing import messages as routing
 from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import AdvertisedText, InterestText
 
 Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
 """The number of a publication in its client's session, counted from 1 without gaps."""
+
+
+_Ids: TypeAlias = Annotated[tuple[Id, ...], Meta(min_length=1, max_length=SUBSCRIBE_MANY_MAX)]
 
 
 class GoodbyeCode(StrEnum):
@@ -34,6 +38,7 @@ class GoodbyeCode(StrEnum):
     ALREADY_LINKED = "already linked"
     BARRED = "barred"
     PROTOCOL = "protocol"
+    CIRCLE = "circle"
 
     @property
     def final(self) -> bool:
@@ -67,6 +72,28 @@ class SubscribeRequest(Struct, array_like=True, frozen=True, tag=10, gc=False):
 
     id: Id
     filter: InterestText
+
+
+class SubscribeManyRequest(Struct, array_like=True, frozen=True, tag=16, gc=False):
+    """The client subscribes to several filters: `ids[i]` to `filters[i]`, in this order.
+
+    Each is answered as by a request of its own, those in force together where that can be said
+    together. Whether a text is a filter is seen one by one: one that is none is refused, and the
+    others are not.
+    """
+
+    ids: _Ids
+    filters: Annotated[tuple[InterestText, ...], Meta(min_length=1, max_length=SUBSCRIBE_MANY_MAX)]
+
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.filters):
+            raise ValueError(f"{len(self.ids)} ids came with {len(self.filters)} filters")
+
+
+class UnsubscribeManyRequest(Struct, array_like=True, frozen=True, tag=17, gc=False):
+    """The client withdraws several subscriptions, in this order; answered as one by one."""
+
+    ids: _Ids
 
 
 class UnsubscribeRequest(Struct, array_like=True, frozen=True, tag=11, gc=False):
@@ -114,6 +141,18 @@ class SubscribedReply(Struct, array_like=True, frozen=True, tag=20, gc=False):
     """The subscription is in force in the whole overlay."""
 
     id: Id
+
+
+class SubscribedManyReply(Struct, array_like=True, frozen=True, tag=55, gc=False):
+    """These subscriptions are in force in the whole overlay."""
+
+    ids: tuple[Id, ...]
+
+
+class UnsubscribedManyReply(Struct, array_like=True, frozen=True, tag=56, gc=False):
+    """These subscriptions are withdrawn; no delivery for them follows."""
+
+    ids: tuple[Id, ...]
 
 
 class UnsubscribedReply(Struct, array_like=True, frozen=True, tag=21, gc=False):
@@ -205,6 +244,14 @@ class LinkCongestion(Struct, array_like=True, frozen=True, tag=35, gc=False):
     congested: bool
 
 
+class LinkState(Struct, array_like=True, frozen=True, tag=60):
+    """The neighbors that a broker has; the later number of two is true (`session.circles`)."""
+
+    broker: Name
+    number: Count
+    neighbors: tuple[Name, ...]
+
+
 class Part(Struct, array_like=True, frozen=True, tag=49, gc=False):
     """A part of a message of routers that is longer than a frame.
 
@@ -220,6 +267,8 @@ ClientMessage: TypeAlias = (
     PublishRequest
     | SubscribeRequest
     | UnsubscribeRequest
+    | SubscribeManyRequest
+    | UnsubscribeManyRequest
     | AdvertiseRequest
     | UnadvertiseRequest
     | ReplayRequest
@@ -235,6 +284,8 @@ BrokerMessage: TypeAlias = (
     | PublicationRefused
     | SubscribedReply
     | UnsubscribedReply
+    | SubscribedManyReply
+    | UnsubscribedManyReply
     | SubscriptionRefused
     | AdvertisedReply
     | UnadvertisedReply
@@ -248,7 +299,7 @@ BrokerMessage: TypeAlias = (
 """What a broker may send to a client it has welcomed."""
 
 LinkMessage: TypeAlias = (
-    routing.Message | Part | LinkCongestion | LinkEstablished | Ping | Pong | Goodbye
+    routing.Message | Part | LinkCongestion | LinkState | LinkEstablished | Ping | Pong | Goodbye
 )
 """What two brokers say to each other once the link is agreed."""
 

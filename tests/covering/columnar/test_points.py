@@ -11,10 +11,10 @@ from hypothesis import given
 from sapwood import parse_filter
 from sapwood.covering.columnar.points import TOTAL, Point, point_of, sides
 from sapwood.covering.hull import KINDS, NUMBER, TEXT, hull_of
-from sapwood.language.forms import ABSENT, FALSE, TRUE
 from sapwood.limits import CANONICAL_CONJUNCTIONS_MAX
 from sapwood.matching.keys import text_order
 from sapwood.model.filter import Filter
+from sapwood.model.packing import ABSENT, FALSE, TRUE
 from tests.matching.published.posets.nesting import any_filters
 
 

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.errors import InputError
 from sapwood.limits import INTEGER_MAX, INTEGER_MIN
 from sapwood.matching.columnar import bitmaps
 from sapwood.matching.columnar.batch import NAME_HEAD, PLACE_BITS, REPEATS, UNREADABLE
@@ -44,7 +45,9 @@ from sapwood.matching.columnar.domains import (
     FIRST_TEXT_RANK,
     TRUE_RANK,
 )
+from sapwood.matching.columnar.flat_records import DOUBTFUL, NONE, READ
 from sapwood.matching.columnar.segment import block
+from sapwood.matching.encoded_records import header
 from sapwood.matching.keys import number_key
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import (
@@ -57,6 +60,7 @@ from sapwood.matching.tables import (
     Kind,
 )
 from sapwood.model.publication import Value
+from sapwood.wire.publications import decode_publication
 
 fill_bitmaps = bitmaps.fill_bitmaps
 
@@ -182,6 +186,23 @@ def mark_removed(buffer: U64, marks: U8, by_slot: U32, slot: int) -> int:
     removed = int(np.count_nonzero((marks[found] & DEAD) == 0))
     marks[found] |= DEAD
     return removed
+
+
+def flatten_records(
+    data: bytes, starts: I64, ends: I64, scratch: U64, out: U8, offsets: I64, verdicts: U8
+) -> None:
+    """Flat views of records as they came, as `columnar.flat_records.Kernel` says."""
+    written = bytearray(header(len(starts)))
+    for number, (first, last) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        record = data[first:last] if 0 <= first < last <= len(data) else b""
+        offsets[number], verdicts[number] = len(written), READ
+        try:
+            flat = decode_publication(b"\x92\xa1p" + record).record
+        except InputError:
+            flat, verdicts[number] = {}, NONE if record == b"\xc0" else DOUBTFUL
+        written += msgspec.msgpack.encode(flat)
+    offsets[len(starts)] = len(written)
+    out[: len(written)] = np.frombuffer(written, np.uint8)
 
 
 def looked_up(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:

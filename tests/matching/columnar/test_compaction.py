@@ -13,6 +13,8 @@ from sapwood.matching.columnar.compaction import (
     SegmentEntry,
     first_to_join,
     free_serial,
+    join_cost,
+    to_join,
 )
 from tests.matching.columnar.made import made
 
@@ -44,3 +46,38 @@ def test_free_serial_is_the_smallest_that_no_part_has() -> None:
     assert free_serial([]) == 0
     assert free_serial(segments[1:]) == 0
     assert np.iinfo(np.int16).max > free_serial(segments)
+
+
+def entries(*sizes: int, dead: int = 0) -> list[SegmentEntry]:
+    """Segments of so many conjunctions, each with some that were removed."""
+    found = []
+    for serial, size in enumerate(sizes):
+        segment = made([f"a = {number}" for number in range(size)]).segment()
+        segment.dead = dead
+        found.append(SegmentEntry(serial, segment, None))
+    return found
+
+
+WORKED = CompactionPolicy(smallest=2, alike_max=3, compaction_cost=100, conjunction_cost=10)
+
+
+def test_a_worker_joins_what_was_mostly_removed_first() -> None:
+    whole, sparse = entries(4, 40), entries(9, dead=5)
+    assert to_join(WORKED, [*whole, *sparse], 10**9) == sparse
+
+
+def test_a_worker_joins_many_that_are_alike_and_all_that_are_smaller() -> None:
+    segments = entries(2, 3, 40, 41, 42)
+    assert to_join(WORKED, segments[:4], 0) == ()
+    assert to_join(WORKED, segments, 0) == segments
+    segments = entries(2, 3, 4, 40)
+    assert to_join(WORKED, segments, 0) == segments[:3]
+
+
+def test_a_worker_joins_as_many_of_the_smallest_as_matches_have_paid_for() -> None:
+    large, small, middle = segments = entries(40, 2, 10)
+    assert join_cost(WORKED, [small, middle]) == 220
+    assert to_join(WORKED, segments, 219) == ()
+    assert to_join(WORKED, segments, 220) == [small, middle]
+    assert to_join(WORKED, segments, 620) == [small, middle, large]
+    assert to_join(WORKED, [large], 10**9) == ()

@@ -73,6 +73,24 @@ def test_full_memtable_is_written_and_becomes_a_segment_without_a_match() -> Non
     assert len(engine._state.memtable) == 1
 
 
+def test_enough_filters_that_come_together_are_written_at_once_and_joined_when_there_is_time() -> (
+    None
+):
+    engine = ColumnarEngine(CompactionPolicy(bulk_min=8))
+    engine.add_many([(slot, parse_filter(f"a = {slot}")) for slot in range(7)])
+    assert sizes(engine) == []
+    engine.add_many([(slot, parse_filter(f"a = {slot}")) for slot in range(7, 20)])
+    assert sizes(engine) == []
+    assert len(engine._state.frozen_rows) == 13
+    assert engine.match({"a": 3}) == [3]
+    assert sizes(engine) == [13]
+    assert engine.match({"a": 9}) == [9]
+    engine.add_many(
+        [(20, parse_filter("false")), *((slot, parse_filter("true")) for slot in range(80, 90))]
+    )
+    assert engine.match({}) == [*range(80, 90)]
+
+
 def test_segments_of_full_memtables_are_joined_up_to_the_bound_and_by_fold_beyond() -> None:
     engine = ColumnarEngine(
         CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=24, smallest=4)
@@ -150,6 +168,7 @@ class Interrupting:
         self.match_batch, self.match_table = plain.match_batch, plain.match_table
         self.looked_up, self.touched = plain.looked_up, plain.touched
         self.mark_removed = plain.mark_removed
+        self.flatten_records = plain.flatten_records
         self.engine = engine
         engine._kernels.loaded = self
 

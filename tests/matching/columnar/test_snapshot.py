@@ -48,7 +48,7 @@ def test_snapshot_finds_what_was_there_when_it_was_taken(
     engine.validate()
     for record in asked:
         expected = [slot for slot, each in enumerate(first) if each.accepts(record)]
-        assert sorted(snapshot.found(record).tolist()) == expected
+        assert sorted(snapshot.found((record,)).tolist()) == expected
         assert sorted(snapshot.found_many([record]).slots.tolist()) == expected
 
 
@@ -66,8 +66,8 @@ def test_snapshot_cannot_be_changed() -> None:
 def test_as_many_as_are_enough_are_looked_for_in_the_memtable_first() -> None:
     snapshot = snapshot_of("a = 1", "a = 1")
     assert len(snapshot.memtable) == 2
-    assert snapshot.found({"a": 1}, 1).tolist() == [0, 1]
-    assert snapshot.found({"a": 2}, 1).tolist() == []
+    assert snapshot.found(({"a": 1},), 1).tolist() == [0, 1]
+    assert snapshot.found(({"a": 2},), 1).tolist() == []
 
 
 def test_touched_bytes_are_none_where_there_is_nothing_but_a_memtable() -> None:

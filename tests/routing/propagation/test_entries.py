@@ -8,11 +8,20 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
+from sapwood.language.interests import Interests
 from sapwood.limits import REPLACED_KEYS_MAX
 from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.effects import Refused, Send, Subscribed, Unsubscribed
-from sapwood.routing.messages import Confirm, Replace, Subscribe, Unsubscribe
+from sapwood.routing.messages import (
+    Confirm,
+    ConfirmMany,
+    Replace,
+    Subscribe,
+    SubscribeMany,
+    Unsubscribe,
+    UnsubscribeMany,
+)
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.protocol import Change, Propagation
@@ -40,14 +49,14 @@ def test_spread_makes_keys_that_begin_with_its_identity() -> None:
 def test_spread_numbers_what_it_sends_and_announces_when_all_have_confirmed() -> None:
     spread = spread_with_links("r2", "r3")
     key = spread.register("c", "s", WANTED).key
-    assert spread.propagate(key, WANTED, source=None) == [
+    assert spread.propagate(((key, WANTED),), source=None) == [
         Send("r2", Subscribe(key, WANTED, 1)),
         Send("r3", Subscribe(key, WANTED, 2)),
     ]
     assert spread.repeated(spread.own("c")["s"], WANTED) == []
-    assert spread.confirmed("r3", key, 2) == []
-    assert spread.confirmed("r2", key, 2) == []
-    assert spread.confirmed("r2", key, 1) == [Subscribed("c", "s")]
+    assert spread.confirmed("r3", ((key, 2),)) == []
+    assert spread.confirmed("r2", ((key, 2),)) == []
+    assert spread.confirmed("r2", ((key, 1),)) == [Subscribed("c", "s")]
     assert spread.repeated(spread.own("c")["s"], WANTED) == [Subscribed("c", "s")]
     spread.validate()
 
@@ -57,7 +66,7 @@ def test_spread_passes_on_what_a_neighbor_states_and_withdraws() -> None:
     told = spread.receive("r2", "r9.0.1", WANTED, 7)
     assert told == [Send("r3", Subscribe("r9.0.1", WANTED, 1))]
     assert spread.known("r9.0.1") == "over the link to r2"
-    assert spread.confirmed("r3", "r9.0.1", 1) == [Send("r2", Confirm("r9.0.1", 7))]
+    assert spread.confirmed("r3", (("r9.0.1", 1),)) == [Send("r2", Confirm("r9.0.1", 7))]
     assert spread.retract("r2", "r9.0.1") == [Send("r3", Unsubscribe("r9.0.1"))]
     assert spread.known("r9.0.1") is None
     spread.validate()
@@ -67,11 +76,10 @@ def test_spread_replays_to_a_link_what_did_not_come_from_it() -> None:
     spread = spread_with_links("r2")
     spread.receive("r2", "r9.0.1", WANTED, 7)
     key = spread.register("c", "s", OTHER).key
-    spread.propagate(key, OTHER, source=None)
+    spread.propagate(((key, OTHER),), source=None)
     spread.link_up("r3")
-    assert [effect.message for effect in spread.replay("r3") if isinstance(effect, Send)] == [
-        Subscribe(key, OTHER, 2),
-        Subscribe("r9.0.1", WANTED, 3),
+    assert spread.replay("r3", 2) == [
+        Send("r3", SubscribeMany((key, "r9.0.1"), Interests((OTHER, WANTED)), 2)),
     ]
     assert spread.link_down("r2") == [
         Subscribed("c", "s"),
@@ -98,8 +106,8 @@ def test_spread_detach_withdraws_all_of_a_client() -> None:
     keys = []
     for id_ in "ab":
         keys.append(spread.register("c", id_, WANTED).key)
-        spread.propagate(keys[-1], WANTED, source=None)
-    assert spread.detach("c") == [Send("r2", Unsubscribe(key)) for key in keys]
+        spread.propagate(((keys[-1], WANTED),), source=None)
+    assert spread.detach("c") == [Send("r2", UnsubscribeMany(tuple(keys)))]
     with pytest.raises(InvariantError, match="not attached"):
         spread.own("c")
     spread.attach("c")
@@ -115,8 +123,8 @@ def test_spread_passes_a_replacement_on_as_one_message() -> None:
     heard = spread.on_message("r2", Replace("r9.0.3", OTHER, 9, ("r9.0.1", "r9.0.2")))
     assert heard.effects == [Send("r3", Replace("r9.0.3", OTHER, 3, ("r9.0.1", "r9.0.2")))]
     assert list(spread.entries.received["r2"]) == ["r9.0.3"]
-    assert spread.confirmed("r3", "r9.0.1", 1) == []
-    assert spread.confirmed("r3", "r9.0.3", 3) == [Send("r2", Confirm("r9.0.3", 9))]
+    assert spread.confirmed("r3", (("r9.0.1", 1),)) == []
+    assert spread.confirmed("r3", (("r9.0.3", 3),)) == [Send("r2", Confirm("r9.0.3", 9))]
     spread.validate()
 
 
@@ -132,9 +140,8 @@ def test_spread_passes_on_what_a_replacement_comes_to_on_each_link() -> None:
     )
     assert heard.effects == []
     assert list(spread.entries.received["r2"]) == ["narrow", "again"]
-    assert spread.confirmed("r3", "narrow", 2) == [
-        Send("r2", Confirm("narrow", 2)),
-        Send("r2", Confirm("again", 4)),
+    assert spread.confirmed("r3", (("narrow", 2),)) == [
+        Send("r2", ConfirmMany(("narrow", "again"), (2, 4))),
     ]
     spread.validate()
 
@@ -152,7 +159,7 @@ def test_spread_replaces_within_a_bound_and_withdraws_the_rest() -> None:
     spread = spread_with_links("r2")
     keys = [spread.register("c", f"s{n}", WANTED).key for n in range(REPLACED_KEYS_MAX + 3)]
     for key in keys[:-2]:
-        spread.propagate(key, WANTED, source=None)
+        spread.propagate(((key, WANTED),), source=None)
     link = spread.links["r2"]
     for key in keys[-2:]:
         link.add(key, WANTED)

@@ -50,6 +50,10 @@ class Keys:
         self._side_of[key] = side
         self._index.add(key, filter)
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        for key, wanted in entries:
+            self.learned(side, key, wanted)
+
     def forgot(self, side: str, key: str) -> None:
         del self._side_of[key]
         self._index.remove(key)

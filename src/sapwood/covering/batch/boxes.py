@@ -28,8 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.covering.hull import NUMBER, TEXT, Side, written_hull
-from sapwood.language.forms import ABSENT, FALSE, HIGH_OPEN, LOW_OPEN, TRUE, read_form
+from sapwood.language.forms import read_form
 from sapwood.limits import INTEGER_MIN
+from sapwood.model.packing import ABSENT, FALSE, HIGH_OPEN, LOW_OPEN, TRUE
 
 End: TypeAlias = tuple[int, Any, int]
 """A place in the line: the kind of value, the value, and -1 just before it, 1 just after it."""

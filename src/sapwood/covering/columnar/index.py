@@ -2,7 +2,8 @@
 
 Where the covering filter is its own hull and no number was rounded the search decides; any other
 candidate is checked with `Filter.covers`. Candidates are asked for in small numbers, so `cov(s, 1)`
-ends with the first cover.
+ends with the first cover. All checks of one question share `limits.COVERING_QUESTION_STEPS`: past
+them a candidate is no cover, which costs messages and loses nothing.
 
 Cost of a question among n filters that has d ends: d words of n / 64 are intersected, eight and
 more in one instruction, and the few rows that are left are compared; adding writes a row of as
@@ -21,8 +22,10 @@ from sapwood.covering.columnar.kernels import plain
 from sapwood.covering.columnar.points import Point, point_of
 from sapwood.covering.columnar.table import PointTable
 from sapwood.errors import InvariantError
+from sapwood.limits import COVERING_QUESTION_STEPS
 from sapwood.matching.readiness import Awaiting, KernelSet
 from sapwood.model.filter import NOTHING, Filter
+from sapwood.model.reduction import Allowance
 
 _WORK: Final = 16
 _FILTERS_A_WORK: Final = 200
@@ -99,6 +102,7 @@ class ColumnarCovering:
         point = self._point(filter)
         table, filters = self._table, self._filters
         layout, blocks = table.load(point), table.blocks
+        allowance = Allowance(COVERING_QUESTION_STEPS)
         found: list[int] = []
         row, end, at_a_time = 0, blocks * BLOCK, limit if limit < FOUND_MAX else FOUND_MAX
         while row < end:
@@ -109,7 +113,10 @@ class ColumnarCovering:
                 break
             unsure = self._unsure if point.is_precise else filters.keys()
             for key in table.found[:count].tolist():
-                if (key not in unsure or filters[key].covers(filter)) and filters[key] != filter:
+                other = filters[key]
+                if (
+                    key not in unsure or other.covers_within(filter, allowance)
+                ) and other != filter:
                     found.append(key)
                     if len(found) == limit:
                         return found
@@ -124,6 +131,7 @@ class ColumnarCovering:
         layout, blocks = table.load(point), table.blocks
         is_complete = point.is_filter and not layout.lacks_place
         unsure = self._rounded if is_complete else filters.keys()
+        allowance = Allowance(COVERING_QUESTION_STEPS)
         found: list[int] = []
         row, end = 0, blocks * BLOCK
         while row < end:
@@ -133,7 +141,8 @@ class ColumnarCovering:
             found += (
                 key
                 for key in table.found[:count].tolist()
-                if (key not in unsure or filter.covers(filters[key])) and filters[key] != filter
+                if (key not in unsure or filter.covers_within(filters[key], allowance))
+                and filters[key] != filter
             )
         return found
 

@@ -15,14 +15,14 @@ from sapwood.model.constraint import Constraint
 from sapwood.model.reduction import Allowance, join, reduced
 
 
-def distribute(node: Node) -> list[Conjunction]:
+def distribute(node: Node, allowance: Allowance | None = None) -> list[Conjunction]:
     """The boxes whose union the tree describes; negation must be at the leaves.
 
     Boxes that cannot be satisfied are dropped. Raises `LimitError` as soon as more than
     `limits.CONJUNCTIONS_MAX` boxes are needed at once, or more than `limits.LIKE_PATTERNS_MAX`
-    patterns on one attribute, or more than `limits.NORMAL_FORM_STEPS_MAX` of work.
+    patterns on one attribute, or past the allowance (`limits.NORMAL_FORM_STEPS_MAX`).
     """
-    return _alternatives(node, Allowance(NORMAL_FORM_STEPS_MAX))
+    return _alternatives(node, allowance or Allowance(NORMAL_FORM_STEPS_MAX))
 
 
 def _alternatives(node: Node, allowance: Allowance) -> list[Conjunction]:

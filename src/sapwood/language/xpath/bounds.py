@@ -47,6 +47,11 @@ class XPathBounds:
                 "XPATH_NESTING_MAX", self.nesting, None, "the nesting of the expression"
             )
 
+    def check_path(self, steps: int) -> None:
+        """Raise `LimitError` for a path that has more steps than an expression may have."""
+        if steps > self.steps:
+            raise LimitError("XPATH_STEPS_MAX", self.steps, None, "the number of steps")
+
     def check_size(self, steps: int, predicates: int, descendants: int) -> None:
         """Raise `LimitError` for more steps, conditions or `//` on one path than that."""
         for name, bound, actual, subject in (

@@ -9,6 +9,7 @@ which knows at each place whether an operand or an operator is due.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from math import isnan
 from typing import Final
@@ -127,9 +128,13 @@ class _Parser:
         return None
 
     def further_steps(self, first: Step) -> Iterator[Step]:
-        """The steps after the first one."""
+        """The steps after the first one; not more than would be refused anyway.
+
+        What comes after the parser follows a path step by step, one call within the other.
+        """
         last = first
-        while True:
+        for count in itertools.count(1):
+            self.bounds.check_path(count)
             place = self.token
             axis = self.axis()
             if axis is None:

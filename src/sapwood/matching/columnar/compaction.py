@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.matching.columnar.segment import Segment
-from sapwood.model.filter import Filter
+from sapwood.matching.columnar.trial import Trial
 
 FREE: Final = -1
 IN_MEMTABLE: Final = -2
@@ -31,11 +32,20 @@ class CompactionPolicy:
     #: filters in the memtable that a match may try one by one; they are objects of some kilobytes
     #: each
     memtable_max: int = 1024
+    #: filters that are made a segment at once if they come together; it takes about as long as
+    #: matches will take that try so many one by one
+    bulk_min: int = 256
     #: conjunctions that were written into rows before they become a segment, even if nobody matches
     frozen_max: int = 32_768
     #: conjunctions of a segment that a match, an addition or a removal makes: a quarter of a second
     #: to two thirds, depending on how much they say. Larger ones are made by `fold` alone
     joined_max: int = 65_536
+    #: the same where a worker joins segments beside the caller, who waits 5 to 10 ms for so many
+    poured_max: int = 1024
+    #: segments of about the same size that a worker joins, whether or not anybody matches
+    alike_max: int = 16
+    #: what a match costs more for each further segment
+    segment_cost: int = 4
     #: the cost of any compaction
     compaction_cost: int = 2000
     #: the further cost for each conjunction in it
@@ -61,8 +71,8 @@ class State(NamedTuple):
     segments: tuple[SegmentEntry, ...]
     #: conjunctions on their way into a segment; before they are there nothing is matched
     frozen_rows: RowWriter
-    #: slot -> filter
-    memtable: dict[int, Filter]
+    #: slot -> its filter
+    memtable: dict[int, Trial]
     #: where each slot is: a segment's serial, IN_MEMTABLE, FROZEN, NOWHERE (its filter accepts
     #: nothing) or FREE
     slot_locations: npt.NDArray[np.int16]
@@ -86,11 +96,49 @@ def first_to_join(policy: CompactionPolicy, sizes: Sequence[int], newer: int) ->
     return first
 
 
-def free_serial(segments: Sequence[SegmentEntry]) -> int:
-    """The smallest number that no segment has."""
-    taken = {entry.serial for entry in segments}
+def to_join(
+    policy: CompactionPolicy, segments: Sequence[SegmentEntry], searched: int
+) -> Sequence[SegmentEntry]:
+    """The segments that a worker joins next; none if they may stay as they are.
+
+    First come those with more removed conjunctions than others, together; then all up to a size
+    of which there are `policy.alike_max` (sizes are alike within a factor of 16); and then as many
+    of the smallest as the matches have paid for that had to search each of them: `searched` is
+    what all of them together cost since. With the sizes 1,000,000, 2,000, 66 and 70, the last two
+    are joined for 2,816, the last three for 14,816, and all for six million.
+    """
+    sparse = [entry for entry in segments if entry.segment.dead > entry.segment.live]
+    if sparse:
+        return sparse
+    alike = Counter(_tier(policy, entry) for entry in segments)
+    full = [tier for tier, count in alike.items() if count >= policy.alike_max]
+    if full:
+        return [entry for entry in segments if _tier(policy, entry) <= max(full)]
+    paid: Sequence[SegmentEntry] = ()
+    rising = sorted(segments, key=lambda entry: entry.segment.live)
+    for count in range(2, len(rising) + 1):
+        if join_cost(policy, rising[:count]) > searched:
+            break
+        paid = rising[:count]
+    return paid
+
+
+def join_cost(policy: CompactionPolicy, segments: Iterable[SegmentEntry]) -> int:
+    """What it costs to join some segments."""
+    conjunctions = sum(entry.segment.live for entry in segments)
+    return policy.compaction_cost + policy.conjunction_cost * conjunctions
+
+
+def free_serial(segments: Sequence[SegmentEntry], others: Iterable[int] = ()) -> int:
+    """The smallest number that no segment has, and that is not among the others."""
+    taken = {*others, *(entry.serial for entry in segments)}
     return next(serial for serial in range(len(taken) + 1) if serial not in taken)
 
 
 def _size_class(policy: CompactionPolicy, conjunctions: int) -> int:
     return max(conjunctions, policy.smallest).bit_length()
+
+
+def _tier(policy: CompactionPolicy, entry: SegmentEntry) -> int:
+    """Segments with sizes of one tier are about equally large: within a factor of 16."""
+    return _size_class(policy, entry.segment.live) // 4

@@ -21,6 +21,13 @@ been matched often enough since.
 A removal marks conjunctions (a tombstone is one bit); a segment with more marked than unmarked ones
 is built again, which is paid for by the removals. Segments too large for that wait for `fold`.
 
+Where a *worker* is at hand (`matching.beside`), nobody waits for a join: a change or a match makes
+a small segment at most, of what was added since, and the worker joins and rebuilds segments of any
+size while changes and matches go on (`compaction.to_join` says which and when). What is removed
+meanwhile is removed from the joined segment before that takes its place; which slots lie in it is
+told by the number of one of the segments it was made of, and by *aliases* for the others, until
+these have been renumbered, some thousands at a time.
+
 Threads: a change holds the lock, and publishes its result as a new `Snapshot`. A match takes the
 published one, in one read, and sees nothing else. A compaction leaves the former snapshot published
 until it is done; an addition or a removal withdraws it, and the next match publishes the next one.
@@ -31,16 +38,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sapwood.errors import InvariantError
+from sapwood.matching.beside import worker
 from sapwood.matching.columnar import restoring, saving
-from sapwood.matching.columnar.build import build
-from sapwood.matching.columnar.columns import DEAD
 from sapwood.matching.columnar.compaction import (
     FREE,
     FROZEN,
@@ -49,15 +53,14 @@ from sapwood.matching.columnar.compaction import (
     CompactionPolicy,
     SegmentEntry,
     State,
-    first_to_join,
-    free_serial,
 )
-from sapwood.matching.columnar.like_checks import LikePredicates
-from sapwood.matching.columnar.rows import Rows, RowWriter, joined
-from sapwood.matching.columnar.sampling import Sample
-from sapwood.matching.columnar.searching import Kernels, LazyKernels, Searcher
+from sapwood.matching.columnar.flat_records import Flattener, flattener_of
+from sapwood.matching.columnar.merge_tree import SAMPLED_EVERY, SAMPLED_MAX, MergeTree
+from sapwood.matching.columnar.searching import Kernels, LazyKernels
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.matching.columnar.trial import Trial
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes
 from sapwood.matching.storage import Folder
@@ -65,29 +68,12 @@ from sapwood.matching.tables import RecordTable, as_dict
 from sapwood.model.filter import NOTHING, Filter
 from sapwood.model.publication import Record
 
-_SAMPLED_MAX: Final = 256
-"""Records that are kept to tell which constraints are selective; the latest ones."""
-
-_SAMPLED_EVERY: Final = 31
-"""One match in so many keeps its record. A prime: where the same records come again and again, a
-number that divides theirs would find the same few each time, and clusters would follow these."""
-
 _MADE_EVERY: Final = 1021
-"""The same for the rows of a table where there is a sample already: the record has to be made."""
-
-_SAMPLED_MIN: Final = 64
-"""Records in the sample that say something about all."""
-
-_STALE_FACTOR: Final = 2.0
-_STALE_CANDIDATES: Final = 64.0
-"""The statistics of a segment are stale when a record leads to `_STALE_FACTOR` times as many
-entries as when it was built, and to `_STALE_CANDIDATES` more."""
-
-_STALE_RECORDS: Final = 2 * _SAMPLED_EVERY * _SAMPLED_MAX
-"""Matched records between two checks of the statistics: twice what the sample reaches back."""
+"""The same where there is a sample already, and a record has to be made first: out of the columns
+of a table, or from its bytes."""
 
 
-class ColumnarEngine:
+class ColumnarEngine(MergeTree):
     """Access predicates over columns (see `sapwood.matching.columnar`).
 
     `kernels` are the compiled ones unless others are given, as tests do.
@@ -98,32 +84,7 @@ class ColumnarEngine:
     def __init__(
         self, policy: CompactionPolicy | None = None, *, kernels: Kernels | None = None
     ) -> None:
-        self._policy = policy or CompactionPolicy()
-        #: attribute -> number, from 0 without gaps; only ever grows
-        self._attributes: dict[str, int] = {}
-        self._predicates = LikePredicates()
-        self._kernels = LazyKernels(kernels)
-        #: for the first so many attributes; `_named` brings it up to date
-        self._searcher = Searcher(self._attributes, self._kernels)
-        self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
-        #: all that a match reads; `None` if something was added or removed since the last match
-        self._published: Snapshot | None = None
-        self._taken = 0
-        #: filters of the memtable tried since the last compaction
-        self._tried = 0
-        #: records in matches so far, which several threads may miscount
-        self._matched = 0
-        #: `_matched` when statistics were last checked
-        self._statistics_checked = 0
-        #: records that were matched, the latest last; replaced as a whole
-        self._sample: tuple[Record, ...] = ()
-        #: whoever replaces any of the above, or changes what is in it, holds this; but for the
-        #: counts and the sample, of which something may be lost
-        self._lock = Lock()
-        #: held during a full compaction
-        self._compaction_lock = Lock()
-        #: the segments that `fold` is joining in another thread, the oldest of the state's
-        self._compacting: tuple[SegmentEntry, ...] = ()
+        super().__init__(policy or CompactionPolicy(), LazyKernels(kernels))
 
     def __len__(self) -> int:
         """The number of taken slots."""
@@ -132,38 +93,58 @@ class ColumnarEngine:
     def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`; an amortized few rebuilds of its conjunctions."""
         with self._lock:
-            slot_locations = self._state.slot_locations
-            if slot >= len(slot_locations):
-                slot_locations = _grown(slot_locations, slot + 1)
-                self._state = self._state._replace(slot_locations=slot_locations)
+            slot_locations = self._room_for(slot)
             assert slot_locations[slot] == FREE, f"slot {slot} is taken"
             self._published = None
             self._taken += 1
             slot_locations[slot] = IN_MEMTABLE
             memtable = self._state.memtable
-            memtable[slot] = filter
+            memtable[slot] = Trial(filter)
             if len(memtable) > self._policy.memtable_max:
                 self._freeze_memtable()
-                if len(self._state.frozen_rows) >= self._policy.frozen_max:
-                    self._compact_newest()
+                self._compact_if_many()
+
+    def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Take each slot for its filter; enough of them become one segment, when there is time."""
+        if len(filters) < self._policy.bulk_min:
+            for slot, wanted in filters:
+                self.add(slot, wanted)
+            return
+        with self._lock:
+            slot_locations = self._room_for(max(slot for slot, _ in filters))
+            assert np.all(slot_locations[[slot for slot, _ in filters]] == FREE), "slots are taken"
+            self._published = None
+            self._taken += len(filters)
+            self._freeze(filters)
+            self._compact_if_many()
+
+    def _compact_if_many(self) -> None:
+        """Make a segment of what is frozen, if that is much: a match does it otherwise."""
+        policy = self._policy
+        most = policy.frozen_max if worker() is None else policy.poured_max
+        if len(self._state.frozen_rows) >= most:
+            self._compact_newest()
 
     def remove(self, slot: int) -> None:
         """Free `slot`; amortized constant."""
         with self._lock:
             if self._state.slot_locations[slot] == FROZEN:
                 self._compact_newest()
-            self._published = None
-            segments, _, memtable, slot_locations = self._state
+            memtable, slot_locations = self._state.memtable, self._state.slot_locations
             location = int(slot_locations[slot])
             assert location != FREE, f"slot {slot} is free"
             slot_locations[slot] = FREE
             self._taken -= 1
             if location == IN_MEMTABLE:
+                self._published = None
                 del memtable[slot]
-            elif location != NOWHERE:
-                at = next(at for at, entry in enumerate(segments) if entry.serial == location)
-                segments[at].segment.remove(slot, self._kernels.loaded)
-                self._rebuild_if_sparse(at)
+            elif location != NOWHERE:  # marks of segments are those that matches look at
+                entry = self._entry_at(location)
+                entry.segment.remove(slot, self._kernels.loaded)
+                if entry in self._compacting:
+                    self._removed.append(slot)
+                elif entry.segment.dead > entry.segment.live:
+                    self._rebuild_sparse(entry)
 
     def filter(self, slot: int) -> Filter:
         """The filter in a slot, equal to the one that was added, but without its source.
@@ -177,12 +158,10 @@ class ColumnarEngine:
             location = int(self._state.slot_locations[slot])
             assert location != FREE, f"slot {slot} is free"
             if location == IN_MEMTABLE:
-                return self._state.memtable[slot]
+                return self._state.memtable[slot].filter
             if location == NOWHERE:
                 return NOTHING
-            segment = next(
-                entry.segment for entry in self._state.segments if entry.serial == location
-            )
+            segment = self._entry_at(location).segment
             return restoring.filter_of(segment, slot, list(self._attributes), self._predicates)
 
     def holds(self, slot: int) -> bool:
@@ -226,7 +205,7 @@ class ColumnarEngine:
 
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first one that surely does."""
-        return len(self._snapshot_for((record,)).found(record, 1)) > 0
+        return len(self.found(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
         """How many filters accept `record`."""
@@ -245,21 +224,35 @@ class ColumnarEngine:
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
-        return self._snapshot_for((record,)).found(record, limit)
+        records = (record,)
+        return self._snapshot_for(records).found(records, limit)
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def flattener(self) -> Flattener | None:
+        """What makes `EncodedRecords`; `None` while all filters are in the memtable."""
+        if not self._state.segments:
+            return None
+        return flattener_of(self._kernels.loaded.flatten_records)
+
+    def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
+        """`found` for a single record in MessagePack."""
+        return self._snapshot_for(records).found(records, limit)
+
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
 
         Ends after the record with which some segment, or the memtable, has `max_matches` matches or
-        more.
+        more. `limit` sure matches of a record are enough.
         """
-        return self._snapshot_for(records).found_many(records, max_matches)
+        return self._snapshot_for(records).found_many(records, max_matches, limit)
 
     def fold(self) -> None:
         """Join everything into one segment whose access constraints are chosen anew.
 
-        May run in one thread beside any other use. Does nothing if another thread is folding, or if
-        there is one segment already, without removed conjunctions and as good as it can be.
+        May run in one thread beside any other use. Does nothing if another thread is folding or
+        joining segments, or if there is one segment already, without removed conjunctions and as
+        good as it can be.
         """
         if self._compaction_lock.acquire(blocking=False):
             try:
@@ -312,6 +305,8 @@ class ColumnarEngine:
         segments, frozen_rows, memtable, slot_locations = self._state
         found = np.where(slot_locations == NOWHERE, slot_locations, np.int16(FREE))
         found[list(memtable)] = IN_MEMTABLE
+        for former, serial in self._aliases.items():
+            slot_locations = np.where(slot_locations == former, np.int16(serial), slot_locations)
         for location, slots in (
             (FROZEN, frozen_rows.rows().slot),
             *((entry.serial, entry.segment.slots()) for entry in segments),
@@ -342,21 +337,30 @@ class ColumnarEngine:
         """
         before = self._matched
         self._matched = before + len(records)
-        next_kept = -(before + 1) % _SAMPLED_EVERY
+        next_kept = -(before + 1) % SAMPLED_EVERY
         if next_kept < len(records):
             if self._is_statistics_check_due() and self._lock.acquire(blocking=False):
                 try:
-                    self._rebuild_stale()
+                    if not self._call_worker():
+                        self._rebuild_stale()
                 finally:
                     self._lock.release()
-            is_made = isinstance(records, RecordTable) and len(self._sample) == _SAMPLED_MAX
-            every = _MADE_EVERY if is_made else _SAMPLED_EVERY
-            kept = range(-(before + 1) % every, len(records), every)[-_SAMPLED_MAX:]
+            is_made = isinstance(records, RecordTable | EncodedRecords)
+            is_made &= len(self._sample) == SAMPLED_MAX
+            every = _MADE_EVERY if is_made else SAMPLED_EVERY
+            kept = range(-(before + 1) % every, len(records), every)[-SAMPLED_MAX:]
             latest = (*self._sample, *(as_dict(records[at]) for at in kept))
-            self._sample = latest[-_SAMPLED_MAX:]
+            self._sample = latest[-SAMPLED_MAX:]
         snapshot = self._published or self._published_snapshot()
+        if len(snapshot.segments) > 1:
+            self._searched += self._policy.segment_cost * (len(snapshot.segments) - 1)
+            if self._searched > self._join_due and self._lock.acquire(blocking=False):
+                try:
+                    self._call_worker()
+                finally:
+                    self._lock.release()
         if snapshot.memtable:
-            self._tried += len(snapshot.memtable)
+            self._tried += len(snapshot.memtable) * len(records)
             # Whoever comes second matches what there is.
             if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
                 try:
@@ -377,178 +381,14 @@ class ColumnarEngine:
                 return self._compact_newest()
             return self._publish()
 
-    def _publish(self) -> Snapshot:
-        """Let matches read what there is by now; the lock is held, and no rows are frozen."""
-        segments, frozen_rows, memtable, _ = self._state
-        assert not len(frozen_rows), "frozen rows are in no segment"
-        published = Snapshot(
-            segments, tuple(memtable.items()), self._named(), self._predicates.known()
-        )
-        self._published = published
-        return published
-
-    def _named(self) -> Searcher:
-        """The searcher that knows all attributes; the lock is held."""
-        self._searcher = self._searcher.grown(self._attributes)
-        return self._searcher
-
-    def _is_statistics_check_due(self) -> bool:
-        """Whether enough was matched since the last check to pay for one and for building."""
-        return self._matched - self._statistics_checked >= max(_STALE_RECORDS, self._taken)
-
     def _is_compaction_due(self, snapshot: Snapshot) -> bool:
         """Whether trying the memtable has cost about as much as a compaction will."""
         newer = len(snapshot.memtable)
         if newer > self._policy.memtable_max:
             return True
-        sizes = [entry.segment.live for entry in snapshot.segments[len(self._compacting) :]]
-        joining = sum(sizes[first_to_join(self._policy, sizes, newer) :])
+        if self._tried <= self._policy.compaction_cost:
+            return False
+        first = self._first_to_join(newer)
+        joining = sum(entry.segment.live for entry in snapshot.segments[first:])
         cost = self._policy.conjunction_cost * (newer + joining)
         return self._tried > self._policy.compaction_cost + cost
-
-    def _writer(self) -> RowWriter:
-        return RowWriter(self._attributes, self._predicates)
-
-    def _freeze_memtable(self) -> None:
-        """Write all filters of the memtable into rows."""
-        _, frozen_rows, memtable, slot_locations = self._state
-        for slot, added in memtable.items():
-            before = len(frozen_rows)
-            frozen_rows.add(slot, added)
-            slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
-        self._state = self._state._replace(memtable={})
-
-    def _compact_newest(self) -> Snapshot:
-        """Join the frozen rows, and the segments that they have caught up with, into one segment.
-
-        The memtable stays as it is.
-        """
-        segments, frozen_rows, _, slot_locations = self._state
-        self._tried = 0
-        sizes = [entry.segment.live for entry in segments[len(self._compacting) :]]
-        first = len(self._compacting) + first_to_join(self._policy, sizes, len(frozen_rows))
-        rows = joined([*(entry.segment.rows() for entry in segments[first:]), frozen_rows.rows()])
-        self._state = self._state._replace(
-            segments=(*segments[:first], *self._built(rows, segments, slot_locations)),
-            frozen_rows=self._writer(),
-        )
-        return self._publish()
-
-    def _rebuild_if_sparse(self, at: int) -> None:
-        """Build a segment again if most of it was removed, and it is not too large."""
-        segments, _, _, slot_locations = self._state
-        segment = segments[at].segment
-        if (
-            segment.dead > segment.live
-            and segment.live <= self._policy.joined_max
-            and at >= len(self._compacting)
-        ):
-            smaller = self._built(segment.rows(), segments, slot_locations)
-            self._replace_segments((*segments[:at], *smaller, *segments[at + 1 :]))
-
-    def _built(
-        self, rows: Rows, others: tuple[SegmentEntry, ...], slot_locations: npt.NDArray[np.int16]
-    ) -> tuple[SegmentEntry, ...]:
-        """The segment of `rows`, entered in `slot_locations`; none if there are no rows."""
-        if not len(rows.slot):
-            return ()
-        serial, searcher, sample = free_serial(others), self._named(), self._sample
-        slot_locations[rows.slot] = serial
-        segment = _segment_of(rows, searcher, sample)
-        return (SegmentEntry(serial, segment, _mean_candidates(segment, searcher, sample)),)
-
-    def _is_stale(self, entry: SegmentEntry) -> bool:
-        """Whether a segment would be better if it were built again."""
-        return entry.segment.dead > 0 or self._has_stale_statistics(entry)
-
-    def _has_stale_statistics(self, entry: SegmentEntry) -> bool:
-        """Whether records lead to many more entries of a segment than when it was built.
-
-        Statistics are stale, too, where no record had been matched by then.
-        """
-        sample = self._sample
-        if len(sample) < _SAMPLED_MIN:
-            return False
-        now = _mean_candidates(entry.segment, self._named(), sample)
-        assert now is not None, "there are records"
-        return (
-            entry.mean_candidates is None
-            or now > _STALE_FACTOR * entry.mean_candidates + _STALE_CANDIDATES
-        )
-
-    def _rebuild_stale(self) -> None:
-        """Build small segments with stale statistics again."""
-        self._statistics_checked = self._matched
-        for entry in self._state.segments[len(self._compacting) :]:
-            if entry.segment.live <= self._policy.joined_max and self._has_stale_statistics(entry):
-                segments, _, _, slot_locations = self._state
-                at = next(at for at, other in enumerate(segments) if other is entry)
-                again = self._built(entry.segment.rows(), segments, slot_locations)
-                self._replace_segments((*segments[:at], *again, *segments[at + 1 :]))
-
-    def _compact_all(self) -> None:
-        """Join everything into one segment; no other thread does."""
-        with self._lock:
-            self._freeze_memtable()
-            if len(self._state.frozen_rows):
-                self._compact_newest()
-            else:
-                self._publish()
-            segments = self._state.segments
-            if not segments or (len(segments) == 1 and not self._is_stale(segments[0])):
-                return
-            self._compacting = segments
-            searcher, sample = self._named(), self._sample
-        try:
-            rows = joined([entry.segment.rows() for entry in segments])
-            segment = _segment_of(rows, searcher, sample) if len(rows.slot) else None
-            mean_candidates = (
-                None if segment is None else _mean_candidates(segment, searcher, sample)
-            )
-            with self._lock:
-                self._install(segment, mean_candidates)
-        finally:
-            with self._lock:
-                self._compacting = ()
-
-    def _replace_segments(self, segments: tuple[SegmentEntry, ...]) -> None:
-        """Put other segments with the same filters in place; the lock is held."""
-        self._state = self._state._replace(segments=segments)
-        if self._published is not None:
-            self._publish()
-
-    def _install(self, segment: Segment | None, mean_candidates: float | None) -> None:
-        """Replace the segments that `fold` has joined by the joined one."""
-        segments, _, _, slot_locations = self._state
-        former, self._compacting = self._compacting, ()
-        newer = segments[len(former) :]
-        if segment is None:
-            self._replace_segments(newer)
-            return
-        # A slot that was freed meanwhile, and perhaps taken again, is elsewhere or nowhere by now.
-        slots = segment.slots()
-        is_here = np.isin(slot_locations[slots], [entry.serial for entry in former])
-        segment.marks[~is_here] |= DEAD
-        segment.dead = int(np.count_nonzero(~is_here))
-        serial = free_serial(segments)
-        slot_locations[slots[is_here]] = serial
-        self._replace_segments((SegmentEntry(serial, segment, mean_candidates), *newer))
-
-
-def _grown(slot_locations: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
-    grown = np.full(max(slots, len(slot_locations) + len(slot_locations) // 2), FREE, np.int16)
-    grown[: len(slot_locations)] = slot_locations
-    return grown
-
-
-def _segment_of(rows: Rows, searcher: Searcher, sample: tuple[Record, ...]) -> Segment:
-    """The segment of some conjunctions; its access constraints suit the records of the sample."""
-    seen = Sample(sample, searcher.numbers) if sample else None
-    return build(rows, len(searcher.numbers), searcher.kernels, seen)
-
-
-def _mean_candidates(
-    segment: Segment, searcher: Searcher, sample: tuple[Record, ...]
-) -> float | None:
-    """Entries that a record of the sample leads to on average; `None` without a sample."""
-    return searcher.looked_up(segment, sample) / len(sample) if sample else None

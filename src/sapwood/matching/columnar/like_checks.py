@@ -105,10 +105,16 @@ def verify(
 def _outcomes(
     tries: Ints, predicates: Sequence[LikePredicate], records: Sequence[Record]
 ) -> npt.NDArray[np.uint8]:
-    pairs = (divmod(one, len(predicates)) for one in tries.tolist())
-    return np.array(
-        [_outcome(predicates[predicate], records[record]) for record, predicate in pairs], np.uint8
-    )
+    outcomes = np.empty(len(tries), np.uint8)
+    record: Record = {}
+    known = -1
+    for at, one in enumerate(tries.tolist()):
+        number, predicate = divmod(one, len(predicates))
+        if number != known:
+            # A record may have to be decoded: only once, as tries are sorted.
+            record, known = records[number], number
+        outcomes[at] = _outcome(predicates[predicate], record)
+    return outcomes
 
 
 def _outcome(predicate: LikePredicate, record: Record) -> int:

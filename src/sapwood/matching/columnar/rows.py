@@ -9,20 +9,27 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from math import inf
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.domains import High, Low, RankRange, number_range, ranges, text_range
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
+from sapwood.model import packing
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.like import Pattern
+from sapwood.model.numbers import Interval, Number
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Slots: TypeAlias = npt.NDArray[np.int32]
+
+_AT_NUMBER_LOW: Final = int(Low.AT_NUMBER)
+_AT_NUMBER_HIGH: Final = int(High.AT_NUMBER)
+"""Looked up once, as in `domains`."""
 
 
 class Checks(NamedTuple):
@@ -95,6 +102,11 @@ class RowWriter:
 
     def add(self, slot: int, filter: Filter) -> None:
         """Write the conjunctions of a filter; one that accepts nothing is left out."""
+        given = filter.packed
+        if given is not None:
+            for part in packing.read(given):
+                self._add_part(slot, part)
+            return
         for conjunction in filter.conjunctions:
             if all(_is_satisfiable(constraint) for _, constraint in conjunction.constraints):
                 for name, constraint in conjunction.constraints:
@@ -123,6 +135,41 @@ class RowWriter:
                 np.array(forbidden, np.bool_),
             ),
         )
+
+    def _add_part(self, slot: int, part: Sequence[packing.PackedConstraint]) -> None:
+        """Write a conjunction that was read from bytes."""
+        for _, flags, intervals, text_ranges in part:
+            if not (flags or intervals or text_ranges):
+                return
+        numbers = self._attribute_numbers
+        for name, flags, intervals, text_ranges in part:
+            if flags or len(intervals) + len(text_ranges) != 1:
+                for rank_range in ranges(packing.constraint(flags, intervals, text_ranges)):
+                    self._add_range(rank_range)
+            elif intervals:
+                low, high, ends = intervals[0]
+                if ends or low == -inf or high == inf:
+                    is_open = (ends & packing.LOW_OPEN != 0, ends & packing.HIGH_OPEN != 0)
+                    self._add_range(number_range(Interval(low, high, *is_open)))
+                else:
+                    self._add_closed(low, high)
+            else:
+                self._add_range(text_range(*text_ranges[0]))
+            number = numbers.get(name)
+            if number is None:
+                number = numbers[name] = len(numbers)
+            self._attributes.append(number)
+            self._range_start.append(len(self._low))
+        self._slots.append(slot)
+        self._constraint_start.append(len(self._attributes))
+
+    def _add_closed(self, low: Number, high: Number) -> None:
+        """Write the range from a number to a number, as most ranges are."""
+        place = self._place(low)
+        self._low.append(_AT_NUMBER_LOW)
+        self._low_at.append(place)
+        self._high.append(_AT_NUMBER_HIGH)
+        self._high_at.append(place if low == high else self._place(high))
 
     def _add_constraint(self, attribute: str, constraint: Constraint) -> None:
         numbers, text_ranges = constraint.numbers, constraint.strings.ranges

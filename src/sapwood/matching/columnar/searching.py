@@ -14,6 +14,7 @@ from sapwood.matching.columnar.batch import UNREADABLE, encoded, name_table, ref
 from sapwood.matching.columnar.bitmaps import BitmapKernels
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
+from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
@@ -73,6 +74,18 @@ class Kernels(BitmapKernels, RemovalKernels, Protocol):
         rest is as for `match_batch`.
         """
 
+    def flatten_records(  # noqa: PLR0917 - compiled code takes arrays apart
+        self,
+        data: bytes,
+        starts: I64,
+        ends: I64,
+        scratch: U64,
+        out: U8,
+        offsets: I64,
+        verdicts: U8,
+    ) -> None:
+        """Flat views of records as they came; the contract is `flat_records.Kernel`."""
+
     def looked_up(self, buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
         """The number of entries that the lookups of a batch of records lead to."""
 
@@ -127,8 +140,12 @@ class Searcher:
     def prepared(self, records: Sequence[Record]) -> Prepared:
         """What `search` needs of records: they are encoded, or columns get their attributes.
 
+        Records that are in MessagePack already are handed on as they are.
+
         Raises `InvalidValueError` for what no record may hold, as `search` does.
         """
+        if isinstance(records, EncodedRecords):
+            return records.encoded
         if not isinstance(records, RecordTable):
             return encoded(records)
         numbers = [self.numbers.get(name, _NO_ATTRIBUTE) for name in records.columns]

@@ -61,9 +61,9 @@ class RemovalKernels(Protocol):
         """
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Segment:
-    """An segment buffer, its annex and its marks; `marks` alone changes."""
+    """A segment buffer, its annex and its marks; `marks` alone changes. Equal is only itself."""
 
     buffer: U64
     annex: Annex

@@ -14,19 +14,19 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.batch import HEAD, REPEATS, SegmentMatches, encoded
+from sapwood.matching.columnar.batch import HEAD, REPEATS, SegmentMatches
 from sapwood.matching.columnar.compaction import SegmentEntry
 from sapwood.matching.columnar.like_checks import LikePredicate, verify
 from sapwood.matching.columnar.searching import Searcher
 from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.columnar.trial import Trial
 from sapwood.matching.protocol import ALL, Offsets, SlotBatch, Slots
-from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
 _FIRST_SLOT: Final = HEAD + 2
 """Where the slots of a single record begin in what a kernel tells."""
 
-Memtable: TypeAlias = tuple[tuple[int, Filter], ...]
+Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
 """Slots with their filters, which are tried one by one."""
 
 
@@ -44,14 +44,13 @@ class Snapshot:
     searcher: Searcher
     predicates: tuple[LikePredicate, ...]
 
-    def found(self, record: Record, limit: int = ALL) -> Slots:
-        """Slots that accept one record, each once, in any order; `limit` are enough."""
-        records = (record,)
-        pieces = [_accepting(self.memtable, record)] if self.memtable else []
+    def found(self, records: Sequence[Record], limit: int = ALL) -> Slots:
+        """Slots that accept a single record, each once, in any order; `limit` are enough."""
+        pieces = [_accepting(self.memtable, records[0])] if self.memtable else []
         count = len(pieces[0]) if pieces else 0
         if count >= limit:
             return pieces[0]
-        batch = encoded(records)
+        batch = self.searcher.prepared(records)
         flags = 0
         pending: list[tuple[Segment, SegmentMatches]] = []
         for _, segment, _ in self.segments:
@@ -72,16 +71,20 @@ class Snapshot:
         slots = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
         return np.unique(slots) if flags & REPEATS else slots
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order.
 
         Ends after the record with which some segment, or the memtable, has `max_matches` matches or
-        more.
+        more. `limit` sure matches of a record in each segment are enough.
         """
         batch, given = self.searcher.prepared(records), len(records)
         pairs = MatchPairs()
         for _, segment, _ in self.segments:
-            result = self.searcher.search(segment, records[:given], batch, max_matches=max_matches)
+            result = self.searcher.search(
+                segment, records[:given], batch, limit=limit, max_matches=max_matches
+            )
             found = SegmentMatches.of(result, given)
             if len(self.segments) == 1 and not (
                 self.memtable or found.repeats or len(found.unverified)

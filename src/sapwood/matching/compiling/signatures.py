@@ -7,7 +7,7 @@ array of one dimension whose elements lie side by side; `TwoDimensional[...]` on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
@@ -16,7 +16,7 @@ from numba import from_dtype, types
 
 from sapwood.matching.arrays import READ_ONLY, TWO_DIMENSIONAL
 
-_SCALARS: Final = MappingProxyType(
+_SCALARS: Final[Mapping[Any, Any]] = MappingProxyType(
     {
         int: types.int64,
         bool: types.boolean,

@@ -43,6 +43,11 @@ class Flood:
         if side == CLIENTS:
             self._own.add(key, filter)
 
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        """Subscriptions came from a side together."""
+        if side == CLIENTS:
+            self._own.add_many(entries)
+
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""
         if side == CLIENTS:

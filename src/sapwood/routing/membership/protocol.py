@@ -8,7 +8,7 @@ links it decides. It may have messages and timers of its own, ask for links (`Co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from sapwood.routing.effects import Effect
@@ -47,8 +47,16 @@ class Membership(Protocol):
         """Take one input; see `Router.handle`."""
         ...
 
+    def takes_many(self, client: str) -> bool:
+        """Whether nothing that a client publishes is refused: see `Router.takes_many`."""
+        ...
+
     def next_deadline(self) -> float | None:
         """When to hand it a `Tick`; `None` for never."""
+        ...
+
+    def behind(self) -> Collection[str]:
+        """The neighbors that are not told everything yet: see `Router.behind`."""
         ...
 
     def table_sizes(self) -> dict[str, int]:

@@ -21,10 +21,16 @@ from collections.abc import Callable, Iterable, Mapping
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Propagation, net_change
+from sapwood.routing.propagation.protocol import (
+    NOTHING_TO_SAY,
+    Change,
+    OneByOne,
+    Propagation,
+    net_change,
+)
 
 
-class Advertised:
+class Advertised(OneByOne[Interest]):
     """The state of a link that is told of wanted candidates only, by an inner strategy.
 
     `make_inner` makes the inner strategy of one link.
@@ -89,6 +95,11 @@ class Advertised:
     def representative(self, key: str) -> str | None:
         """What stands for it by the inner strategy; `None` for one that is not wanted."""
         return self._inner.representative(key) if key in self._reasons else None
+
+    @property
+    def is_gradual(self) -> bool:
+        """Nothing is told at first."""
+        return False
 
     @property
     def propagated(self) -> Mapping[str, Interest]:

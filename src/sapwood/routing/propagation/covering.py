@@ -21,7 +21,8 @@ index finds fewer covers, never others.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from sapwood.covering.catalogue import DEFAULT_COVERING, covering_manager
 from sapwood.covering.manager import CoveringManager
@@ -33,7 +34,7 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
 
 
-class Covering(Unconditional):
+class Covering(Unconditional[Interest]):
     """The state of a link that is told of enough candidates to cover all.
 
     `manager` (empty) finds the covers; without one the pair that the catalogue recommends does.
@@ -114,6 +115,11 @@ class Covering(Unconditional):
     def representative(self, key: str) -> str | None:
         """The propagated subscription that covers it, or itself."""
         return self._representatives[key]
+
+    @property
+    def rank(self) -> Callable[[Interest], Any] | None:
+        """The most general first, as far as their extents tell."""
+        return _extent
 
     @property
     def propagated(self) -> Mapping[str, Interest]:

@@ -8,10 +8,13 @@ propagation strategy).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import TypeVar, cast
 
 from sapwood.errors import InvariantError
-from sapwood.limits import REPLACED_KEYS_MAX
+from sapwood.language.interests import Interests
+from sapwood.limits import REPLACED_KEYS_MAX, SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import (
@@ -25,12 +28,15 @@ from sapwood.routing.confirmation import Confirmations
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import (
     Confirm,
-    Message,
+    ConfirmMany,
     Replace,
     Subscribe,
+    SubscribeMany,
     SubscriptionMessage,
     Unsubscribe,
+    UnsubscribeMany,
 )
+from sapwood.routing.propagation.backlog import Backlog
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.protocol import (
     NO_ADVERTISEMENTS,
@@ -40,6 +46,8 @@ from sapwood.routing.propagation.protocol import (
 )
 from sapwood.routing.tables import Follower, LocalEntry, ReceivedEntry, W
 
+T = TypeVar("T")
+
 
 class EntryPropagation(ClientEntries[W]):
     """All entries of one kind at one router: known, told to neighbors, confirmed.
@@ -48,10 +56,11 @@ class EntryPropagation(ClientEntries[W]):
     `propagation` makes the state of one link.
 
     #: links.keys() == entries.received.keys(): the links that are up
-    #: the candidates of links[n] are all entries that did not come from n
+    #: the candidates of links[n] are all entries that did not come from n, but for those in
+    #: _backlogs[n], which that neighbor is still to be told of; there is one at least
     """
 
-    __slots__ = ("_propagation", "_sendings", "confirmations", "links")
+    __slots__ = ("_backlogs", "_propagation", "_sendings", "confirmations", "links")
 
     def __init__(
         self,
@@ -65,16 +74,25 @@ class EntryPropagation(ClientEntries[W]):
         self.confirmations = Confirmations()
         self._propagation = propagation
         self._sendings = 0
+        self._backlogs: dict[str, Backlog[W]] = {}
 
     # Clients -----------------------------------------------------------------------------------
 
     def announce(self, entry: LocalEntry[W]) -> list[Effect]:
         """Propagate what a client stated."""
-        return self.propagate(entry.key, entry.filter, source=None)
+        return self.propagate(((entry.key, entry.filter),), source=None)
+
+    def announce_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+        """Propagate several at once."""
+        return self.propagate([(entry.key, entry.filter) for entry in entries], source=None)
 
     def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Withdraw it."""
-        return self.stop_propagating(entry.key, source=None)
+        return self.stop_propagating((entry.key,), source=None)
+
+    def withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+        """Withdraw several at once."""
+        return self.stop_propagating([entry.key for entry in entries], source=None)
 
     def in_force(self, key: str) -> bool:
         """Whether every router that it must reach has confirmed it."""
@@ -93,18 +111,39 @@ class EntryPropagation(ClientEntries[W]):
         self.entries.link_up(neighbor)
         self.confirmations.link_up(neighbor)
 
-    def replay(self, neighbor: str) -> list[Effect]:
-        """Tell a neighbor all that it needs to know."""
-        return self.emit(neighbor, self.links[neighbor].start(self.entries.candidates(neighbor)))
+    def replay(self, neighbor: str, at_once: int | None) -> list[Effect]:
+        """Tell a neighbor all that it needs to know; where that is more than goes at once, begin.
+
+        Without `at_once`, everything does.
+        """
+        link, entries = self.links[neighbor], self.entries
+        if at_once is None or not link.is_gradual or entries.size_without(neighbor) <= at_once:
+            return self.emit(neighbor, link.start(entries.candidates(neighbor)))
+        self._backlogs[neighbor] = Backlog(entries.keys_without(neighbor), link.rank)
+        return self.drained(neighbor, at_once)
+
+    @property
+    def behind(self) -> Collection[str]:
+        """The neighbors that are still to be told of something that was there before their link."""
+        return self._backlogs.keys()
+
+    def drained(self, neighbor: str, at_once: int) -> list[Effect]:
+        """A link takes more: tell a neighbor that is behind of some more."""
+        backlog = self._backlogs.get(neighbor)
+        if backlog is None:
+            return []
+        some = backlog.take(at_once, self.entries.filter_of)
+        if not backlog.pending:
+            del self._backlogs[neighbor]
+        return self.emit(neighbor, self.links[neighbor].add_many(some))
 
     def link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop it and all that came over it."""
         del self.links[neighbor]
+        self._backlogs.pop(neighbor, None)
         received = self.entries.link_down(neighbor)
         effects = self._report(self.confirmations.link_down(neighbor))
-        for key in received:
-            effects.extend(self.stop_propagating(key, source=neighbor))
-        return effects
+        return [*effects, *self.stop_propagating(tuple(received), source=neighbor)]
 
     def advertised(
         self: EntryPropagation[Interest],
@@ -137,7 +176,15 @@ class EntryPropagation(ClientEntries[W]):
                 is_known = key in self.entries.received[neighbor]
                 return Outcome(self.retract(neighbor, key) if is_known else [])
             case Confirm(key, sending):
-                return Outcome(self.confirmed(neighbor, key, sending))
+                return Outcome(self.confirmed(neighbor, ((key, sending),)))
+            case SubscribeMany(keys, filters, sending):
+                return self._enter_many(neighbor, keys, filters.values, sending)
+            case UnsubscribeMany(keys):
+                received = self.entries.received[neighbor]
+                left = tuple(key for key in dict.fromkeys(keys) if key in received)
+                return Outcome(self.retract_many(neighbor, left))
+            case ConfirmMany(keys, sendings):
+                return Outcome(self.confirmed(neighbor, zip(keys, sendings, strict=True)))
             case _:
                 return Outcome([], objection=unexpected_message(message))
 
@@ -160,51 +207,62 @@ class EntryPropagation(ClientEntries[W]):
         self.entries.enter(neighbor, key, ReceivedEntry(filter, sending))
         for other in replaced:
             self.entries.leave(neighbor, other)
-        return self.propagate(key, filter, neighbor, replaced)
+        return self.propagate(((key, filter),), neighbor, replaced)
 
     def retract(self, neighbor: str, key: str) -> list[Effect]:
         """A neighbor withdraws what it stated."""
-        self.entries.leave(neighbor, key)
-        return self.stop_propagating(key, source=neighbor)
+        return self.retract_many(neighbor, (key,))
 
-    def confirmed(self, neighbor: str, key: str, sending: int) -> list[Effect]:
-        """A neighbor confirms."""
-        return self._report(self.confirmations.confirm(neighbor, key, sending))
+    def retract_many(self, neighbor: str, keys: Sequence[str]) -> list[Effect]:
+        """A neighbor withdraws several things that it stated."""
+        for key in keys:
+            self.entries.leave(neighbor, key)
+        return self.stop_propagating(keys, source=neighbor)
+
+    def confirmed(self, neighbor: str, confirmed: Iterable[tuple[str, int]]) -> list[Effect]:
+        """A neighbor confirms keys, by the numbers that they were sent with."""
+        confirm = self.confirmations.confirm
+        return self._report(
+            [one for key, sending in confirmed for one in confirm(neighbor, key, sending)]
+        )
 
     # What all have in common -------------------------------------------------------------------
 
     def propagate(
         self,
-        key: str,
-        filter: W,
+        entries: Sequence[tuple[str, W]],
         source: str | None,
         replaced: Sequence[str] = (),
     ) -> list[Effect]:
-        """Tell all links but `source` of a new entry, as far as they need to know.
+        """Tell all links but `source` of new entries, as far as they need to know.
 
         The entries in `replaced`, which came from there as well, are gone.
         """
         effects: list[Effect] = []
+        confirmations = self.confirmations
         for other in replaced:
-            self.confirmations.discard(other)
+            confirmations.discard(other)
         for neighbor, link in self.links.items():
             if neighbor != source:
-                change = link.add(key, filter)
-                if replaced:  # one change, so that it travels on as one
-                    change = net_change((change, *map(link.remove, replaced)))
+                change = link.add_many(entries)
+                left = self._candidates_among(neighbor, replaced)
+                if left:  # one change, so that it travels on as one
+                    change = net_change((change, link.remove_many(left)))
                 effects.extend(self.emit(neighbor, change))
-                self.confirmations.expect(key, neighbor, link.representative(key))
-        if self.confirmations.in_force(key):
-            effects.extend(self._report([key]))
+                for key, _ in entries:
+                    confirmations.expect(key, neighbor, link.representative(key))
+        effects.extend(self._report([key for key, _ in entries if confirmations.in_force(key)]))
         return effects
 
-    def stop_propagating(self, key: str, source: str | None) -> list[Effect]:
-        """Tell all links but `source` that an entry is gone."""
-        self.confirmations.discard(key)
+    def stop_propagating(self, keys: Sequence[str], source: str | None) -> list[Effect]:
+        """Tell all links but `source` that entries are gone."""
+        for key in keys:
+            self.confirmations.discard(key)
         effects: list[Effect] = []
         for neighbor, link in self.links.items():
             if neighbor != source:
-                effects.extend(self.emit(neighbor, link.remove(key)))
+                left = self._candidates_among(neighbor, keys)
+                effects.extend(self.emit(neighbor, link.remove_many(left)))
         return effects
 
     def emit(self, neighbor: str, change: Change) -> list[Effect]:
@@ -213,19 +271,25 @@ class EntryPropagation(ClientEntries[W]):
         The last of what is told takes the place of what is withdrawn.
         """
         link = self.links[neighbor]
-        effects: list[Effect] = []
-        last = change.propagate[-1] if change.propagate and self.kind.replace else None
-        replaced = () if last is None else change.withdraw[:REPLACED_KEYS_MAX]
-        for key in change.propagate:
-            self._sendings += 1
-            self.confirmations.sent[neighbor][key] = self._sendings
-            taken = replaced if key == last else ()
-            effects.append(Send(neighbor, self._statement(key, link.propagated[key], taken)))
-        for number, key in enumerate(change.withdraw):
-            if number >= len(replaced):
-                effects.append(Send(neighbor, self.kind.withdraw(key)))
-            settled = self.confirmations.withdraw(neighbor, key, link.representative)
-            effects.extend(self._report(settled))
+        told, withdrawn = change.propagate, change.withdraw
+        replaced: tuple[str, ...] = ()
+        if told and self.kind.replace is not None:
+            replaced = withdrawn[:REPLACED_KEYS_MAX]
+        effects = self._state(neighbor, told[:-1] if replaced else told)
+        if replaced and self.kind.replace is not None:
+            number = self._number(neighbor, told[-1:])
+            filter_ = link.propagated[told[-1]]
+            effects.append(Send(neighbor, self.kind.replace(told[-1], filter_, number, replaced)))
+        left = withdrawn[len(replaced) :]
+        many = self.kind.many
+        if many is not None and len(left) > 1:
+            effects.extend(Send(neighbor, many.withdraw(some)) for some in _portions(left))
+        else:
+            effects.extend(Send(neighbor, self.kind.withdraw(key)) for key in left)
+        settled: list[str] = []
+        for key in withdrawn:
+            settled.extend(self.confirmations.withdraw(neighbor, key, link.representative))
+        effects.extend(self._report(settled))
         return effects
 
     def reassign(self, neighbor: str) -> list[Effect]:
@@ -250,11 +314,20 @@ class EntryPropagation(ClientEntries[W]):
             raise InvariantError("links and received tables differ")
         self.entries.validate()
         for neighbor, link in self.links.items():
-            link.validate(dict(self.entries.candidates(neighbor)))
+            backlog = self._backlogs.get(neighbor)
+            pending = {} if backlog is None else backlog.pending
+            candidates = dict(self.entries.candidates(neighbor))
+            if not pending.keys() <= candidates.keys():
+                raise InvariantError(f"{neighbor} is to be told of what is there no longer")
+            link.validate({key: one for key, one in candidates.items() if key not in pending})
             if link.advertisements is not None and link.advertisements != advertisements[neighbor]:
                 raise InvariantError(
                     f"link {neighbor} knows other advertisements than came over it"
                 )
+        if not self._backlogs.keys() <= self.links.keys() or not all(
+            backlog.pending for backlog in self._backlogs.values()
+        ):
+            raise InvariantError("a neighbor is behind that is told nothing, or with nothing")
         self.confirmations.validate(self.links)
 
     def _enter(
@@ -273,22 +346,97 @@ class EntryPropagation(ClientEntries[W]):
         left = tuple(other for other in dict.fromkeys(replaced) if other in received)
         return Outcome(self.receive(neighbor, key, filter, sending, left))
 
-    def _statement(self, key: str, filter: W, replaced: tuple[str, ...]) -> Message:
-        """What states an entry under the latest number, in the place of others."""
-        if replaced and self.kind.replace is not None:
-            return self.kind.replace(key, filter, self._sendings, replaced)
-        return self.kind.state(key, filter, self._sendings)
+    def _enter_many(
+        self: EntryPropagation[Interest],
+        neighbor: str,
+        keys: Sequence[str],
+        filters: Sequence[Interest],
+        first: int,
+    ) -> Outcome:
+        """A neighbor subscribes several times, as far as it may: those before the first fault."""
+        fresh: dict[str, ReceivedEntry[Interest]] = {}
+        objection = None
+        for sending, (key, filter_) in enumerate(zip(keys, filters, strict=True), first):
+            known = f"over the link to {neighbor}" if key in fresh else self.known(key)
+            if known is not None:
+                objection = cycle_reason(f"subscription {key}", known, neighbor)
+                break
+            fresh[key] = ReceivedEntry(filter_, sending)
+        self.entries.enter_many(neighbor, list(fresh.items()))
+        told = [(key, entry.filter) for key, entry in fresh.items()]
+        return Outcome(self.propagate(told, neighbor), objection)
+
+    def _candidates_among(self, neighbor: str, keys: Sequence[str]) -> Sequence[str]:
+        """Keys that a link's strategy knows; those that it was yet to take in are dropped."""
+        backlog = self._backlogs.get(neighbor)
+        if backlog is None:
+            return keys
+        left = [key for key in keys if not backlog.drop(key)]
+        if not backlog.pending:
+            del self._backlogs[neighbor]
+        return left
+
+    def _state(self, neighbor: str, keys: tuple[str, ...]) -> list[Effect]:
+        """Messages that tell a neighbor of what is propagated under these keys."""
+        propagated, many = self.links[neighbor].propagated, self.kind.many
+        if many is None or len(keys) == 1:
+            return [
+                Send(
+                    neighbor,
+                    self.kind.state(key, propagated[key], self._number(neighbor, (key,))),
+                )
+                for key in keys
+            ]
+        return [
+            Send(
+                neighbor,
+                many.state(
+                    some,
+                    Interests(cast("Interest", propagated[key]) for key in some),
+                    self._number(neighbor, some),
+                ),
+            )
+            for some in _portions(keys)
+        ]
+
+    def _number(self, neighbor: str, keys: Sequence[str]) -> int:
+        """The number under which keys are sent to a neighbor: the first, where it is several."""
+        first = self._sendings + 1
+        self._sendings += len(keys)
+        self.confirmations.sent[neighbor].update(zip(keys, count(first)))
+        return first
 
     def _report(self, keys: Iterable[str]) -> list[Effect]:
         """Say of entries that they are in force, to whoever they came from."""
-        effects: list[Effect] = []
+        clients: dict[str, list[str]] = {}
+        links: dict[str, list[tuple[str, int]]] = {}
+        entries, many = self.entries, self.kind.many
         for key in keys:
-            entry = self.entries.by_key.get(key)
+            entry = entries.by_key.get(key)
             if entry is not None:
-                effects.append(self.kind.in_force(entry.client, entry.id))
+                clients.setdefault(entry.client, []).append(entry.id)
                 continue
-            source = self.entries.source_of(key)
+            source = entries.source_of(key)
             if source is not None:
-                sending = self.entries.received[source][key].sending
-                effects.append(Send(source, self.kind.confirm(key, sending)))
+                sending = entries.received[source][key].sending
+                links.setdefault(source, []).append((key, sending))
+        effects: list[Effect] = []
+        for client, ids in clients.items():
+            if many is not None and len(ids) > 1:
+                effects.append(many.in_force(client, tuple(ids)))
+            else:
+                effects.extend(self.kind.in_force(client, id_) for id_ in ids)
+        for source, confirmed in links.items():
+            if many is None or len(confirmed) == 1:
+                effects.extend(Send(source, self.kind.confirm(*one)) for one in confirmed)
+                continue
+            for some in _portions(confirmed):
+                named, sendings = zip(*some, strict=True)
+                effects.append(Send(source, many.confirm(named, sendings)))
         return effects
+
+
+def _portions(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
+    """The items in order, in as many parts as there have to be messages."""
+    for start in range(0, len(items), SUBSCRIPTIONS_AT_ONCE_MAX):
+        yield tuple(items[start : start + SUBSCRIPTIONS_AT_ONCE_MAX])

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Generic
 
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
 from sapwood.routing.tables import W
 
 
-class Flooding(Unconditional, Generic[W]):
+class Flooding(Unconditional[W]):
     """The state of a link that is told nothing."""
 
     __slots__ = ()
@@ -33,6 +32,11 @@ class Flooding(Unconditional, Generic[W]):
     def representative(self, key: str) -> str | None:  # noqa: ARG002
         """Nothing stands for a candidate, and nothing needs to."""
         return None
+
+    @property
+    def is_gradual(self) -> bool:
+        """Nothing is told."""
+        return False
 
     @property
     def propagated(self) -> Mapping[str, W]:

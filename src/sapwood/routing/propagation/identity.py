@@ -15,7 +15,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
 
 
-class Identity(Unconditional):
+class Identity(Unconditional[Interest]):
     """The state of a link that is told of one candidate of each class of equal filters.
 
     #: every candidate is in exactly one class, that of its filter

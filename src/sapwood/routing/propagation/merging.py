@@ -15,7 +15,8 @@ accepts beyond its members crosses one link and ends there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from sapwood.covering.merging.records import Candidate, Merger
 from sapwood.errors import InvariantError
@@ -25,7 +26,7 @@ from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
 
 
-class Merging(Unconditional):
+class Merging(Unconditional[Interest]):
     """The state of a link on which mergers stand for what the inner strategy propagates.
 
     `prefix` begins the keys of mergers.
@@ -74,6 +75,11 @@ class Merging(Unconditional):
         """What stands for it by the inner strategy, or the merger that stands for that."""
         inner = self._inner.representative(key)
         return None if inner is None else self._merger_of.get(inner, inner)
+
+    @property
+    def rank(self) -> Callable[[Interest], Any] | None:
+        """As the inner strategy has it."""
+        return self._inner.rank
 
     @property
     def propagated(self) -> Mapping[str, Interest]:

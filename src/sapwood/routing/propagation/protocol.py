@@ -10,10 +10,11 @@ Publications that any candidate wants will therefore come back over the link.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol
 
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
@@ -73,8 +74,26 @@ class Propagation(Protocol[W]):
         """Take in one more candidate."""
         ...
 
+    def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
+        """Take in several more, in order: what `add` of one after the other comes to."""
+        ...
+
     def remove(self, key: str) -> Change:
         """Give up a candidate."""
+        ...
+
+    def remove_many(self, keys: Sequence[str]) -> Change:
+        """Give up several, in order: what `remove` of one after the other comes to."""
+        ...
+
+    @property
+    def is_gradual(self) -> bool:
+        """Whether `start` tells so much that it is better left out, and all is added bit by bit."""
+        ...
+
+    @property
+    def rank(self) -> Callable[[W], Any] | None:
+        """What is best added first where all is added bit by bit: what has the lowest of these."""
         ...
 
     def representative(self, key: str) -> str | None:
@@ -107,7 +126,43 @@ class Propagation(Protocol[W]):
         ...
 
 
-class Unconditional:
+class OneByOne(ABC, Generic[W]):
+    """What strategies share that have no faster way for several candidates at once."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def add(self, key: str, filter: W) -> Change:
+        """Take in one more candidate."""
+
+    @abstractmethod
+    def remove(self, key: str) -> Change:
+        """Give up a candidate."""
+
+    def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
+        """Take in several more, one after the other."""
+        if len(candidates) == 1:
+            return self.add(*candidates[0])
+        return net_change([self.add(key, filter_) for key, filter_ in candidates])
+
+    def remove_many(self, keys: Sequence[str]) -> Change:
+        """Give up several, one after the other."""
+        if len(keys) == 1:
+            return self.remove(keys[0])
+        return net_change([self.remove(key) for key in keys])
+
+    @property
+    def is_gradual(self) -> bool:
+        """Everything is told."""
+        return True
+
+    @property
+    def rank(self) -> Callable[[W], Any] | None:
+        """All are alike."""
+        return None
+
+
+class Unconditional(OneByOne[W]):
     """What strategies share under which every candidate is wanted, whatever is advertised."""
 
     __slots__ = ()
@@ -185,6 +240,20 @@ class SubscriptionPropagation(Protocol):
         """Let the overlay know of it."""
         ...
 
+    def register_many(
+        self, client: str, named: Sequence[tuple[str, Interest]]
+    ) -> list[LocalEntry[Interest]]:
+        """Take in several, under ids that are free and different."""
+        ...
+
+    def announce_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:
+        """Let the overlay know of several, in order."""
+        ...
+
+    def release_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:
+        """A client withdraws several, in order."""
+        ...
+
     def repeated(self, present: LocalEntry[Interest], filter: Interest) -> list[Effect]:
         """What a client hears that subscribes under an id again."""
         ...
@@ -203,8 +272,17 @@ class SubscriptionPropagation(Protocol):
         """A link is there, over which nothing was told so far, or never will be."""
         ...
 
-    def replay(self, neighbor: str) -> list[Effect]:
-        """Tell a neighbor all that it needs to know."""
+    def replay(self, neighbor: str, at_once: int) -> list[Effect]:
+        """Tell a neighbor all that it needs to know: `at_once`, and the rest as `drained` says."""
+        ...
+
+    @property
+    def behind(self) -> Collection[str]:
+        """The neighbors that are not told everything yet."""
+        ...
+
+    def drained(self, neighbor: str, at_once: int) -> list[Effect]:
+        """Tell a neighbor that is behind of so many more subscriptions, or fewer."""
         ...
 
     def link_down(self, neighbor: str) -> list[Effect]:

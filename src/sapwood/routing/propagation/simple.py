@@ -6,14 +6,13 @@ XSiena 2.3 (equations 2.14 to 2.21), Shen 1.5 ("flooding" of subscriptions).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Generic
 
 from sapwood.errors import InvariantError
 from sapwood.routing.propagation.protocol import Change, Unconditional
 from sapwood.routing.tables import W
 
 
-class Simple(Unconditional, Generic[W]):
+class Simple(Unconditional[W]):
     """The state of a link that is told of every candidate.
 
     #: propagated == candidates

@@ -6,7 +6,12 @@ import pytest
 
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
-from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientSubscribe
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientAdvertise,
+    ClientSubscribe,
+    ClientSubscribeMany,
+)
 from sapwood.routing.membership.mesh.clients import Clients, Named
 
 WANTED = parse_filter("x > 1")
@@ -82,7 +87,8 @@ def test_a_new_branch_hears_all_that_was_asked_for() -> None:
     made = clients("r1")
     made.subscribe(S1)
     made.advertise(A1)
-    assert list(made.requests()) == [AttachClient("ann"), S1]
+    wanted = ClientSubscribeMany("ann", ((S1.subscription, S1.filter),))
+    assert list(made.requests()) == [AttachClient("ann"), wanted]
     assert list(made.advertisements()) == [A1]
 
 

@@ -113,8 +113,7 @@ def test_counted_tells_a_link_that_comes_up_of_each_top() -> None:
     effects = router.handle(LinkUp("r2"), 0.0)
     assert [effect.message.operations for effect in effects
             if isinstance(effect, Send) and isinstance(effect.message, Update)] == [
-        ((Triple(WIDE, 1, 2),),),
-        ((Triple(XPATH, 1, 0),),),
+        ((Triple(WIDE, 1, 2),), (Triple(XPATH, 1, 0),)),
     ]  # fmt: skip
     assert router.table_sizes()["propagated"] == 4, "two for each link"
 

@@ -1,19 +1,19 @@
 """The plain twins of `kernels.compiled`: the same results, found the obvious way.
 
 They go through all nodes, all entries and all elements, and know of marks only what outlives them.
+Brokers match with them until the compiled ones are at hand, so whatever grows with a document times
+its conditions, or with states times nodes, is a handful of array operations.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.automaton import conditions as table
-from sapwood.matching.automaton.conditions import ALWAYS_ID, NO_TEXT, Conditions
-from sapwood.matching.automaton.encoding import Encoded
+from sapwood.matching.automaton.conditions import ALWAYS_ID, NO_TEXT
 from sapwood.matching.automaton.names import ANY
 from sapwood.matching.automaton.postings import FIRST_TARGET, GAP, Lists
 from sapwood.matching.automaton.search import (
@@ -29,6 +29,7 @@ from sapwood.matching.automaton.states import Growth, Held
 from sapwood.matching.automaton.targets import NO_EQUALITY
 
 Ints = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
 
 _RELATIONS = (
     *((table.EQUAL, operator.eq), (table.DIFFERENT, operator.ne), (table.LESS, operator.lt)),
@@ -65,18 +66,18 @@ def _new_nodes(growth: Growth, held: Held, state: int) -> list[int]:
     """The nodes that a state holds among those it has not seen, ascending."""
     trie = growth.trie
     parent = int(growth.parents[state])
-    right_above = set(_held(held, parent))
-    anywhere_above: set[int] = set()
+    right_above = np.zeros(len(trie.parents), np.bool_)
+    anywhere_above = np.zeros(len(trie.parents), np.bool_)
+    right_above[_held(held, parent)] = True
     while parent >= 0:
-        anywhere_above.update(_held(held, parent))
+        anywhere_above[_held(held, parent)] = True
         parent = int(growth.parents[parent])
-    passed = {ANY, int(growth.locals[state]), int(growth.expanded[state])}
-    return [
-        node
-        for node in range(max(1, int(growth.seen[state])), len(trie.parents))
-        if trie.tests[node] in passed
-        and trie.parents[node] in (anywhere_above if trie.descendant[node] else right_above)
-    ]
+    first = max(1, int(growth.seen[state]))
+    above, tests = trie.parents[first:], trie.tests[first:]
+    passed = _passing(tests, int(growth.locals[state]), int(growth.expanded[state]))
+    there = np.where(trie.descendant[first:], anywhere_above[above], right_above[above])
+    fresh: list[int] = (first + np.flatnonzero(passed & there)).tolist()
+    return fresh
 
 
 def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> None:
@@ -136,15 +137,12 @@ def check_candidates(
     candidates: Candidates, groups: Groups, patterns: Patterns, asked: Asked, marks: Marks
 ) -> None:
     """Mark the candidates of which the condition holds, at the document or at some element."""
+    holding = _Holding(asked)
+    elements = len(asked.document.parents)
+    members = np.unpackbits(groups.bits.view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
     for target, group, check in zip(*(part.tolist() for part in candidates), strict=True):
-        row = groups.bits[group]
-        elements = [
-            element
-            for element in range(len(asked.document.parents))
-            if int(row[(element + 1) // 64]) >> (element + 1) % 64 & 1
-        ]
-        places = [-1] if check % 2 else elements
-        if any(_holds(check // 2, place, *asked) for place in places):
+        where = holding.where(check // 2)
+        if where[0] if check % 2 else (where[1:] & members[group, 1 : elements + 1]).any():
             _take(target, patterns.slots, marks)
 
 
@@ -172,56 +170,87 @@ def _marked(marks: Marks) -> list[int]:
     ]
 
 
-def _holds(condition: int, element: int, conditions: Conditions, document: Encoded) -> bool:
-    """Whether a condition holds at an element, or at the document (-1)."""
-    kind = conditions.kinds[condition]
-    first, second = int(conditions.first[condition]), int(conditions.second[condition])
-    if kind in (table.ALL_OF, table.ANY_OF):
-        inner = conditions.operands[first:second].tolist()
-        answers = (_holds(one, element, conditions, document) for one in inner)
-        return all(answers) if kind == table.ALL_OF else any(answers)
-    if kind in (table.CHILD, table.DESCENDANT):
-        return any(
-            _passes(first, document.locals[below], document.expanded[below])
-            and _holds(second, below, conditions, document)
-            for below in _below(element, document, deep=kind == table.DESCENDANT)
+class _Holding:
+    """At which elements of a document conditions hold, each found once.
+
+    An answer has a place for the document, and then one for each element: in `<a><b/></a>` the
+    condition `.//b` holds at the document and at `a`, which is `[True, True, False]`.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._conditions, self._document = asked
+        self._found: dict[int, Mask] = {}
+
+    def where(self, condition: int) -> Mask:
+        """Where a condition holds; it is made of conditions with lower numbers."""
+        waiting = [condition]
+        while waiting:
+            one = waiting[-1]
+            missing = [inner for inner in self._inner(one) if inner not in self._found]
+            waiting += missing
+            if not missing:
+                self._found[waiting.pop()] = self._evaluated(one)
+        return self._found[condition]
+
+    def _inner(self, condition: int) -> list[int]:
+        table_ = self._conditions
+        kind, first, second = (int(a[condition]) for a in table_[:3])
+        if kind in (table.ALL_OF, table.ANY_OF):
+            operands: list[int] = table_.operands[first:second].tolist()
+            return operands
+        return [second] if kind in (table.CHILD, table.DESCENDANT) else []
+
+    def _evaluated(self, condition: int) -> Mask:
+        document = self._document
+        kind, first = int(self._conditions.kinds[condition]), int(self._conditions.first[condition])
+        answer = np.zeros(len(document.parents) + 1, np.bool_)
+        inner = [self._found[one] for one in self._inner(condition)]
+        if kind == table.ALL_OF:
+            return np.logical_and.reduce(inner, axis=0) if inner else ~answer
+        if kind == table.ANY_OF:
+            return np.logical_or.reduce(inner, axis=0) if inner else answer
+        if kind in (table.CHILD, table.DESCENDANT):
+            passed = _passing(first, document.locals, document.expanded)
+            above = document.parents[passed & inner[0][1:]]
+            while len(above):
+                answer[above + 1] = True
+                if kind == table.CHILD:
+                    break
+                above = np.unique(document.parents[above[above >= 0]])
+        elif kind == table.ATTRIBUTE:
+            passed = _passing(first, document.attribute_locals, document.attribute_expanded)
+            compared = self._compared(
+                condition, document.attribute_texts, document.attribute_numbers
+            )
+            answer[document.attribute_elements[passed & compared] + 1] = True
+        elif kind == table.TEXT:
+            compared = self._compared(condition, document.text_texts, document.text_numbers)
+            answer[document.text_elements[compared] + 1] = True
+        elif kind == table.VALUE:
+            compared = self._compared(condition, document.value_texts, document.value_numbers)
+            answer[1 : len(compared) + 1] = compared
+        else:
+            answer[:] = kind == table.ALWAYS
+        return answer
+
+    def _compared(self, condition: int, texts: Ints, numbers: npt.NDArray[np.float64]) -> Mask:
+        relation = int(self._conditions.relations[condition])
+        if relation == table.NO_RELATION:
+            return np.ones(len(texts), np.bool_)
+        compare = dict(_RELATIONS)[relation]
+        literal = int(self._conditions.texts[condition])
+        compared: Mask = (
+            compare(texts, literal)
+            if literal != NO_TEXT
+            else compare(numbers, self._conditions.numbers[condition])
         )
-    if kind == table.ATTRIBUTE:
-        values = [
-            (document.attribute_texts[at], document.attribute_numbers[at])
-            for at in np.flatnonzero(document.attribute_elements == element)
-            if _passes(first, document.attribute_locals[at], document.attribute_expanded[at])
-        ]
-    elif kind == table.TEXT:
-        own = np.flatnonzero(document.text_elements == element)
-        values = [(document.text_texts[at], document.text_numbers[at]) for at in own]
-    elif kind == table.VALUE and element >= 0:
-        values = [(document.value_texts[element], document.value_numbers[element])]
-    else:
-        return bool(kind == table.ALWAYS)
-    return any(_compares(conditions, condition, text, number) for text, number in values)
+        return compared
 
 
-def _compares(conditions: Conditions, condition: int, text: int, number: float) -> bool:
-    relation = int(conditions.relations[condition])
-    if relation == table.NO_RELATION:
-        return True
-    compare = dict(_RELATIONS)[relation]
-    literal = int(conditions.texts[condition])
-    if literal != NO_TEXT:
-        return bool(compare(text, literal))
-    return bool(compare(number, conditions.numbers[condition]))
-
-
-def _passes(test: int, local: int, expanded: int) -> bool:
-    return test in (ANY, local, expanded)
-
-
-def _below(element: int, document: Encoded, *, deep: bool) -> Iterator[int]:
-    for child in np.flatnonzero(document.parents == element).tolist():
-        yield child
-        if deep:
-            yield from _below(child, document, deep=True)
+def _passing(tests: int | Ints, locals_: int | Ints, expanded: int | Ints) -> Mask:
+    """Whether names, by their two numbers, pass tests: many names one test, or one name many."""
+    passed = (tests == ANY) | (tests == locals_) | (tests == expanded)
+    return np.asarray(passed, np.bool_)
 
 
 def _held(held: Held, state: int) -> list[int]:

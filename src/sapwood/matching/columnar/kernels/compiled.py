@@ -14,6 +14,7 @@ from sapwood.matching.columnar.batch import FLAGS, UNREADABLE
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.columnar.kernels.bitmaps import fill_bitmaps
 from sapwood.matching.columnar.kernels.blocks import mark_removed
+from sapwood.matching.columnar.kernels.flattening import flatten_records
 from sapwood.matching.columnar.kernels.gathering import WORK
 from sapwood.matching.columnar.kernels.lanes import LANES
 from sapwood.matching.columnar.kernels.lookups import CANDIDATE_RANGES, find_all_candidate_ranges
@@ -38,7 +39,15 @@ from sapwood.matching.columnar.kernels.views import (
 from sapwood.matching.compiling.libraries import library
 from sapwood.matching.protocol import ALL
 
-__all__ = ["fill_bitmaps", "looked_up", "mark_removed", "match_batch", "match_table", "touched"]
+__all__ = [
+    "fill_bitmaps",
+    "flatten_records",
+    "looked_up",
+    "mark_removed",
+    "match_batch",
+    "match_table",
+    "touched",
+]
 
 _CANDIDATE_RANGES_AT_ONCE: Final = 1 << 18
 _RANKS_AT_ONCE: Final = 1 << 20
@@ -164,6 +173,7 @@ def _clear(ranks: U32, present: U32, size: int) -> None:
 LIBRARY: Final = library(
     "records",
     fill_bitmaps,
+    flatten_records,
     looked_up,
     mark_removed,
     match_batch,

@@ -128,6 +128,45 @@ def as_pointer(_context: Any, array: Any) -> tuple[Any, Any] | None:
 
 
 @_generated
+def word_at(_context: Any, pointer: Any, _at: Any) -> tuple[Any, Any]:
+    """Eight bytes as a number, in the order that the processor reads them in."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        start = builder.gep(arguments[0], [arguments[1]])
+        word = builder.load(builder.bitcast(start, _WORD.as_pointer()))
+        word.align = 1
+        return word
+
+    return types.uint64(pointer, types.int64), generate
+
+
+@_generated
+def copy_bytes(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _size: Any) -> Any:
+    """Copy so many bytes from one place to another, which is not within them; what is behind."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        target, place, source, at, size = arguments
+        into, begin = builder.gep(target, [place]), builder.gep(source, [at])
+        cgutils.raw_memcpy(builder, into, begin, size, 1)
+        return builder.add(place, size)
+
+    whole = types.int64
+    return whole(target, whole, source, whole, whole), generate
+
+
+@_generated
+def widened(_context: Any, _bits: Any) -> tuple[Any, Any]:
+    """The bits of the float of 64 bits that is equal to the float of 32 bits with these."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        bits = builder.trunc(arguments[0], cgutils.int32_t)
+        wide = builder.fpext(builder.bitcast(bits, _ir.FloatType()), _ir.DoubleType())
+        return builder.bitcast(wide, _WORD)
+
+    return types.uint64(types.uint64), generate
+
+
+@_generated
 def as_float(_context: Any, _bits: Any) -> tuple[Any, Any]:
     """The float that has these 64 bits."""
 

@@ -9,7 +9,12 @@ from typing import TypeAlias
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.routing.inputs import AttachClient, ClientAdvertise, ClientSubscribe
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientAdvertise,
+    ClientSubscribe,
+    ClientSubscribeMany,
+)
 
 Named: TypeAlias = tuple[str, str]
 """A client, and the id that it gave to a statement."""
@@ -65,10 +70,18 @@ class Clients:
             raise InvariantError(f"client {client!r} is not attached")
         return asked
 
-    def subscribe(self, request: ClientSubscribe) -> None:
-        """Take in a subscription under a free id: every tree in reach has to confirm it."""
-        self.of(request.client).subscriptions[request.subscription] = request.filter
-        self.awaited[request.client, request.subscription] = set(self._reached)
+    def subscribe(self, request: ClientSubscribe | ClientSubscribeMany) -> None:
+        """Take in what is under free ids: every tree in reach has to confirm it."""
+        client, own = request.client, self.of(request.client).subscriptions
+        if isinstance(request, ClientSubscribe):
+            subscriptions: tuple[tuple[str, Interest], ...] = (
+                (request.subscription, request.filter),
+            )
+        else:
+            subscriptions = request.subscriptions
+        for id_, wanted in subscriptions:
+            own[id_] = wanted
+            self.awaited[client, id_] = set(self._reached)
 
     def unsubscribe(self, client: str, id_: str) -> None:
         """A subscription is withdrawn."""
@@ -125,12 +138,12 @@ class Clients:
             self._wait_no_longer(named)
         return found
 
-    def requests(self) -> Iterator[AttachClient | ClientSubscribe]:
+    def requests(self) -> Iterator[AttachClient | ClientSubscribeMany]:
         """All that clients want, as a router on a new tree has to hear it."""
         for client, asked in self._asked.items():
             yield AttachClient(client)
-            for id_, wanted in asked.subscriptions.items():
-                yield ClientSubscribe(client, id_, wanted)
+            if asked.subscriptions:
+                yield ClientSubscribeMany(client, tuple(asked.subscriptions.items()))
 
     def advertisements(self) -> Iterator[ClientAdvertise]:
         """All that clients advertise."""

@@ -57,34 +57,40 @@ a single tree: as there are routers).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.matching.engine_names import Engines
+from sapwood.model.interest import Interest
 from sapwood.overlay.spanning import fewest_links
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore
-from sapwood.routing.effects import CloseLink, Effect, Send, Subscribed
+from sapwood.routing.effects import CloseLink, Effect, Send, Subscribed, SubscribedMany
 from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientInput,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
+    ClientUnsubscribeMany,
     DetachClient,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Restored,
     Tick,
 )
 from sapwood.routing.membership.mesh.changeover import advance
-from sapwood.routing.membership.mesh.clients import Clients
+from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
 from sapwood.routing.membership.mesh.tree_set import TreeSet
 from sapwood.routing.membership.mesh.tree_versions import TreeVersions
@@ -127,10 +133,14 @@ class Mesh:
         match input:
             case Receive():
                 effects = self._receive(input, now)
+            case ReceiveMany():
+                effects = self._receive_many(input, now)
             case LinkUp(neighbor):
                 effects = self._link_up(neighbor, now)
             case LinkDown(neighbor):
                 effects = self._link_down(neighbor, now)
+            case Drained():
+                effects = self.forest.drained(input, now)
             case Tick():
                 return []
             case Restored():
@@ -140,8 +150,12 @@ class Mesh:
         effects = self._close_all(effects, now)
         effects.extend(advance(self.forest, now))
         if self.clients.in_force and self._is_settled():
-            effects.extend(Subscribed(*named) for named in self.clients.take_in_force())
+            effects.extend(_subscribed(self.clients.take_in_force()))
         return effects
+
+    def takes_many(self, client: str) -> bool:
+        """Whether nothing that a client publishes is refused, by the own branch that carries."""
+        return self.forest.own.core.takes_many(client)
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""
@@ -151,6 +165,10 @@ class Mesh:
     def is_tree(self) -> bool:
         """Links may form circles."""
         return False
+
+    def behind(self) -> Collection[str]:
+        """The neighbors that are not told everything yet, on whatever tree."""
+        return self.forest.behind()
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:
         """Those on the oldest tree of a source that is not dry: where publications come from."""
@@ -200,13 +218,17 @@ class Mesh:
 
     # Clients -----------------------------------------------------------------------------------
 
-    def _client(self, request: ClientInput, now: float) -> list[Effect]:
+    def _client(self, request: ClientInput | ClientPublishMany, now: float) -> list[Effect]:
         """What a client asks for: of the own trees only, or of all."""
         match request:
-            case ClientPublish():
+            case ClientPublish() | ClientPublishMany():
                 return self.forest.hand(self.forest.own, request, now)
             case ClientSubscribe():
                 return self._subscribe(request, now)
+            case ClientSubscribeMany():
+                return self._subscribe_many(request, now)
+            case ClientUnsubscribeMany():
+                return self._unsubscribe_many(request, now)
             case ClientAdvertise():
                 return self._advertise(request, now)
             case ClientUnadvertise(client, id_):
@@ -232,6 +254,38 @@ class Mesh:
         if present == request.filter and (client, id_) in self.clients.awaited:
             return []  # the answer is on its way
         return self._answer(request, now)
+
+    def _subscribe_many(self, request: ClientSubscribeMany, now: float) -> list[Effect]:
+        client, own = request.client, self.clients.of(request.client).subscriptions
+        fresh: dict[str, Interest] = {}
+        repeats: list[ClientSubscribe] = []
+        for id_, wanted in request.subscriptions:
+            if id_ in own or id_ in fresh:
+                repeats.append(ClientSubscribe(client, id_, wanted))
+            else:
+                fresh[id_] = wanted
+        effects: list[Effect] = []
+        if fresh:
+            request = ClientSubscribeMany(client, tuple(fresh.items()))
+            self.clients.subscribe(request)
+            effects = self._on_all(request, now)
+        for repeat in repeats:
+            effects.extend(self._subscribe(repeat, now))
+        return effects
+
+    def _unsubscribe_many(self, request: ClientUnsubscribeMany, now: float) -> list[Effect]:
+        client, own = request.client, self.clients.of(request.client).subscriptions
+        known = [id_ for id_ in dict.fromkeys(request.subscriptions) if id_ in own]
+        for id_ in known:
+            self.clients.unsubscribe(client, id_)
+        effects: list[Effect] = []
+        if known:
+            effects = self._on_all(ClientUnsubscribeMany(client, tuple(known)), now)
+        unknown = Counter(request.subscriptions)
+        unknown.subtract(known)
+        for id_ in unknown.elements():
+            effects.extend(self._answer(ClientUnsubscribe(client, id_), now))
+        return effects
 
     def _advertise(self, request: ClientAdvertise, now: float) -> list[Effect]:
         client, id_ = request.client, request.advertisement
@@ -263,8 +317,14 @@ class Mesh:
             match request:
                 case ClientSubscribe(client, id_):
                     branch.unconfirmed.add((client, id_))
+                case ClientSubscribeMany(client, subscriptions):
+                    branch.unconfirmed.update((client, id_) for id_, _ in subscriptions)
                 case ClientUnsubscribe(client, id_):
                     branch.confirmed((client, id_))
+                    self.forest.touched[branch.source] = None
+                case ClientUnsubscribeMany(client, ids):
+                    for id_ in ids:
+                        branch.confirmed((client, id_))
                     self.forest.touched[branch.source] = None
                 case DetachClient(client):
                     branch.forget(client)
@@ -371,6 +431,13 @@ class Mesh:
             case _:
                 return self._close(neighbor, unexpected_message(message))
 
+    def _receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
+        if arrived.neighbor not in self.forest.links:
+            return []
+        if arrived.publications.tree is None:  # the first one closes the link
+            return self._receive(next(arrived.messages()), now)
+        return self.forest.receive_many(arrived, now)
+
     def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
         own, router = self.map.own.version, message.router
         objection = self._objection(router, message.version, own, self.map)
@@ -410,3 +477,14 @@ class Mesh:
                 "links may form circles"
             )
         return None
+
+
+def _subscribed(named: Iterable[Named]) -> list[Effect]:
+    """What clients hear of their subscriptions that are in force."""
+    clients: dict[str, list[str]] = {}
+    for client, id_ in named:
+        clients.setdefault(client, []).append(id_)
+    return [
+        Subscribed(client, ids[0]) if len(ids) == 1 else SubscribedMany(client, tuple(ids))
+        for client, ids in clients.items()
+    ]

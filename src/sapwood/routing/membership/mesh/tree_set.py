@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_HELD_MAX
@@ -15,26 +16,35 @@ from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
+    BatchEffect,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
+    SubscribedMany,
     Unadvertised,
     Unsubscribed,
+    UnsubscribedMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientSubscribe,
+    ClientSubscribeMany,
+    Drained,
     Input,
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
 )
 from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
@@ -170,11 +180,12 @@ class TreeSet:
             branch.peers[place.parent] = basis.parent_epoch
             effects.extend(self.hand(branch, LinkUp(place.parent), now))
         for request in self.clients.requests():
-            if isinstance(request, ClientSubscribe):
-                named = (request.client, request.subscription)
-                branch.unconfirmed.add(named)
-                if named not in self.clients.awaited:
-                    branch.unconfirmed_here.add(named)
+            if isinstance(request, ClientSubscribeMany):
+                for id_, _ in request.subscriptions:
+                    named = (request.client, id_)
+                    branch.unconfirmed.add(named)
+                    if named not in self.clients.awaited:
+                        branch.unconfirmed_here.add(named)
             effects.extend(self.hand(branch, request, now))
         self._review(branch.source)
         self.touched[branch.source] = None
@@ -211,12 +222,8 @@ class TreeSet:
         waiting: Publication | None = None
         for effect in branch.core.handle(request, now):
             match effect:
-                case Send(neighbor, message):
-                    assert not isinstance(message, MeshMessage | UpkeepMessage), (
-                        "a tree has no trees"
-                    )
-                    on_tree = OnTree(source, branch.peers[neighbor], message)
-                    effects.append(Send(neighbor, on_tree))
+                case Send() | SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+                    effects.append(_on_tree(branch, effect))
                 case Deliver(_, _, publication):
                     if has_to_wait:
                         waiting = publication
@@ -224,6 +231,9 @@ class TreeSet:
                         effects.append(effect)
                 case Subscribed(client, id_):
                     self._confirmed(branch, (client, id_))
+                case SubscribedMany(client, ids):
+                    for id_ in ids:
+                        self._confirmed(branch, (client, id_))
                 case Advertised(client, id_):
                     branch.advertised((client, id_))
                     self.touched[source] = None
@@ -231,7 +241,7 @@ class TreeSet:
                 case CloseLink(neighbor):
                     branch.lose(neighbor)  # its core has forgotten the link already
                     effects.append(effect)
-                case Accepted() | Refused() | Unsubscribed() | Unadvertised():
+                case Accepted() | Refused() | Unsubscribed() | UnsubscribedMany() | Unadvertised():
                     if branch is self.own:
                         effects.append(effect)
                 case Persist() | Connect() | Disconnect():
@@ -264,6 +274,15 @@ class TreeSet:
         return [effect for older in trees.older() for effect in self.end(older)]
 
     # Links -------------------------------------------------------------------------------------
+
+    def behind(self) -> set[str]:
+        """The neighbors that are not told everything yet on some tree."""
+        return {neighbor for branch in self for neighbor in branch.core.behind()}
+
+    def drained(self, drained: Drained, now: float) -> list[Effect]:
+        """A link takes more: on every tree where the neighbor is behind it is told more."""
+        behind = [branch for branch in self if drained.neighbor in branch.core.behind()]
+        return [effect for branch in behind for effect in self.hand(branch, drained, now)]
 
     def joins_below(self, neighbor: str) -> Iterator[Join]:
         """What a neighbor whose link has come up has to know to join this router."""
@@ -304,6 +323,25 @@ class TreeSet:
         for branch in () if trees is None else trees.branches:
             if branch.epoch == message.epoch and neighbor in branch.peers:
                 return self.hand(branch, Receive(neighbor, message.message), now)
+        return []  # of a tree that is no more
+
+    def receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
+        """Publications that come from a neighbor on a tree."""
+        many = arrived.publications
+        assert many.tree is not None, "what comes on a tree says on which"
+        source, epoch = many.tree
+        trees = self.trees.get(source)
+        for branch in () if trees is None else trees.branches:
+            if branch.epoch == epoch and arrived.neighbor in branch.peers:
+                assert trees is not None, "a branch is one of its trees"
+                if trees.has_to_wait(branch):  # what is held ends when there is enough of it
+                    return [
+                        effect
+                        for one in many.messages()
+                        if isinstance(one, OnTree)
+                        for effect in self.receive(arrived.neighbor, one, now)
+                    ]
+                return self.hand(branch, arrived, now)
         return []  # of a tree that is no more
 
     def joined(self, neighbor: str, message: Join, now: float) -> list[Effect]:
@@ -363,7 +401,7 @@ class TreeSet:
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
-        asked = set(map(_named, self.clients.requests()))
+        asked = {named for one in self.clients.requests() for named in _named(one)}
         advertised = {(one.client, one.advertisement) for one in self.clients.advertisements()}
         for source, trees in self.trees.items():
             trees.validate()
@@ -402,6 +440,24 @@ class TreeSet:
             raise InvariantError(f"on the tree of {source} clients advertise something else")
 
 
-def _named(request: AttachClient | ClientSubscribe) -> tuple[str, str | None]:
-    """The client that asks, and the id of its subscription."""
-    return request.client, request.subscription if isinstance(request, ClientSubscribe) else None
+def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffect:
+    """An effect with the tree that it is on, where neighbors have to know."""
+    match effect:
+        case Send(neighbor, message):
+            assert not isinstance(message, MeshMessage | UpkeepMessage), "a tree has no trees"
+            return Send(neighbor, OnTree(branch.source, branch.peers[neighbor], message))
+        case SendMany(neighbor, many):
+            tree = (branch.source, branch.peers[neighbor])
+            return SendMany(neighbor, replace(many, tree=tree))
+        case Remaining(ReceiveMany(neighbor, many)):
+            tree = (branch.source, branch.epoch)
+            return Remaining(ReceiveMany(neighbor, replace(many, tree=tree)))
+        case _:
+            return effect
+
+
+def _named(request: AttachClient | ClientSubscribeMany) -> list[tuple[str, str | None]]:
+    """The client that asks, or the ids of its subscriptions."""
+    if isinstance(request, AttachClient):
+        return [(request.client, None)]
+    return [(request.client, id_) for id_, _ in request.subscriptions]

@@ -17,7 +17,7 @@ there. On a tree it comes to each router once; where it comes again the overlay 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from sapwood.errors import InvariantError, PeerError
 from sapwood.model.advertised_content import AdvertisedContent
@@ -104,14 +104,24 @@ class CountingPropagation(ClientEntries[Interest]):
         self.entries.link_up(neighbor)
         self._keys[neighbor] = {}
 
-    def replay(self, neighbor: str) -> list[Effect]:
-        """Tell a neighbor all that it has to count, filter by filter."""
+    def replay(self, neighbor: str, at_once: int) -> list[Effect]:
+        """Tell a neighbor all that it has to count, `at_once` filters in a message."""
         effects: list[Effect] = []
         if neighbor not in self.links:
             return effects
-        for operation in self._node.start(neighbor):
-            effects.extend(self._begin({neighbor: [operation]}))
+        operations = self._node.start(neighbor)
+        for start in range(0, len(operations), at_once):
+            effects.extend(self._begin({neighbor: operations[start : start + at_once]}))
         return effects
+
+    @property
+    def behind(self) -> Collection[str]:
+        """None: what a view counts would change under it while it is told bit by bit."""
+        return ()
+
+    def drained(self, neighbor: str, at_once: int) -> list[Effect]:  # noqa: ARG002
+        """Nobody is behind."""
+        return []
 
     def link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: give up all that was counted behind it."""

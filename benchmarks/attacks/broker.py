@@ -1,0 +1,41 @@
+"""A broker that tells how long its event loop was in one callback, in processor time.
+
+`python broker.py` takes the options of `sapwood broker`. At SIGUSR1 it writes `turn SECONDS` to
+standard output, the longest callback since the last such line, and begins to count anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from typing import Any
+
+from sapwood.cli.main import main
+
+
+def watch() -> None:
+    """Measure every callback of every event loop from here on."""
+    longest = 0.0
+    run = asyncio.Handle._run
+
+    def measured(handle: Any) -> None:
+        nonlocal longest
+        before = time.thread_time()
+        run(handle)
+        longest = max(longest, time.thread_time() - before)
+
+    def tell(*_: object) -> None:
+        nonlocal longest
+        print(f"turn {longest:.6f}", flush=True)
+        longest = 0.0
+
+    asyncio.Handle._run = measured  # type: ignore[method-assign] - there is no other place
+    signal.signal(signal.SIGUSR1, tell)
+
+
+if __name__ == "__main__":
+    import sys
+
+    watch()
+    main(["broker", *sys.argv[1:]])

@@ -1,0 +1,59 @@
+"""A well-behaved pair: publications of 100 bytes, one at a time, from one client to another.
+
+`python pair.py HOST PORT` prints `ready` once the pair is connected. From then on, for each line
+on standard input, it prints `worst SECONDS COUNT`: the longest time from a publication to its
+delivery since the line before, and how many publications there were. A publication that has not
+come back counts with the time it has waited.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from peer import Peer, publish, subscribe
+
+PAUSE_S = 0.002
+
+
+def main(host: str, port: int) -> None:
+    """Exchange until standard input ends."""
+    receiver, sender = Peer(host, port, "pair-receiver"), Peer(host, port, "pair-sender")
+    receiver.send(subscribe("pair", "pair >= 0 and note = 'well behaved'"))
+    receiver.answer()
+    lock = threading.Lock()
+    worst, count, begun = 0.0, 0, 0.0
+
+    def ask() -> None:
+        nonlocal worst, count
+        for _ in sys.stdin:
+            with lock:
+                waiting = time.monotonic() - begun if begun else 0.0
+                print(f"worst {max(worst, waiting):.6f} {count}", flush=True)
+                worst, count = 0.0, 0
+        receiver.close()
+        sender.close()
+
+    threading.Thread(target=ask, daemon=True).start()
+    print("ready", flush=True)
+    try:
+        number = 0
+        while True:
+            number += 1
+            with lock:
+                begun = time.monotonic()
+            sender.send(publish(number, {"pair": number, "note": "well behaved", "fill": "x" * 50}))
+            receiver.answer()
+            with lock:
+                worst, count = max(worst, time.monotonic() - begun), count + 1
+                begun = 0.0
+            sender.discard()
+            time.sleep(PAUSE_S)
+    except OSError:
+        if not sys.stdin.closed:
+            print("lost", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

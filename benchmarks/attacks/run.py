@@ -1,0 +1,174 @@
+"""Attack a broker, one attack after the other, and say what others noticed of each.
+
+`python benchmarks/attacks/run.py --help` says what can be chosen. Each attack gets a broker of its
+own with default settings, and a well-behaved pair beside it (`pair.py`). A row has the longest
+round trip of the pair, the longest time that the broker's loop was in one callback (processor
+time, which a busy machine does not stretch), how much the broker's memory was larger at its
+largest than before, and how long the attack took. `!` marks what is above the bars.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from attacks import KNOWN, MORE, Attack, Target
+
+HERE = Path(__file__).resolve().parent
+PAUSE_MAX_S = 0.1
+MEMORY_MAX_MIB = 64.0
+CALM_S = 0.5
+
+
+class Broker:
+    """The broker's process."""
+
+    def __init__(self, options: Sequence[str]) -> None:
+        command = [sys.executable, str(HERE / "broker.py"), "--listen", "127.0.0.1:0"]
+        self.process = subprocess.Popen(
+            [*command, "--log-level", "error", *options], stdout=subprocess.PIPE, text=True
+        )
+        words = self._line("listening").split()
+        host, _, port = words[2].rpartition(":")
+        self.target = Target(host, int(port))
+
+    def longest_turn_s(self) -> float:
+        """The longest callback since the last call, in seconds of processor time."""
+        self.process.send_signal(signal.SIGUSR1)
+        return float(self._line("turn").split()[1])
+
+    def memory_mib(self, *, largest: bool = False) -> float:
+        """Resident memory now, or the largest since `forget_largest`."""
+        key = "VmHWM:" if largest else "VmRSS:"
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith(key))
+        return int(line.split()[1]) / 1024
+
+    def forget_largest(self) -> None:
+        """Begin anew to look for the largest memory."""
+        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+
+    def processor_s(self) -> float:
+        """Processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+    def _line(self, start: str) -> str:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.startswith(start):
+                return line
+        raise SystemExit("the broker has ended")
+
+
+class Pair:
+    """The well-behaved pair's process."""
+
+    def __init__(self, target: Target) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "pair.py"), target.host, str(target.port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline().strip() == "ready"
+
+    def worst_s(self) -> float:
+        """The longest round trip since the last call; infinite where the pair was cut off."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            print(file=self.process.stdin, flush=True)
+        except OSError:
+            return float("inf")
+        words = self.process.stdout.readline().split()
+        return float(words[1]) if words[:1] == ["worst"] else float("inf")
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def scene(options: Sequence[str]) -> Iterator[tuple[Broker, Pair]]:
+    """A broker and a pair that is warm."""
+    broker = Broker(options)
+    pair = None
+    try:
+        pair = Pair(broker.target)
+        time.sleep(1.5)  # compiled kernels are loaded beside the loop
+        yield broker, pair
+    finally:
+        if pair is not None:
+            pair.stop()
+        broker.stop()
+
+
+def measure(attack: Attack, options: Sequence[str], timeout_s: float) -> dict[str, float]:
+    """What one attack does, in a scene of its own."""
+    with scene(options) as (broker, pair):
+        pair.worst_s(), broker.longest_turn_s()
+        broker.forget_largest()
+        before, used, begun = broker.memory_mib(), broker.processor_s(), time.monotonic()
+        thread = threading.Thread(target=attack, args=(broker.target,), daemon=True)
+        thread.start()
+        thread.join(timeout_s)
+        took = time.monotonic() - begun
+        time.sleep(CALM_S)
+        return {
+            "worst_ms": 1000 * pair.worst_s(),
+            "turn_ms": 1000 * broker.longest_turn_s(),
+            "memory_mib": broker.memory_mib(largest=True) - before,
+            "kept_mib": broker.memory_mib() - before,
+            "processor_s": broker.processor_s() - used,
+            "took_s": took if not thread.is_alive() else float("inf"),
+        }
+
+
+def main() -> None:
+    """Run the chosen attacks."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*", help="run attacks whose names hold one of these")
+    parser.add_argument("--json", action="store_true", help="one line of JSON an attack")
+    parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="of one attack")
+    parser.add_argument("--broker", default="", help="further options of the broker")
+    given = parser.parse_args()
+    if not given.json:
+        print(
+            f"{'attack':60} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} {'cpu s':>7} "
+            f"{'took s':>7}"
+        )
+    for name, attack in {**KNOWN, **MORE}.items():
+        if given.words and not any(word in name for word in given.words):
+            continue
+        row = measure(attack, given.broker.split(), given.timeout)
+        if given.json:
+            print(json.dumps({"attack": name, **row}), flush=True)
+            continue
+        bad = row["worst_ms"] > 1000 * PAUSE_MAX_S or row["memory_mib"] > MEMORY_MAX_MIB
+        print(
+            f"{name[:58]:58} {'!' if bad else ' '} {row['worst_ms']:9.1f} {row['turn_ms']:9.1f} "
+            f"{row['memory_mib']:7.1f} {row['kept_mib']:7.1f} {row['processor_s']:7.2f} "
+            f"{row['took_s']:7.1f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

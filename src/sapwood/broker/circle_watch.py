@@ -1,0 +1,52 @@
+"""Circles of links, as a broker under a protocol for trees takes care of them."""
+
+from __future__ import annotations
+
+from sapwood.broker.connections import Connections
+from sapwood.broker.logs import Log
+from sapwood.session.admission import circle_reason
+from sapwood.session.circles import Circles, Tellings
+from sapwood.wire.messages import GoodbyeCode, LinkState
+
+
+class CircleWatch:
+    """Tells neighbors of links, and takes down those that a tree does not need.
+
+    Without `circles` links may form some, and there is nothing to do.
+    """
+
+    def __init__(
+        self, name: str, circles: Circles | None, connections: Connections, log: Log
+    ) -> None:
+        self._name = name
+        self._circles = circles
+        self._connections = connections
+        self._log = log
+
+    def link_up(self, neighbor: str) -> None:
+        """A link is up, and its router has not heard of it yet."""
+        if self._circles is not None:
+            self._tell(self._circles.link_up(neighbor))
+
+    def link_down(self, neighbor: str) -> None:
+        """A link is down."""
+        if self._circles is not None:
+            self._tell(self._circles.link_down(neighbor))
+
+    def heard(self, neighbor: str, state: LinkState) -> None:
+        """Take in what a neighbor tells of the links of some broker."""
+        if self._circles is None:
+            return
+        self._tell(self._circles.heard(neighbor, state))
+        for other in self._circles.superfluous():
+            tcp = self._connections.links.get(other)
+            if tcp is not None and tcp.connection.open:
+                reason = circle_reason(self._name, other)
+                self._log.warning("circle", neighbor=other, reason=reason)
+                self._connections.end(tcp, GoodbyeCode.CIRCLE, reason)
+
+    def _tell(self, tellings: Tellings) -> None:
+        for neighbor, state in tellings:
+            link = self._connections.to_link(neighbor)
+            if link is not None:
+                link.tell(state)

@@ -1,0 +1,73 @@
+"""Open files: what a broker needs for its connections, and what the system gives it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from sapwood.broker.logs import Log
+from sapwood.broker.settings import BrokerSettings
+from sapwood.limits import ACCEPTS_WAITING_MAX, CONNECTIONS_MAX, DESCRIPTORS_RESERVED
+
+
+class Listening(Protocol):
+    """A listening socket, of which asyncio shows little."""
+
+    def fileno(self) -> int:
+        """Its descriptor."""
+
+
+_OUT_OF_DESCRIPTORS: Final = "socket.accept() out of system resource"
+"""What asyncio says in this case."""
+
+
+def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
+    """The settings with as many connections as the system has open files for.
+
+    Raises the process's own limit as far as that is allowed. Where it is not enough there are fewer
+    connections; the log says how many when the broker listens, and warns where more were asked for.
+    """
+    needed = settings.connections_max + DESCRIPTORS_RESERVED
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return settings
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    except (OSError, ValueError):  # systems may have a lower limit than they tell
+        allowed = soft
+    if allowed >= needed:
+        return settings
+    possible = max(1, allowed - DESCRIPTORS_RESERVED)
+    if settings.connections_max != CONNECTIONS_MAX:  # which nobody asked for
+        log.warning(
+            "fewer connections than asked for",
+            connections_max=possible,
+            reason=f"the system allows {allowed} open files; raise the hard limit (ulimit -Hn, "
+            "LimitNOFILE= of systemd) or lower --connections-max",
+        )
+    return replace(settings, connections_max=possible)
+
+
+def lengthen_queue(listening: Listening) -> None:
+    """Let the system keep more connections waiting than are accepted at a time."""
+    with socket.socket(fileno=os.dup(listening.fileno())) as twin:
+        twin.listen(ACCEPTS_WAITING_MAX)
+
+
+class LoopFaults:
+    """What an event loop reports, as lines of the log: a lack of descriptors is one a second."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def __call__(self, loop: Any, context: dict[str, Any]) -> None:
+        """Handle a report, as `set_exception_handler` asks for it."""
+        if context.get("message") == _OUT_OF_DESCRIPTORS:
+            reason = str(context.get("exception"))
+            self._log.error("cannot accept", reason=f"{reason}; trying again in a second")
+        else:
+            loop.default_exception_handler(context)

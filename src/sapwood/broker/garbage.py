@@ -1,0 +1,47 @@
+"""Routing tables, out of the way of Python's garbage collector.
+
+A million subscriptions are ten million objects that refer to each other without a circle: they go
+when nobody refers to them any more. The collector would look at all of them again and again, a
+second each time, in which a broker does nothing else. So what tables have grown by is put aside
+(`gc.freeze`), which costs nothing. What is a circle at that moment and nobody needs is never
+collected; a broker makes a few with each connection that ends.
+
+Only for a process that is a broker and nothing else: the collector is that of the whole process.
+"""
+
+from __future__ import annotations
+
+import gc
+
+from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.routing.inputs import ClientSubscribe, ClientSubscribeMany, Input, Receive
+from sapwood.routing.messages import Replace, Subscribe, SubscribeMany, Update, carried
+
+
+class TableGrowth:
+    """Puts aside what tables grow by, some subscriptions at a time."""
+
+    __slots__ = ("_grown",)
+
+    def __init__(self) -> None:
+        self._grown = 0
+
+    def handled(self, request: Input) -> None:
+        """Count the subscriptions that an input has brought, and put aside what is enough."""
+        self._grown += _subscriptions_in(request)
+        if self._grown >= SUBSCRIPTIONS_AT_ONCE_MAX:
+            self._grown = 0
+            gc.freeze()
+
+
+def _subscriptions_in(request: Input) -> int:
+    match request:
+        case Receive(_, message):
+            said = carried(message)
+            if isinstance(said, SubscribeMany):
+                return len(said.keys)
+            return isinstance(said, Subscribe | Replace | Update)
+        case ClientSubscribeMany(_, subscriptions):
+            return len(subscriptions)
+        case _:
+            return isinstance(request, ClientSubscribe)

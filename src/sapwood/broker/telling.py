@@ -1,0 +1,45 @@
+"""Telling neighbors what they are behind with, as fast as their links take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from sapwood.broker.connections import Connections
+
+
+class Telling:
+    """Gives a router its `Drained`s: one for each turn of the loop and each link that takes more.
+
+    `behind` are the neighbors that the router has yet to tell something. `drained` is called with
+    one of them, handles the input, and flushes what comes of it. `call_soon` lets others have their
+    turn first.
+    """
+
+    def __init__(
+        self,
+        behind: Callable[[], Collection[str]],
+        drained: Callable[[str], None],
+        connections: Connections,
+        call_soon: Callable[..., Any],
+    ) -> None:
+        self._behind = behind
+        self._drained = drained
+        self._connections = connections
+        self._call_soon = call_soon
+        #: the neighbors whose turn comes soon
+        self._soon: set[str] = set()
+
+    def check(self) -> None:
+        """Look which links take more: one that has come up, one whose queue became shorter."""
+        for neighbor in self._behind():
+            tcp = self._connections.links.get(neighbor)
+            if tcp is not None and tcp.outbox.takes_more and neighbor not in self._soon:
+                self._soon.add(neighbor)
+                self._call_soon(self._go_on, neighbor)
+
+    def _go_on(self, neighbor: str) -> None:
+        self._soon.discard(neighbor)
+        if neighbor in self._connections.links:
+            self._drained(neighbor)
+            self.check()

@@ -1,0 +1,41 @@
+"""Work beside the caller: what takes too long for a turn of an event loop.
+
+A library, `sapwood match` and the simulator do all work where it comes up, so the same calls always
+lead to the same state. A broker must not stand still: its shell says by `working` who takes work
+off its hands (`sapwood.broker.side_thread`), and engines that can (`columnar`) hand it to that one.
+The context carries it, since routers, links and indexes in between have no use for it.
+
+No answer depends on when such work is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, Protocol
+
+
+class Worker(Protocol):
+    """Who does work beside the caller."""
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Do the work soon, in another thread; returns at once."""
+
+
+_WORKER: Final[ContextVar[Worker | None]] = ContextVar("sapwood_worker", default=None)
+
+
+def worker() -> Worker | None:
+    """The worker of this context; `None` where callers do all work themselves."""
+    return _WORKER.get()
+
+
+@contextmanager
+def working(chosen: Worker) -> Iterator[None]:
+    """Let `chosen` work for all that happens inside."""
+    token = _WORKER.set(chosen)
+    try:
+        yield
+    finally:
+        _WORKER.reset(token)

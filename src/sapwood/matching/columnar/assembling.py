@@ -1,0 +1,47 @@
+"""Segments made of rows, with access constraints that suit a sample of records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.rows import Rows
+from sapwood.matching.columnar.sampling import Sample
+from sapwood.matching.columnar.searching import Searcher
+from sapwood.matching.columnar.segment import Segment
+from sapwood.model.publication import Record
+
+SAMPLED_MIN: Final = 64
+"""Records in the sample that say something about all."""
+
+_STALE_FACTOR: Final = 2.0
+_STALE_CANDIDATES: Final = 64.0
+"""The statistics of a segment are stale when a record leads to `_STALE_FACTOR` times as many
+entries as when it was built, and to `_STALE_CANDIDATES` more."""
+
+
+def segment_of(rows: Rows, searcher: Searcher, sample: tuple[Record, ...]) -> Segment:
+    """The segment of some conjunctions; its access constraints suit the records of the sample."""
+    seen = Sample(sample, searcher.numbers) if sample else None
+    return build(rows, len(searcher.numbers), searcher.kernels, seen)
+
+
+def mean_candidates(
+    segment: Segment, searcher: Searcher, sample: tuple[Record, ...]
+) -> float | None:
+    """Entries that a record of the sample leads to on average; `None` without a sample."""
+    return searcher.looked_up(segment, sample) / len(sample) if sample else None
+
+
+def has_stale_statistics(
+    segment: Segment, before: float | None, searcher: Searcher, sample: tuple[Record, ...]
+) -> bool:
+    """Whether records lead to many more entries of a segment than `before`, when it was built.
+
+    Statistics are stale, too, where no record had been matched by then.
+    """
+    if len(sample) < SAMPLED_MIN:
+        return False
+    now = mean_candidates(segment, searcher, sample)
+    assert now is not None, "there are records"
+    return before is None or now > _STALE_FACTOR * before + _STALE_CANDIDATES

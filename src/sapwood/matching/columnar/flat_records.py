@@ -1,0 +1,170 @@
+"""Flat records straight from the bytes that they came as.
+
+A record travels in MessagePack, nested as its publisher has it. To decode it, to flatten it and to
+encode the flat view for the matching kernels takes longer than to match it. One kernel does all
+three at once, in the bytes as they came, and hands over what the matching kernels read.
+
+It never says anything else than Python does: where a record is not plainly in order, the verdict is
+DOUBTFUL, and the caller decodes that record, and gets the record or the error that it always got.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+
+from sapwood.limits import ATTRIBUTES_MAX, RECORD_DEPTH_MAX
+from sapwood.matching.columnar.columns import I64, U8, U64
+from sapwood.matching.encoded_records import HEADER_BYTES, EncodedRecords, header
+from sapwood.matching.readiness import RECORDS
+
+__all__ = ["DOUBTFUL", "NONE", "READ", "FlatRecords", "Flattener", "flat_records", "flattener_of"]
+
+READ, NONE, DOUBTFUL = range(3)
+"""Verdicts: the flat view is there; there is no record, but `nil`; Python has to look at it."""
+
+GROWTH: Final = 4
+ROOM_BYTES: Final = 64
+"""A flat view takes at most so many times the bytes of its record, and so many more: members of
+nested objects repeat the names of these. One that takes more is doubtful."""
+
+SCRATCH_USED: Final = 2 * ATTRIBUTES_MAX
+SCRATCH_LEFT: Final = SCRATCH_USED + ATTRIBUTES_MAX
+SCRATCH_FIRST: Final = SCRATCH_LEFT + RECORD_DEPTH_MAX
+SCRATCH_LAST: Final = SCRATCH_FIRST + RECORD_DEPTH_MAX
+SCRATCH: Final = SCRATCH_LAST + RECORD_DEPTH_MAX
+"""The parts of the kernel's scratch: a table of names, a power of two; the places in it that are
+taken; how many members are left at each depth; where the name of the object there begins, and
+where it ends. The last number is the size of all."""
+
+_EMPTY: Final = b"\x80"
+
+_SHORT: Final = 1 << 14
+"""Bytes of a single record for whose flat view there is always room."""
+
+
+class Kernel(Protocol):
+    """The compiled function that checks and flattens."""
+
+    def __call__(  # noqa: PLR0917 - compiled code takes arrays apart
+        self,
+        data: bytes,
+        starts: I64,
+        ends: I64,
+        scratch: U64,
+        out: U8,
+        offsets: I64,
+        verdicts: U8,
+    ) -> None:
+        """Write the flat views of the records `data[starts[i]:ends[i]]` to `out`.
+
+        The records come one after the other. `out` has `GROWTH` times the bytes from the first one
+        to the last, `ROOM_BYTES` for each, and `HEADER_BYTES`; a record without room is DOUBTFUL.
+        `offsets[i]` tells where each flat view begins, and where the last one ends, and
+        `verdicts[i]` what was found. `scratch` has `SCRATCH` elements, and those before
+        `SCRATCH_USED` are 0, and left so. Releases the interpreter lock.
+        """
+
+
+class FlatRecords(NamedTuple):
+    """What was made of `n` records: their flat views, and a verdict on each.
+
+    `encoded` is one array of `n` maps, as `EncodedRecords` has it; what is not READ is an empty map
+    there. Map `i` is `encoded[offsets[i]:offsets[i + 1]]`.
+    """
+
+    encoded: bytes
+    verdicts: U8  # [n]
+    offsets: I64  # [n + 1]
+
+    @property
+    def is_all_read(self) -> bool:
+        """Whether there is a flat view of every record."""
+        return not self.verdicts.any()
+
+    @property
+    def records(self) -> EncodedRecords:
+        """All of them as records to match; those that were not READ are empty."""
+        return EncodedRecords(self.encoded, self.offsets)
+
+
+class _Desk:
+    """What a kernel writes into: its scratch, and the arrays of a batch of one record."""
+
+    __slots__ = ("ends", "offsets", "out", "scratch", "starts", "verdicts")
+
+    def __init__(self) -> None:
+        self.scratch = np.zeros(SCRATCH, np.uint64)
+        self.starts, self.ends = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self.offsets, self.verdicts = np.zeros(2, np.int64), np.zeros(1, np.uint8)
+        self.out = np.empty(_room(_SHORT, 1), np.uint8)
+
+
+class Flattener:
+    """Runs a kernel, with memory to write into. Any number of threads may use it."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        #: one for each call that was under way at the same time
+        self._desks: list[_Desk] = []
+
+    def flatten(self, data: bytes, starts: I64, ends: I64) -> FlatRecords:
+        """What is made of the records `data[starts[i]:ends[i]]`, one after the other."""
+        # Copies, since other arrays (cut out of a table, say) would be compiled for anew.
+        starts, ends = np.array(starts, np.int64), np.array(ends, np.int64)
+        count = len(starts)
+        size = min(len(data), ends.item(-1) - starts.item(0)) if count else 0
+        out = np.empty(_room(max(0, size), count), np.uint8)
+        offsets, verdicts = np.empty(count + 1, np.int64), np.empty(count, np.uint8)
+        desk = self._desk()
+        self._kernel(data, starts, ends, desk.scratch, out, offsets, verdicts)
+        self._desks.append(desk)
+        return FlatRecords(out[: offsets.item(count)].tobytes(), verdicts, offsets)
+
+    def flatten_one(self, record: bytes) -> EncodedRecords | None:
+        """The flat view of one record, if that was READ; in a third of the time of a batch."""
+        desk = self._desk()
+        size = desk.ends[0] = len(record)
+        out = desk.out if size <= _SHORT else np.empty(_room(size, 1), np.uint8)
+        self._kernel(record, desk.starts, desk.ends, desk.scratch, out, desk.offsets, desk.verdicts)
+        found = None
+        if desk.verdicts.item(0) == READ:
+            offsets = desk.offsets.copy()
+            found = EncodedRecords(out[: offsets.item(1)].tobytes(), offsets)
+        self._desks.append(desk)
+        return found
+
+    def _desk(self) -> _Desk:
+        try:
+            return self._desks.pop()
+        except IndexError:
+            return _Desk()
+
+
+def _room(size: int, count: int) -> int:
+    """The bytes that the flat views of so many records, of so many bytes, may take."""
+    return GROWTH * size + ROOM_BYTES * count + HEADER_BYTES
+
+
+def flat_records(data: bytes, starts: I64, ends: I64) -> FlatRecords:
+    """What is made of the records `data[starts[i]:ends[i]]`, which are MessagePack or hostile.
+
+    They come one after the other in `data`, and what is between them is not looked at. READ is what
+    `Publication` accepts and `wire.publications` lets travel, and the flat view is that of
+    `Publication.record`. Everything is DOUBTFUL while compiled kernels are not at hand: nothing is
+    compiled here, so nobody waits.
+    """
+    kernels = RECORDS.compiled
+    if kernels is not None:
+        return flattener_of(kernels.flatten_records).flatten(data, starts, ends)
+    count = len(starts)
+    offsets = np.arange(HEADER_BYTES, HEADER_BYTES + count + 1)
+    return FlatRecords(header(count) + count * _EMPTY, np.full(count, DOUBTFUL, np.uint8), offsets)
+
+
+@lru_cache(4)
+def flattener_of(kernel: Kernel) -> Flattener:
+    """The one of a kernel that everybody shares, with all that is written into."""
+    return Flattener(kernel)

@@ -1,0 +1,356 @@
+"""The log-structured merge tree below the columnar engine: where filters are, and how they move.
+
+`ColumnarEngine` says what is done when, and why; here is what changes and joins do. Whoever changes
+the tree holds its lock. Joins hold it to begin and to end, and build outside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.beside import worker
+from sapwood.matching.columnar.assembling import (
+    has_stale_statistics,
+    mean_candidates,
+    segment_of,
+)
+from sapwood.matching.columnar.compaction import (
+    FREE,
+    FROZEN,
+    NOWHERE,
+    CompactionPolicy,
+    SegmentEntry,
+    State,
+    first_to_join,
+    free_serial,
+    join_cost,
+    to_join,
+)
+from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.rows import Rows, RowWriter, joined
+from sapwood.matching.columnar.searching import LazyKernels, Searcher
+from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
+
+SAMPLED_MAX: Final = 256
+"""Records that are kept to tell which constraints are selective; the latest ones."""
+
+SAMPLED_EVERY: Final = 31
+"""One match in so many keeps its record. A prime: where the same records come again and again, a
+number that divides theirs would find the same few each time, and clusters would follow these."""
+
+_STALE_RECORDS: Final = 2 * SAMPLED_EVERY * SAMPLED_MAX
+"""Matched records between two checks of the statistics: twice what the sample reaches back."""
+
+_RENUMBERED: Final = 1 << 14
+"""Slots that are renumbered at once, in a tenth of a millisecond."""
+
+_REMOVED_AT_ONCE: Final = 256
+"""Slots that are removed from a new segment before it takes its place, in half a millisecond."""
+
+
+class MergeTree:
+    """Memtable, frozen rows and segments, and what matches read of them.
+
+    #: _published, where it is not `None`, holds every filter; _state.frozen_rows is empty then
+    #: _aliases are empty but between the end of a join and the renumbering of its slots
+    """
+
+    def __init__(self, policy: CompactionPolicy, kernels: LazyKernels) -> None:
+        self._policy = policy
+        #: attribute -> number, from 0 without gaps; only ever grows
+        self._attributes: dict[str, int] = {}
+        self._predicates = LikePredicates()
+        self._kernels = kernels
+        #: for the first so many attributes; `_named` brings it up to date
+        self._searcher = Searcher(self._attributes, self._kernels)
+        self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
+        #: all that a match reads; `None` if something was added or removed since the last match
+        self._published: Snapshot | None = None
+        self._taken = 0
+        #: filters of the memtable tried since the last compaction
+        self._tried = 0
+        #: records in matches so far, which several threads may miscount
+        self._matched = 0
+        #: `_matched` when statistics were last checked
+        self._statistics_checked = 0
+        #: records that were matched, the latest last; replaced as a whole
+        self._sample: tuple[Record, ...] = ()
+        #: whoever replaces any of the above, or changes what is in it, holds this; but for the
+        #: counts and the sample, of which something may be lost
+        self._lock = Lock()
+        #: held during a full compaction
+        self._compaction_lock = Lock()
+        #: the segments that `fold` or a worker is joining, which nobody else replaces, and the
+        #: slots that were removed from them since
+        self._compacting: tuple[SegmentEntry, ...] = ()
+        self._removed: list[int] = []
+        #: numbers of former segments -> that of the segment that has their conjunctions by now
+        self._aliases: dict[int, int] = {}
+        #: what matches have cost for there being several segments, and what the least join costs
+        self._searched = 0
+        self._join_due = 0
+        #: a worker is at it, or about to be
+        self._has_worker = False
+
+    def _publish(self) -> Snapshot:
+        """Let matches read what there is by now; the lock is held, and no rows are frozen."""
+        segments, frozen_rows, memtable, _ = self._state
+        assert not len(frozen_rows), "frozen rows are in no segment"
+        published = Snapshot(
+            segments, tuple(memtable.items()), self._named(), self._predicates.known()
+        )
+        self._published = published
+        return published
+
+    def _named(self) -> Searcher:
+        """The searcher that knows all attributes; the lock is held."""
+        self._searcher = self._searcher.grown(self._attributes)
+        return self._searcher
+
+    def _is_statistics_check_due(self) -> bool:
+        """Whether enough was matched since the last check to pay for one and for building."""
+        return self._matched - self._statistics_checked >= max(_STALE_RECORDS, self._taken)
+
+    def _writer(self) -> RowWriter:
+        return RowWriter(self._attributes, self._predicates)
+
+    def _freeze_memtable(self) -> None:
+        """Write all filters of the memtable into rows."""
+        memtable = self._state.memtable
+        self._freeze((slot, trial.filter) for slot, trial in memtable.items())
+        self._state = self._state._replace(memtable={})
+
+    def _freeze(self, filters: Iterable[tuple[int, Filter]]) -> None:
+        """Write filters into rows."""
+        _, frozen_rows, _, slot_locations = self._state
+        for slot, added in filters:
+            before = len(frozen_rows)
+            frozen_rows.add(slot, added)
+            slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
+
+    def _room_for(self, slot: int) -> npt.NDArray[np.int16]:
+        """Where slots are, with a place for this one; the lock is held."""
+        slot_locations = self._state.slot_locations
+        if slot >= len(slot_locations):
+            slot_locations = _grown(slot_locations, slot + 1)
+            self._state = self._state._replace(slot_locations=slot_locations)
+        return slot_locations
+
+    def _first_to_join(self, newer: int) -> int:
+        """The first of the segments that so many newer conjunctions are joined with here and now.
+
+        None are where a worker joins them.
+        """
+        segments = self._state.segments
+        if worker() is not None:
+            return len(segments)
+        free = max(
+            (at + 1 for at, entry in enumerate(segments) if entry in self._compacting), default=0
+        )
+        sizes = [entry.segment.live for entry in segments[free:]]
+        return free + first_to_join(self._policy, sizes, newer)
+
+    def _compact_newest(self) -> Snapshot:
+        """Join the frozen rows, and the segments that they have caught up with, into one segment.
+
+        The memtable stays as it is.
+        """
+        segments, frozen_rows, _, slot_locations = self._state
+        self._tried = 0
+        first = self._first_to_join(len(frozen_rows))
+        rows = joined([*(entry.segment.rows() for entry in segments[first:]), frozen_rows.rows()])
+        self._state = self._state._replace(
+            segments=(*segments[:first], *self._built(rows, segments, slot_locations)),
+            frozen_rows=self._writer(),
+        )
+        self._call_worker()
+        return self._publish()
+
+    def _rebuild_sparse(self, entry: SegmentEntry) -> None:
+        """Build a segment again of which most was removed, if it is not too large."""
+        if not self._call_worker() and entry.segment.live <= self._policy.joined_max:
+            segments, _, _, slot_locations = self._state
+            at = segments.index(entry)
+            smaller = self._built(entry.segment.rows(), segments, slot_locations)
+            self._replace_segments((*segments[:at], *smaller, *segments[at + 1 :]))
+
+    def _built(
+        self, rows: Rows, others: tuple[SegmentEntry, ...], slot_locations: npt.NDArray[np.int16]
+    ) -> tuple[SegmentEntry, ...]:
+        """The segment of `rows`, entered in `slot_locations`; none if there are no rows."""
+        if not len(rows.slot):
+            return ()
+        serial = free_serial(others, self._aliases)
+        searcher, sample = self._named(), self._sample
+        slot_locations[rows.slot] = serial
+        segment = segment_of(rows, searcher, sample)
+        return (SegmentEntry(serial, segment, mean_candidates(segment, searcher, sample)),)
+
+    def _entry_at(self, location: int) -> SegmentEntry:
+        """The segment that the number of a slot's location stands for."""
+        serial = self._aliases.get(location, location)
+        return next(entry for entry in self._state.segments if entry.serial == serial)
+
+    def _is_stale(self, entry: SegmentEntry) -> bool:
+        """Whether a segment would be better if it were built again."""
+        return entry.segment.dead > 0 or self._has_stale_statistics(entry)
+
+    def _has_stale_statistics(self, entry: SegmentEntry) -> bool:
+        """Whether records lead to many more entries of a segment than when it was built."""
+        return has_stale_statistics(
+            entry.segment, entry.mean_candidates, self._searcher, self._sample
+        )
+
+    def _rebuild_stale(self) -> None:
+        """Build small segments with stale statistics again."""
+        self._statistics_checked = self._matched
+        for entry in self._state.segments:
+            is_small = entry.segment.live <= self._policy.joined_max
+            if entry not in self._compacting and is_small and self._has_stale_statistics(entry):
+                segments, _, _, slot_locations = self._state
+                at = segments.index(entry)
+                again = self._built(entry.segment.rows(), segments, slot_locations)
+                self._replace_segments((*segments[:at], *again, *segments[at + 1 :]))
+
+    # Joins beside everybody else ---------------------------------------------------------------
+
+    def _call_worker(self) -> bool:
+        """Let a worker join what is to be joined; whether there is one. The lock is held."""
+        called = worker()
+        if called is None:
+            return False
+        if not self._has_worker and (self._is_statistics_check_due() or self._next_to_join()):
+            self._has_worker = True
+            called.submit(self._work)
+        return True
+
+    def _work(self) -> None:
+        """Join segments as long as some are to be joined."""
+        with self._compaction_lock:
+            try:
+                if self._is_statistics_check_due():
+                    self._join_stale()
+                while self._join_next():
+                    pass
+            finally:
+                self._has_worker = False
+
+    def _next_to_join(self) -> Sequence[SegmentEntry]:
+        """The segments that a worker joins next; the lock is held."""
+        segments, policy = self._state.segments, self._policy
+        chosen = to_join(policy, segments, self._searched)
+        if not chosen:
+            least = sorted(segments, key=lambda entry: entry.segment.live)[:2]
+            self._join_due = join_cost(policy, least)
+        return chosen
+
+    def _join_next(self) -> bool:
+        """Join the segments that are next; whether there were any."""
+        with self._lock:
+            chosen = self._next_to_join()
+            if not chosen:
+                return False
+            self._searched = max(0, self._searched - join_cost(self._policy, chosen))
+            searcher, sample = self._begin(chosen)
+        self._join(searcher, sample)
+        return True
+
+    def _join_stale(self) -> None:
+        """Build segments with stale statistics again, each by itself."""
+        self._statistics_checked = self._matched
+        with self._lock:
+            self._named()
+        for entry in self._state.segments:
+            if self._has_stale_statistics(entry):
+                with self._lock:
+                    searcher, sample = self._begin((entry,))
+                self._join(searcher, sample)
+
+    def _compact_all(self) -> None:
+        """Join everything into one segment; no other thread does."""
+        with self._lock:
+            self._freeze_memtable()
+            if len(self._state.frozen_rows):
+                self._compact_newest()
+            else:
+                self._publish()
+            segments = self._state.segments
+            if not segments or (len(segments) == 1 and not self._is_stale(segments[0])):
+                return
+            searcher, sample = self._begin(segments)
+        self._join(searcher, sample)
+
+    def _begin(self, chosen: Sequence[SegmentEntry]) -> tuple[Searcher, tuple[Record, ...]]:
+        """Begin to join some segments; the lock is held."""
+        self._compacting, self._removed = tuple(chosen), []
+        return self._named(), self._sample
+
+    def _join(self, searcher: Searcher, sample: tuple[Record, ...]) -> None:
+        """Join the segments that this was begun with, and put the joined one in their place."""
+        try:
+            rows = joined([entry.segment.rows() for entry in self._compacting])
+            segment = segment_of(rows, searcher, sample) if len(rows.slot) else None
+            mean = None if segment is None else mean_candidates(segment, searcher, sample)
+            while len(self._removed) > _REMOVED_AT_ONCE:
+                removed, self._removed = self._removed, []
+                self._remove_all(segment, removed)
+            with self._lock:
+                self._remove_all(segment, self._removed)
+                self._install(segment, mean)
+            self._renumber()
+        finally:
+            with self._lock:
+                self._compacting, self._removed = (), []
+
+    def _remove_all(self, segment: Segment | None, slots: Iterable[int]) -> None:
+        """Remove slots from a segment, as far as they are there."""
+        if segment is not None:
+            for slot in slots:
+                segment.remove(slot, self._kernels.loaded)
+
+    def _install(self, segment: Segment | None, mean: float | None) -> None:
+        """Replace the segments that were joined by the joined one; the lock is held."""
+        former, segments = self._compacting, self._state.segments
+        kept = [entry for entry in segments if entry not in former]
+        self._compacting = ()
+        if segment is not None:
+            entry = SegmentEntry(former[0].serial, segment, mean)
+            kept.insert(segments.index(former[0]), entry)
+            self._aliases = {other.serial: entry.serial for other in former[1:]}
+            self._compacting = (entry,)
+        self._replace_segments(tuple(kept))
+
+    def _renumber(self) -> None:
+        """Let every slot of a joined segment have its number, so that there are no aliases."""
+        if not self._aliases:
+            return
+        others, (entry,) = [*self._aliases], self._compacting
+        slots = entry.segment.slots()
+        for first in range(0, len(slots), _RENUMBERED):
+            some = slots[first : first + _RENUMBERED]
+            with self._lock:
+                slot_locations = self._state.slot_locations
+                # A slot that was freed meanwhile, and perhaps taken again, is elsewhere by now.
+                slot_locations[some[np.isin(slot_locations[some], others)]] = entry.serial
+        with self._lock:
+            self._aliases = {}
+
+    def _replace_segments(self, segments: tuple[SegmentEntry, ...]) -> None:
+        """Put other segments with the same filters in place; the lock is held."""
+        self._state = self._state._replace(segments=segments)
+        if self._published is not None:
+            self._publish()
+
+
+def _grown(slot_locations: npt.NDArray[np.int16], slots: int) -> npt.NDArray[np.int16]:
+    grown = np.full(max(slots, len(slot_locations) + len(slot_locations) // 2), FREE, np.int16)
+    grown[: len(slot_locations)] = slot_locations
+    return grown

@@ -1,0 +1,33 @@
+"""A filter of the memtable, as it is tried: on what its bytes say, as long as it has some.
+
+Objects are made of a filter where somebody looks at it closely; they take 2 kB, and would stay with
+the filter, which is its owner's. Filters of the memtable are looked at often, but not for long.
+"""
+
+from __future__ import annotations
+
+from sapwood.model import packing
+from sapwood.model.filter import Filter
+from sapwood.model.packing import Form
+from sapwood.model.publication import Record
+
+
+class Trial:
+    """A filter that is tried on records, and leaves it as it is."""
+
+    __slots__ = ("_form", "filter")
+
+    def __init__(self, filter: Filter) -> None:
+        self.filter = filter
+        #: what the bytes say, once it was asked for
+        self._form: Form | None = None
+
+    def accepts(self, record: Record) -> bool:
+        """Whether a flat record is accepted."""
+        form = self._form
+        if form is None:
+            packed = self.filter.packed
+            if packed is None:
+                return self.filter.accepts(record)
+            form = self._form = packing.read(packed)
+        return packing.accepts(form, record)

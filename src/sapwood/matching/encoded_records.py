@@ -1,0 +1,82 @@
+"""Records in MessagePack: a sequence whose records are known by their bytes.
+
+Kernels read the bytes as they are (`columnar.batch`), so nobody makes an object of Python for any
+value. To everybody else this is a sequence of records like any other, each of which is decoded when
+it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, overload
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.model.publication import Record
+
+I64: TypeAlias = npt.NDArray[np.int64]
+
+HEADER_BYTES: Final = 5
+"""Bytes before the first record: an array, with the number of its elements in four bytes."""
+
+_ARRAY: Final = b"\xdd"
+
+_RECORD: Final[msgspec.msgpack.Decoder[dict[str, Any]]] = msgspec.msgpack.Decoder(dict[str, Any])
+_RECORDS: Final[msgspec.msgpack.Decoder[list[dict[str, Any]]]] = msgspec.msgpack.Decoder(
+    list[dict[str, Any]]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedRecords(Sequence[Record]):
+    """Some flat records in one array of MessagePack, as compiled code makes it.
+
+    `encoded` is the array with its header of `HEADER_BYTES`; record `i` is the map
+    `encoded[offsets[i]:offsets[i + 1]]`. Whoever makes one answers for what is in it: flat records,
+    as `model.publication.flatten` gives them. Nobody checks it again.
+
+    The records {"a": 1} and {} are `dd 00 00 00 02  81 a1 61 01  80` with the offsets 5, 9, 10.
+    """
+
+    encoded: bytes
+    offsets: I64
+
+    def __len__(self) -> int:
+        """How many records."""
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> Record: ...
+    @overload
+    def __getitem__(self, at: slice) -> EncodedRecords: ...
+    def __getitem__(self, at: int | slice) -> Record | EncodedRecords:
+        """A record, decoded for this once, or those of a slice."""
+        places = range(len(self))[at]
+        if isinstance(places, int):
+            first, last = self.offsets[places : places + 2].tolist()
+            return _RECORD.decode(memoryview(self.encoded)[first:last])
+        if places == range(len(self)):
+            return self
+        return self.take(np.arange(len(self), dtype=np.int64)[at])
+
+    def __iter__(self) -> Iterator[Record]:
+        """All records, decoded by one call."""
+        return iter(_RECORDS.decode(self.encoded))
+
+    def take(self, places: npt.NDArray[np.integer[Any]]) -> EncodedRecords:
+        """The records at some places, in that order."""
+        offsets = np.zeros(len(places) + 1, np.int64)
+        firsts, lasts = self.offsets[:-1][places], self.offsets[1:][places]
+        np.cumsum(lasts - firsts, out=offsets[1:])
+        offsets += HEADER_BYTES
+        pieces = zip(firsts.tolist(), lasts.tolist(), strict=True)
+        parts = [self.encoded[first:last] for first, last in pieces]
+        return EncodedRecords(b"".join((header(len(places)), *parts)), offsets)
+
+
+def header(count: int) -> bytes:
+    """What an array of so many records begins with."""
+    return _ARRAY + count.to_bytes(HEADER_BYTES - 1)

@@ -1,0 +1,96 @@
+"""Publications as callers have them, flattened by compiled code where that does what Python does.
+
+`model.publication.flatten` looks at each value in Python, which takes longer than to match it. The
+encoder of MessagePack and the flattening kernel look at all of them without. The encoder takes more
+than a record may hold, and writes a date as a text, say: so the types of the values are looked at
+first. Whatever these three do not pass is for `flatten`, which takes it or says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+import numpy as np
+
+from sapwood.errors import InputError
+from sapwood.limits import RECORD_DEPTH_MAX
+from sapwood.matching.encoded_records import EncodedRecords
+from sapwood.model.publication import Publication, Record, flatten
+from sapwood.xml.document import Document
+
+if TYPE_CHECKING:
+    from sapwood.matching.columnar.flat_records import Flattener
+    from sapwood.matching.documents.protocol import Readable
+
+Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
+"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
+
+_NAMES: Final = frozenset({str})
+_VALUES: Final = frozenset({bool, int, float, str, list, tuple, type(None)})
+"""Types that the encoder writes as what they are. Of lists it does not matter what is in them: no
+filter sees it."""
+
+_MEMBERS: Final = _VALUES | {dict}
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+def encoded_record(record: dict[str, Any], flattener: Flattener) -> EncodedRecords | None:
+    """The flat view of one record, or `None` if `flatten` has to look at it."""
+    packed = _packed(record)
+    return None if packed is None else flattener.flatten_one(packed)
+
+
+def encoded_records(
+    records: Sequence[dict[str, Any]], flattener: Flattener
+) -> EncodedRecords | None:
+    """The flat views of some records, or `None` if `flatten` has to look at one of them."""
+    parts: list[bytes] = []
+    for record in records:
+        packed = _packed(record)
+        if packed is None:
+            return None
+        parts.append(packed)
+    sizes = np.array([len(part) for part in parts], np.int64)
+    ends = np.cumsum(sizes)
+    found = flattener.flatten(b"".join(parts), ends - sizes, ends)
+    return found.records if found.is_all_read else None
+
+
+def _packed(record: dict[str, Any]) -> bytes | None:
+    """A record in MessagePack; `None` if that would not be the same record, or cannot be."""
+    if not _is_plain(record, RECORD_DEPTH_MAX):
+        return None
+    try:
+        return _ENCODER.encode(record)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None  # A mapping in a list, half of a surrogate pair, a number beyond 64 bits.
+
+
+def _is_plain(record: dict[str, Any], depth: int) -> bool:
+    """Whether a record has names and values of plain types, down to so many levels."""
+    members = record.values()
+    if not _NAMES.issuperset(map(type, record)):
+        return False
+    if _VALUES.issuperset(map(type, members)):
+        return True
+    if not depth or not _MEMBERS.issuperset(map(type, members)):
+        return False
+    return all(_is_plain(member, depth - 1) for member in members if type(member) is dict)
+
+
+def parts_of(publication: Matchable) -> tuple[Record | None, Readable | None]:
+    """The record and the document of what is to be matched; `None` for what it does not have."""
+    if isinstance(publication, Publication):
+        record = None if publication.attributes is None else publication.record
+        return record, publication.readable_document
+    if isinstance(publication, Mapping):
+        return flatten(publication).record, None
+    if isinstance(publication, bytes | Document):
+        return None, publication
+    raise InputError(
+        "what is matched is a Publication, a mapping, or a document as bytes or read, not "
+        f"{type(publication).__name__}"
+    )

@@ -1,0 +1,145 @@
+r"""Normal forms of filters as bytes: what tables keep of many filters, and all that they compare.
+
+A filter of three predicates takes 2 kB as objects and 100 bytes like this. The bytes are
+MessagePack: a list of conjunctions, each a list of constraints as `(attribute, flags, intervals of
+numbers, ranges of texts)`. The filter `b = 'x' and not a <= 1`, which is `a > 1 and b = 'x'`:
+
+    [[["a", 0, [[1, inf, 1]], []], ["b", 0, [], [["x", "x\0"]]]]]
+
+    flags      FALSE | TRUE | ABSENT: which of these values are accepted; here none is
+    intervals  low, high, LOW_OPEN | HIGH_OPEN; here 1 is left out
+    ranges     first text, and the first one beyond or nil
+
+Equal filters have equal bytes. Some have none, and their equals have none either: those with
+general `like` patterns, with half of a surrogate pair at the end of a range, and with whole numbers
+beyond 64 bits that are no floats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from sapwood.limits import INTEGER_MAX, INTEGER_MIN
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint
+from sapwood.model.numbers import Interval, Number
+from sapwood.model.publication import Record, Value
+from sapwood.model.strings import Strings
+
+FALSE: Final = 1
+TRUE: Final = 2
+ABSENT: Final = 4
+LOW_OPEN: Final = 1
+HIGH_OPEN: Final = 2
+
+_Interval: TypeAlias = tuple[Number, Number, int]
+_Range: TypeAlias = tuple[str, str | None]
+PackedConstraint: TypeAlias = tuple[str, int, Sequence[_Interval], Sequence[_Range]]
+"""Attribute, flags, intervals, ranges."""
+
+Form: TypeAlias = Sequence[Sequence[PackedConstraint]]
+"""The conjunctions of a filter, unmade."""
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final = msgspec.msgpack.Decoder()
+"""Untyped: the bytes are our own, and the checks of a typed one cost more than the reading."""
+
+
+def form_of(conjunctions: Iterable[Conjunction]) -> Form:
+    """The form of conjunctions, whose general `like` patterns are left out."""
+    return [[_form(*named) for named in part.constraints] for part in conjunctions]
+
+
+def packed(conjunctions: Iterable[Conjunction]) -> bytes | None:
+    """The bytes of a normal form; `None` where it has none."""
+    parts = tuple(conjunctions)
+    if any(part.patterns for part in parts):
+        return None
+    try:
+        return _ENCODER.encode(form_of(parts))
+    except (UnicodeEncodeError, OverflowError):
+        return None
+
+
+def packed_form(form: Form) -> bytes:
+    """The bytes of a form that is normal, and has bytes."""
+    return _ENCODER.encode(form)
+
+
+def read(given: bytes) -> Form:
+    """The form of the bytes."""
+    form: Form = _DECODER.decode(given)
+    return form
+
+
+def unpacked(given: bytes) -> tuple[Conjunction, ...]:
+    """The conjunctions of the bytes."""
+    return tuple(
+        Conjunction(tuple((name, constraint(*sets)) for name, *sets in part))
+        for part in _DECODER.decode(given)
+    )
+
+
+def accepts(form: Form, record: Record) -> bool:
+    """Whether a flat record is accepted."""
+    for part in form:
+        for name, flags, intervals, ranges in part:
+            if not _holds(record.get(name), flags, intervals, ranges):
+                break
+        else:
+            return True
+    return False
+
+
+def _holds(
+    value: Value | None, flags: int, intervals: Sequence[_Interval], ranges: Sequence[_Range]
+) -> bool:
+    if value is None:
+        return flags & ABSENT != 0
+    if isinstance(value, str):
+        for first, beyond in ranges:
+            if first <= value and (beyond is None or value < beyond):
+                return True
+        return False
+    if isinstance(value, bool):
+        return flags & (TRUE if value else FALSE) != 0
+    for low, high, ends in intervals:
+        if low <= value <= high:
+            return not ((ends & LOW_OPEN and value == low) or (ends & HIGH_OPEN and value == high))
+    return False
+
+
+def _form(name: str, constraint: Constraint) -> PackedConstraint:
+    flags = ABSENT if constraint.absent else 0
+    if constraint.booleans:
+        flags |= (False in constraint.booleans) * FALSE | (True in constraint.booleans) * TRUE
+    intervals = [
+        (_number(one.low), _number(one.high), one.low_open * LOW_OPEN | one.high_open * HIGH_OPEN)
+        for one in constraint.numbers
+    ]
+    return name, flags, intervals, constraint.strings.ranges
+
+
+def _number(value: Number) -> Number:
+    """The number in the one form in which equal numbers have equal bytes."""
+    if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
+        nearest = float(value)
+        if math.isinf(nearest) or nearest != value:
+            raise OverflowError("no type of a record holds this number")
+        return nearest
+    return value
+
+
+def constraint(flags: int, intervals: Sequence[_Interval], ranges: Sequence[_Range]) -> Constraint:
+    """The constraint of these flags, intervals and ranges."""
+    booleans = frozenset(value for value, flag in ((False, FALSE), (True, TRUE)) if flags & flag)
+    numbers = tuple(
+        Interval(low, high, bool(ends & LOW_OPEN), bool(ends & HIGH_OPEN))
+        for low, high, ends in intervals
+    )
+    strings = Strings(tuple((first, beyond) for first, beyond in ranges))
+    return Constraint(bool(flags & ABSENT), booleans, numbers, strings)

@@ -1,0 +1,85 @@
+"""What a neighbor whose link has just come up is still to be told, bit by bit.
+
+The state of a large router takes seconds to tell, and publications are not to wait for that. So the
+candidates of a new link lie here, and its strategy takes in some whenever the link takes more
+(`inputs.Drained`). Until then they are no candidates as far as the strategy knows: one that is
+withdrawn is dropped here and nobody hears of it. Subscriptions that come meanwhile go to the
+strategy at once, so that their confirmation waits for no backlog.
+
+A strategy may want some candidates before others. They are ranked and sorted in runs of a few, one
+run at a time, and then merged as they are taken. With runs of two, and ranks beside the keys:
+
+    unsorted   k1:5 k2:1 | k3:4 k4:0       after two calls of `take`, which return nothing
+    runs       k2 k1     | k4 k3
+    merged     k4 k2 k3 k1                 taken from then on
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Generic
+
+from sapwood.routing.tables import W
+
+_LOOKED_AT: Final = 8
+"""Keys that are ranked, or passed over because they were withdrawn, while one is taken in."""
+
+
+class Backlog(Generic[W]):
+    """The candidates that the strategy of one link has yet to take in.
+
+    `rank`, if there is one, says which come first: those with the lowest.
+
+    #: pending are the candidates here; all of them are in _unsorted, in _runs or in _merged
+    """
+
+    __slots__ = ("_merged", "_numbered", "_rank", "_runs", "pending")
+
+    def __init__(self, keys: Iterable[str], rank: Callable[[W], Any] | None) -> None:
+        self.pending = dict.fromkeys(keys)
+        self._rank = rank
+        #: the number breaks ties between equal ranks, which need not be comparable with keys
+        self._numbered: Iterator[tuple[int, str]] = enumerate(tuple(self.pending))
+        self._runs: list[list[tuple[Any, int, str]]] = []
+        self._merged: Iterator[tuple[Any, int, str]] | None = None
+        if rank is None:
+            self._merged = ((None, number, key) for number, key in self._numbered)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.pending
+
+    def drop(self, key: str) -> bool:
+        """Drop a candidate that is one no longer; whether it was here."""
+        if key not in self.pending:
+            return False
+        del self.pending[key]
+        return True
+
+    def take(self, count: int, filter_of: Callable[[str], W]) -> list[tuple[str, W]]:
+        """The next candidates, at most so many; there may be none yet as long as some are here."""
+        if self._merged is None:
+            self._sort(count * _LOOKED_AT, filter_of)
+            return []
+        taken: list[tuple[str, W]] = []
+        for looked_at, (_, _, key) in enumerate(self._merged, 1):
+            if self.drop(key):
+                taken.append((key, filter_of(key)))
+            if len(taken) == count or looked_at == count * _LOOKED_AT:
+                break
+        return taken
+
+    def _sort(self, count: int, filter_of: Callable[[str], W]) -> None:
+        """Rank and sort some more, and begin to merge when all are sorted."""
+        assert self._rank is not None, "what is not ranked is not sorted"
+        run: list[tuple[Any, int, str]] = []
+        for number, key in self._numbered:
+            if key in self.pending:
+                run.append((self._rank(filter_of(key)), number, key))
+            if len(run) == count:
+                break
+        run.sort()
+        self._runs.append(run)
+        if len(run) < count:
+            self._merged = heapq.merge(*self._runs)
+            self._runs = []

@@ -1,0 +1,141 @@
+"""Circles of links, noticed by brokers whose routers need a tree.
+
+Every broker tells which neighbors it has (`LinkState`), and passes on what others tell, so each
+knows all links of its overlay. Two things follow from that:
+
+* A link to a broker that is in reach already would close a circle: it is not taken into use, and
+  stands by. Its dialer tries again, so the link comes up when the way there was is gone.
+* Links that come up at the same moment may close a circle before anybody knows. Then all brokers
+  leave out the same link: the last, in the order of names, that a tree of the others does not need.
+  Its ends take it down, nobody is cut off, and it stands by like the one above.
+
+A link between two brokers is there if each says so, or one says so and nothing is known of what the
+other says: a broker with one link has nothing to tell and never begins.
+
+Worked example: `r1`, `r2` and `r3` in a ring, all at once. Links in order: `r1-r2` and `r1-r3` join
+three brokers, `r2-r3` joins none: `r2` and `r3` take it down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sapwood.limits import OVERLAY_ROUTERS_MAX
+from sapwood.wire.messages import LinkState
+
+Tellings = list[tuple[str, LinkState]]
+"""What to tell, and to which neighbor."""
+
+
+class Circles:
+    """What one broker knows of the links of its overlay.
+
+    `number` is larger than that of any earlier run under this name.
+
+    #: _said[r] is the latest that r said, for others that are in reach and begin to tell
+    #: _links are the links of this broker that are up
+    """
+
+    def __init__(self, name: str, number: int) -> None:
+        self._name = name
+        self._number = number
+        self._links: dict[str, None] = {}
+        self._said: dict[str, LinkState] = {}
+        #: this broker has told of its links, so it has to tell of every change
+        self._has_told = False
+
+    def link_up(self, neighbor: str) -> Tellings:
+        """Add a link that is up."""
+        known = list(self._said.values())
+        self._links[neighbor] = None
+        return [*self._tell(), *((neighbor, state) for state in known)]
+
+    def link_down(self, neighbor: str) -> Tellings:
+        """Remove a link."""
+        self._links.pop(neighbor, None)
+        return self._tell()
+
+    def heard(self, neighbor: str, state: LinkState) -> Tellings:
+        """Take in what a broker says, which came over the link to a neighbor."""
+        if neighbor not in self._links:
+            return []
+        if state.broker == self._name:
+            if state.number < self._number:
+                return []
+            self._number = state.number  # of an earlier run, whose clock was ahead
+            return self._tell()
+        present = self._said.get(state.broker)
+        if present is not None and present.number >= state.number:
+            return []
+        if present is None and len(self._said) >= OVERLAY_ROUTERS_MAX:
+            return []
+        self._said[state.broker] = state
+        self._forget_out_of_reach()
+        return [(other, state) for other in self._links if other != neighbor]
+
+    def reaches(self, broker: str) -> bool:
+        """Whether there is a way to a broker already, over at least one other."""
+        return broker not in self._links and broker in self._reached()
+
+    def superfluous(self) -> list[str]:
+        """The neighbors whose links are to be taken down so that the rest is a tree."""
+        groups: dict[str, str] = {}
+
+        def group(broker: str) -> str:
+            while (above := groups.get(broker, broker)) != broker:
+                broker = above
+            return broker
+
+        found: list[str] = []
+        for one, other in sorted(self._edges()):
+            first, second = group(one), group(other)
+            if first != second:
+                groups[second] = first
+            elif self._name in (one, other):
+                found.append(other if one == self._name else one)
+        return found
+
+    def _tell(self) -> Tellings:
+        self._forget_out_of_reach()
+        if not self._has_told and len(self._links) < 2:
+            return []
+        self._has_told = True
+        self._number += 1
+        state = LinkState(self._name, self._number, tuple(self._links))
+        return [(neighbor, state) for neighbor in self._links]
+
+    def _says(self, broker: str) -> tuple[str, ...] | None:
+        """The neighbors that a broker says it has; `None` if it has said nothing."""
+        if broker == self._name:
+            return tuple(self._links)
+        state = self._said.get(broker)
+        return None if state is None else state.neighbors
+
+    def _neighbors(self, broker: str) -> Iterator[str]:
+        """The other ends of the links of a broker that has said something."""
+        for other in self._says(broker) or ():
+            back = self._says(other)
+            if back is None or broker in back:
+                yield other
+
+    def _edges(self) -> set[tuple[str, str]]:
+        """All links, each with its ends in order."""
+        return {
+            (min(broker, other), max(broker, other))
+            for broker in (self._name, *self._said)
+            for other in self._neighbors(broker)
+        }
+
+    def _reached(self) -> set[str]:
+        reached, waiting = {self._name}, [self._name]
+        while waiting:
+            for other in self._neighbors(waiting.pop()):
+                if other not in reached:
+                    reached.add(other)
+                    waiting.append(other)
+        return reached
+
+    def _forget_out_of_reach(self) -> None:
+        reached = self._reached()
+        for broker in [broker for broker in self._said if broker not in reached]:
+            del self._said[broker]

@@ -1,0 +1,123 @@
+"""What clients send, judged: in a few steps at once, or in a piece of work that may take long.
+
+Most filters and publications are read in microseconds. Some, hostile or only large, take a second.
+`Judge.judge` reads what takes few steps, and for the rest gives a function that does the work, to
+be run where nobody waits for it (`sapwood.broker.side_work`). Either way the outcome stays in the
+`Judgement`, where the session finds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import msgspec
+
+from sapwood.errors import InputError, LimitError
+from sapwood.limits import (
+    BODY_BYTES_AT_ONCE,
+    FILTER_CHARS_AT_ONCE,
+    FILTER_STEPS_AT_ONCE,
+    NORMAL_FORM_STEPS_MAX,
+    REFUSALS_REMEMBERED_MAX,
+)
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.publication import Publication
+from sapwood.wire.interests import AdvertisedText, advertised_from_text, from_text
+from sapwood.wire.messages import AdvertiseRequest, PublishRequest, SubscribeRequest
+from sapwood.wire.publications import decode_publication
+
+Request: TypeAlias = SubscribeRequest | AdvertiseRequest | PublishRequest
+"""What has to be judged before the router sees it."""
+
+JUDGED: Final = (SubscribeRequest, AdvertiseRequest, PublishRequest)
+
+_DIGEST_BYTES: Final = 16
+
+
+@dataclass(slots=True)
+class Judgement:
+    """A request, and what is in it once that is known: a value, or why it is refused."""
+
+    request: Request
+    value: AdvertisedContent | Publication | None = None
+    refusal: InputError | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the request has been read."""
+        return self.value is not None or self.refusal is not None
+
+
+class Judge:
+    """Reads the requests of all clients of a broker.
+
+    It remembers the filters that were refused for the work that they take, by digest, so that who
+    sends one fifty times has it worked out once. Errors of syntax are found again: that is cheap.
+
+    #: at most REFUSALS_REMEMBERED_MAX refusals, in the order in which they came
+    """
+
+    def __init__(self) -> None:
+        self._refused: dict[bytes, LimitError] = {}
+        #: normal forms that were begun in full: what tests count instead of seconds
+        self.pieces = 0
+
+    def judge(self, request: Request) -> Judgement | Callable[[], Judgement]:
+        """The judgement of a request, or the work that leads to it, which raises nothing."""
+        if isinstance(request, PublishRequest):
+            if len(request.publication) > BODY_BYTES_AT_ONCE:
+                return lambda: _of_publication(request)
+            return _of_publication(request)
+        digest = _digest(request)
+        known = self._refused.get(digest)
+        if known is not None:
+            return Judgement(request, refusal=known)
+        if _length(request.filter) <= FILTER_CHARS_AT_ONCE:
+            judged = _of_filter(request, FILTER_STEPS_AT_ONCE)
+            if not _is_for_work(judged.refusal):
+                return judged
+        return lambda: self._in_full(request, digest)
+
+    def _in_full(self, request: SubscribeRequest | AdvertiseRequest, digest: bytes) -> Judgement:
+        """Work it out. Runs in any thread: what it changes is one entry of a dictionary."""
+        self.pieces += 1
+        judged = _of_filter(request, NORMAL_FORM_STEPS_MAX)
+        if isinstance(judged.refusal, LimitError):
+            refused = self._refused
+            refused[digest] = judged.refusal
+            if len(refused) > REFUSALS_REMEMBERED_MAX:
+                refused.pop(next(iter(refused)), None)
+        return judged
+
+
+def _of_publication(request: PublishRequest) -> Judgement:
+    try:
+        return Judgement(request, decode_publication(request.publication))
+    except InputError as error:
+        return Judgement(request, refusal=error)
+
+
+def _of_filter(request: SubscribeRequest | AdvertiseRequest, steps_max: int) -> Judgement:
+    try:
+        if isinstance(request, SubscribeRequest):
+            return Judgement(request, from_text(request.filter, steps_max=steps_max))
+        return Judgement(request, advertised_from_text(request.filter, steps_max=steps_max))
+    except InputError as error:
+        return Judgement(request, refusal=error)
+
+
+def _is_for_work(refusal: InputError | None) -> bool:
+    return isinstance(refusal, LimitError) and refusal.name == "NORMAL_FORM_STEPS_MAX"
+
+
+def _length(text: AdvertisedText) -> int:
+    return len(text if isinstance(text, str) else text.text)
+
+
+def _digest(request: SubscribeRequest | AdvertiseRequest) -> bytes:
+    """Of the kind of request and its filter; not of its id."""
+    written = type(request).__name__.encode() + msgspec.msgpack.encode(request.filter)
+    return hashlib.blake2b(written, digest_size=_DIGEST_BYTES).digest()

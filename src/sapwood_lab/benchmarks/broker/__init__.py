@@ -1,0 +1,15 @@
+"""`sapwood bench broker`: brokers under load, Sapwood's and its peers', each delivery judged.
+
+===============  ===================================================================================
+`load`           what is subscribed and published, and by brute force what must be delivered
+`systems`        what is measured: Sapwood, and the peers that are installed
+`workers`        the processes that publish and receive, and how they are told what to do
+`publishing`,    these processes for Sapwood, on plain sockets; those of peers are in
+`receiving`,     `benchmarks/peers/brokers`
+`pinging`
+`judge`          whether exactly what must be delivered was
+`cells`          one system, one load: all phases of a measurement
+`plan`           which cells are measured
+`tables`         the cells as tables, of a terminal or in Markdown
+===============  ===================================================================================
+"""

@@ -1,0 +1,302 @@
+"""One system under one load, in phases.
+
+Start, subscribe, publish as fast as can be and at fixed rates, ping, kill and come back. Each phase
+is judged; a cell with one wrong delivery is void, and says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from sapwood.errors import EnvironmentMissingError
+from sapwood_lab.benchmarks.broker.judge import RECEIVED, Received, Verdict, delivery_count, judge
+from sapwood_lab.benchmarks.broker.load import Load, Numbers
+from sapwood_lab.benchmarks.broker.servers import most_bytes, usage
+from sapwood_lab.benchmarks.broker.systems import ROLES, Server, System
+from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task
+from sapwood_lab.benchmarks.broker.workers import Worker, WorkerError
+
+WINDOW: Final = 1024
+"""Publications under way while a publisher is as fast as can be: half a megabyte."""
+
+SHARES: Final = (10, 50, 80)
+"""Percent of the capacity at which delays are measured."""
+
+QUANTILES: Final = (50.0, 99.0, 99.9)
+ANSWER_S: Final = 60.0
+"""Seconds that a worker may take for an order, beside the time that the order is about."""
+
+QUIET_S: Final = 5.0
+"""Seconds without a delivery after which those that are missing are taken for lost."""
+
+LEAD_NS: Final = 50_000_000
+"""A schedule begins so much later than it is given out."""
+
+LEAST: Final = 64
+"""Publications of a schedule at least, however slow the system is."""
+
+BACK_MAX_S: Final = 60.0
+_ROUND: Final = 128
+_ROUND_RATE: Final = 2000.0
+_ROUND_QUIET_S: Final = 0.5
+"""A round of publications by which coming back is noticed: how many, how fast, how long waited."""
+
+FIGURES: Final = (
+    "publications_per_s",
+    "deliveries_per_s",
+    "server_us",
+    "server_delivery_us",
+    "receivers_us",
+    *(f"delay_{share}_p{quantile:g}_ms" for share in SHARES for quantile in QUANTILES),
+    *(f"delay_{share}_samples" for share in SHARES),
+    "pause_ms",
+    "memory_mib",
+    "memory_most_mib",
+    "subscription_bytes",
+    "subscribe_s",
+    "back_s",
+    "publications",
+    "deliveries",
+    "verdict",
+    "reason",
+)
+"""What a cell has beside what it is of; `None` where it was not measured, and `reason` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long: about each figure, and at most until all subscriptions are in force."""
+
+    seconds: float = 1.0
+    fill_seconds: float = 10.0
+
+
+def measure_cell(system: System, load: Load, hops: int, settings: Settings) -> dict[str, Any]:
+    """The figures of one cell. What cannot be done leaves them out, with the reason."""
+    row: dict[str, Any] = {
+        "system": system.name,
+        "workload": load.workload,
+        "subscriptions": load.size,
+        "clients": load.clients,
+        "hops": hops,
+        **dict.fromkeys(FIGURES),
+    }
+    reason = system.refuses(load, hops)
+    if reason:
+        return {**row, "reason": reason}
+    with TemporaryDirectory(prefix="sapwood-bench-") as name:
+        folder = Path(name)
+        load.write(folder, each_subscription=system.delivers_each)
+        (folder / "progress").write_bytes(bytes(PROGRESS.size))
+        try:
+            with _cell(system, load, hops, folder) as cell:
+                _measure(cell, row, settings)
+        except EnvironmentMissingError as error:
+            row["reason"] = str(error).splitlines()[0]
+    return row
+
+
+@contextmanager
+def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell]:
+    """A server with its workers, which end with the block."""
+    with ExitStack() as stack:
+        server = system.start(folder, hops)
+        stack.callback(server.close)
+        task = folder / "task.json"
+        told = Task(
+            system.name, server.publish, server.subscribe, load.clients, str(folder), WINDOW
+        )
+        task.write_bytes(msgspec.json.encode(told))
+        receivers, publisher, pinger = (
+            stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
+        )
+        counts = load.deliveries(each_subscription=system.delivers_each)
+        yield _Cell(load, counts, folder, server, receivers, publisher, pinger)
+
+
+def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
+    """Go through all phases, and put into the row what each finds."""
+    before = usage(cell.server.pids()).held_bytes
+    row["subscribe_s"] = cell.subscribe(settings.fill_seconds)
+    held = usage(cell.server.pids()).held_bytes
+    row["memory_mib"] = held / 2**20
+    row["subscription_bytes"] = (held - before) / cell.load.size
+    for worker in (cell.publisher, cell.pinger):
+        worker.ask("connect", timeout_s=ANSWER_S)
+    try:
+        cell.flood(settings.seconds)  # to get warm
+        row |= _capacity(cell, settings.seconds)
+        for share in SHARES:
+            rate = row["publications_per_s"] * share / 100
+            row |= _delays(cell, share, rate, settings.seconds)
+        row["pause_ms"] = _pause(cell, row["publications_per_s"] / 2, settings.seconds)
+        row["memory_most_mib"] = most_bytes(cell.server.pids()) / 2**20
+        row["back_s"] = cell.come_back(settings.fill_seconds)
+    finally:
+        row["publications"], row["deliveries"] = cell.number, cell.deliveries
+        row["verdict"] = str(cell.verdict)
+
+
+def _capacity(cell: _Cell, seconds: float) -> dict[str, Any]:
+    """How fast it is with a window full of publications, and what one costs."""
+    before, before_receivers = usage(cell.server.pids()), cell.receivers_cpu_s()
+    received, count, took_s = cell.flood(seconds)
+    spent_s = usage(cell.server.pids()).cpu_s - before.cpu_s
+    receivers_s = cell.receivers_cpu_s() - before_receivers
+    deliveries = delivery_count(received)
+    return {
+        "publications_per_s": count / took_s,
+        "deliveries_per_s": deliveries / took_s,
+        "server_us": spent_s / count * 1e6,
+        "server_delivery_us": spent_s / deliveries * 1e6 if deliveries else None,
+        "receivers_us": receivers_s / count * 1e6,
+    }
+
+
+def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, Any]:
+    """Quantiles of the time from when a publication was due until it was delivered."""
+    came, first, start_ns = cell.scheduled(rate, seconds)
+    due_ns = start_ns + (came["number"] - first) / rate * 1e9
+    # A delivery of several ids has several lines, and one delay.
+    keys = came["number"].astype(np.int64) << 32 | came["client"].astype(np.int64)
+    _, places = np.unique(keys, return_index=True)
+    found: dict[str, Any] = {f"delay_{share}_samples": len(places)}
+    if len(places):
+        delays_ms = ((came["time_ns"] - due_ns) / 1e6)[places]
+        for quantile in QUANTILES:
+            found[f"delay_{share}_p{quantile:g}_ms"] = float(np.percentile(delays_ms, quantile))
+    return found
+
+
+def _pause(cell: _Cell, rate: float, seconds: float) -> float:
+    """The longest time that a ping takes at half load."""
+    cell.pinger.order("ping", seconds)
+    cell.scheduled(rate, seconds)
+    said = cell.pinger.answer(seconds + ANSWER_S)
+    if said["lost"]:
+        raise WorkerError(f"{said['lost']} of {said['count']} pings did not come back")
+    return float(said["longest_ms"])
+
+
+@dataclass(slots=True)
+class _Cell:
+    """A server, its workers, and what has been published and judged so far.
+
+    #: every publication below `number` has been published and judged, but for rounds of coming back
+    """
+
+    load: Load
+    #: how many deliveries receivers count for each content of the pool
+    counts: Numbers
+    folder: Path
+    server: Server
+    receivers: Worker
+    publisher: Worker
+    pinger: Worker
+    number: int = 0
+    deliveries: int = 0
+    verdict: Verdict = field(default_factory=lambda: Verdict(0))
+
+    def subscribe(self, timeout_s: float) -> float:
+        """Seconds until all subscriptions are in force."""
+        try:
+            return float(self.receivers.ask("subscribe", timeout_s=timeout_s)["seconds"])
+        except WorkerError as error:
+            if "did not answer" not in str(error):
+                raise
+            count = f"{self.load.size:,} subscriptions"
+            raise WorkerError(f"{count} were not in force within {timeout_s:g} s") from None
+
+    def receivers_cpu_s(self) -> float:
+        """Processor seconds of all receivers so far."""
+        return usage((self.receivers.process.pid,)).cpu_s
+
+    def flood(self, seconds: float) -> tuple[Received, int, float]:
+        """Publish as fast as can be: what came, how many were published, and the seconds."""
+        came = self._came()
+        said = self.publisher.ask("flood", self.number, seconds, timeout_s=seconds + ANSWER_S)
+        count = said["count"]
+        received = self._settle(count, came, QUIET_S)
+        end_ns = int(received["time_ns"].max()) if len(received) else time.monotonic_ns()
+        return received, count, (end_ns - said["begin_ns"]) / 1e9
+
+    def scheduled(self, rate: float, seconds: float) -> tuple[Received, int, int]:
+        """Publish at a rate: what came, the first number, and when that was due."""
+        came, first, count = self._came(), self.number, max(LEAST, int(rate * seconds))
+        start_ns = time.monotonic_ns() + LEAD_NS
+        order = ("schedule", first, count, rate, start_ns)
+        self.publisher.ask(*order, timeout_s=count / rate + ANSWER_S)
+        return self._settle(count, came, QUIET_S), first, start_ns
+
+    def come_back(self, fill_seconds: float) -> float:
+        """Seconds from when the server is killed until all is delivered again.
+
+        What is published meanwhile may be lost; nothing else may come.
+        """
+        begin = time.monotonic()
+        self.server.restart()
+        self.subscribe(fill_seconds)
+        self.publisher.ask("connect", timeout_s=ANSWER_S)
+        while True:
+            began = time.monotonic()
+            verdict = self._round()
+            if verdict.is_exact:
+                self.verdict += verdict
+                return began - begin
+            if verdict.unexpected or verdict.duplicated or began - begin > BACK_MAX_S:
+                self.verdict += verdict
+                raise WorkerError(f"it did not come back within {BACK_MAX_S:g} s: {verdict}")
+
+    def _round(self) -> Verdict:
+        """Publish a few, and judge them by themselves."""
+        came, first = self._came(), self.number
+        start_ns = time.monotonic_ns()
+        order = ("schedule", first, _ROUND, _ROUND_RATE, start_ns)
+        self.publisher.ask(*order, timeout_s=ANSWER_S)
+        self.number += _ROUND
+        self._wait(came + self._expected(first, _ROUND), _ROUND_QUIET_S)
+        received = self._collected()
+        self.deliveries += delivery_count(received)
+        return judge(self.load, first, _ROUND, received)
+
+    def _settle(self, count: int, came: int, quiet_s: float) -> Received:
+        """Wait for all deliveries of the next so many numbers, and judge them."""
+        first = self.number
+        self.number += count
+        self._wait(came + self._expected(first, count), quiet_s)
+        received = self._collected()
+        self.deliveries += delivery_count(received)
+        self.verdict += judge(self.load, first, count, received)
+        return received
+
+    def _expected(self, first: int, count: int) -> int:
+        """How many deliveries these numbers lead to."""
+        places = (first + np.arange(count)) % len(self.load.pool)
+        return int(self.counts[places].sum())
+
+    def _wait(self, wanted: int, quiet_s: float) -> None:
+        """Return when so many have come in all, or none for a while."""
+        seen, since = self._came(), time.monotonic()
+        while seen < wanted and time.monotonic() - since < quiet_s:
+            time.sleep(0.002)
+            now = self._came()
+            if now != seen:
+                seen, since = now, time.monotonic()
+
+    def _came(self) -> int:
+        """Deliveries so far, as the receivers count them; only to know when to look."""
+        return int(PROGRESS.unpack((self.folder / "progress").read_bytes())[0])
+
+    def _collected(self) -> Received:
+        path = self.folder / "received"
+        self.receivers.ask("collect", path, timeout_s=ANSWER_S)
+        return np.fromfile(path, RECEIVED)

@@ -1,0 +1,151 @@
+"""The publisher of a cell: `python -m ... TASK`.
+
+===============================  ======================================================  ===========
+order                            what is done                                            answer
+===============================  ======================================================  ===========
+`connect`                        connect, or connect again                               nothing
+`flood FIRST SECONDS`            publish as fast as deliveries come, numbers from FIRST  `count`,
+                                 on, with at most a window of publications under way     `begin_ns`
+`schedule FIRST COUNT RATE NS`   publish number FIRST + i at NS + i / RATE seconds of    `count`
+                                 the monotonic clock, whatever has become of those before
+===============================  ======================================================  ===========
+
+What a window is reckoned by: a publication may be sent when all deliveries of the one that is
+`window` before it, and of those before that, have come to the receivers.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import sys
+import time
+from collections import deque
+from typing import Any, Final
+
+from sapwood.errors import InputError
+from sapwood_lab.benchmarks.broker.dialect import (
+    PING,
+    PONG,
+    PUBLICATION_REFUSED,
+    RECEIVE_BYTES,
+    Frames,
+    content_of,
+    greeted,
+    publishing,
+)
+from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Orders, Task, now_ns, obey, read_task
+
+_CHUNK: Final = 64
+"""Publications of one write at most, as fast as can be."""
+
+_NAP_S: Final = 0.0001
+STALL_S: Final = 5.0
+"""Seconds without a delivery that a publisher waits for room."""
+
+
+class Publisher:
+    """One publishing connection."""
+
+    def __init__(self, task: Task) -> None:
+        lines = task.lines("publications.jsonl")
+        self._task = task
+        self._contents = [content_of(line) for line in lines]
+        self._deliveries = [line["deliveries"] for line in lines]
+        self._progress = task.progress()
+        self._connection: socket.socket | None = None
+        self._frames = Frames()
+        self._sequence = 0
+
+    def run(self) -> None:
+        """Obey orders until standard input ends."""
+        orders: Orders = {"connect": self.connect, "flood": self.flood, "schedule": self.schedule}
+        for line in sys.stdin:
+            obey(orders, line)
+
+    def connect(self) -> dict[str, Any]:
+        """Connect, to publish from number 1 of a session on."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = greeted(self._task.publish, "publisher")
+        self._frames = Frames()
+        self._sequence = 0
+        return {}
+
+    def flood(self, first_text: str, seconds_text: str) -> dict[str, Any]:
+        """Publish as fast as deliveries come."""
+        first, seconds = int(first_text), float(seconds_text)
+        window = self._task.window
+        #: deliveries that must have come before a publication, for those to be sent next
+        needed: deque[int] = deque([self._came()] * window)
+        total, number = needed[0], first
+        begin_ns = now_ns()
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            some = self._room(needed)
+            if not some:
+                time.sleep(_NAP_S)
+                if time.perf_counter() > end + STALL_S:
+                    break
+                continue
+            for place in range(number, number + some):
+                needed.popleft()
+                total += self._deliveries[place % len(self._contents)]
+                needed.append(total)
+            self._send(number, some)
+            number += some
+        return {"count": number - first, "begin_ns": begin_ns}
+
+    def schedule(self, *arguments: str) -> dict[str, Any]:
+        """Publish at times that are fixed ahead."""
+        first, count, rate, start_ns = (float(one) for one in arguments)
+        sent, wanted, step_ns = 0, int(count), 1e9 / rate
+        while sent < wanted:
+            due = min(wanted, int((now_ns() - start_ns) / step_ns) + 1)
+            if due <= sent:
+                time.sleep(max(0.0, (start_ns + sent * step_ns - now_ns()) / 1e9))
+                continue
+            self._send(int(first) + sent, due - sent)
+            sent = due
+        return {"count": wanted}
+
+    def _room(self, needed: deque[int]) -> int:
+        """How many publications may be sent now."""
+        came, some = self._came(), 0
+        for bound in needed:
+            if bound > came or some == _CHUNK:
+                break
+            some += 1
+        return some
+
+    def _came(self) -> int:
+        return int(PROGRESS.unpack_from(self._progress)[0])
+
+    def _send(self, number: int, count: int) -> None:
+        assert self._connection is not None, "publish after `connect`"
+        contents, size, sequence = self._contents, len(self._contents), self._sequence + 1
+        self._sequence += count
+        self._connection.sendall(
+            b"".join(
+                publishing(sequence + i, number + i, contents[(number + i) % size])
+                for i in range(count)
+            )
+        )
+        while select.select([self._connection], (), (), 0)[0]:
+            data = self._connection.recv(RECEIVE_BYTES)
+            if not data:
+                raise InputError("the broker has closed the publisher's connection")
+            for tag, _, _ in self._frames.whole(data)[1]:
+                if tag == PING:
+                    self._connection.sendall(PONG)
+                elif tag == PUBLICATION_REFUSED:
+                    raise InputError("the broker refused a publication")
+
+
+def main(path: str) -> None:
+    """Publish for a task."""
+    Publisher(read_task(path)).run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

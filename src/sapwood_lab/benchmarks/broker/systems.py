@@ -1,0 +1,114 @@
+"""The systems that are measured, behind one protocol: Sapwood here, peers in `peers`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from sapwood.testing.overlay import BrokerProcesses
+from sapwood_lab.benchmarks.broker.load import Load
+
+ROLES: Final = ("receiving", "publishing", "pinging")
+"""The workers of a cell, by the module that is Sapwood's."""
+
+
+class Server(Protocol):
+    """A running server, or several that are linked."""
+
+    @property
+    def publish(self) -> str:
+        """The address at which publishers connect."""
+        ...
+
+    @property
+    def subscribe(self) -> str:
+        """The address at which subscribers connect."""
+        ...
+
+    def pids(self) -> Sequence[int]:
+        """The processes whose usage counts, with all below them."""
+        ...
+
+    def restart(self) -> None:
+        """Kill the server, or the one in the middle; returns when another has taken its place."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...
+
+
+class System(Protocol):
+    """A kind of server, and the workers that speak with it."""
+
+    @property
+    def name(self) -> str:
+        """The name by which it is chosen."""
+        ...
+
+    @property
+    def delivers_each(self) -> bool:
+        """Whether a client gets a publication once for each subscription that matches."""
+        ...
+
+    def refuses(self, load: Load, hops: int) -> str:
+        """Why it cannot carry a load; empty where it can."""
+        ...
+
+    def start(self, folder: Path, hops: int) -> Server:
+        """Start servers, that many in a line; raises `EnvironmentMissingError`."""
+        ...
+
+    def command(self, role: str, task: Path) -> tuple[Sequence[str], Mapping[str, str]]:
+        """The command of a worker, and its environment beside this process's."""
+        ...
+
+
+class Sapwood:
+    """Sapwood's brokers with their default settings; `options` are further ones of the command."""
+
+    name = "sapwood"
+    delivers_each = False
+
+    def __init__(self, options: Sequence[str] = ()) -> None:
+        self._options = ("--log-level", "warning", *options)
+
+    def refuses(self, load: Load, hops: int) -> str:  # noqa: ARG002 - it carries all
+        """Nothing is refused."""
+        return ""
+
+    def start(self, folder: Path, hops: int) -> Server:  # noqa: ARG002 - it keeps nothing
+        """Brokers in a line."""
+        names = [f"r{place + 1}" for place in range(hops)]
+        overlay = BrokerProcesses(names, list(pairwise(names)), options=self._options)
+        overlay.__enter__()
+        return _Overlay(overlay)
+
+    def command(self, role: str, task: Path) -> tuple[Sequence[str], Mapping[str, str]]:
+        """The worker of this package."""
+        module = f"sapwood_lab.benchmarks.broker.{role}"
+        return (sys.executable, "-m", module, str(task)), MappingProxyType({})
+
+
+class _Overlay:
+    """Brokers in a line: published at the first, subscribed at the last."""
+
+    def __init__(self, overlay: BrokerProcesses) -> None:
+        self._overlay = overlay
+        self.publish = overlay.addresses[overlay.names[0]]
+        self.subscribe = overlay.addresses[overlay.names[-1]]
+
+    def pids(self) -> Sequence[int]:
+        return [one.process.pid for one in self._overlay.processes.values()]
+
+    def restart(self) -> None:
+        middle = self._overlay.names[len(self._overlay.names) // 2]
+        self._overlay.stop(middle, kill=True)
+        self._overlay.restart(middle)
+
+    def close(self) -> None:
+        self._overlay.close()

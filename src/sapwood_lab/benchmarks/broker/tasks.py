@@ -1,0 +1,73 @@
+"""What every worker reads and answers: its task in a file, orders as lines, answers as JSON."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from sapwood.errors import SapwoodError
+
+PROGRESS: Final = struct.Struct("<q")
+"""The file by which receivers tell publishers how many deliveries there were so far: one number of
+8 bytes, least first. 258 deliveries: 02 01 00 00 00 00 00 00."""
+
+
+Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
+"""What a worker can do, by the first word of a line; the others are arguments."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What is to be done: the same file for the workers of all systems.
+
+    `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load, and
+    `window` bounds the publications under way while a worker publishes as fast as it can.
+    """
+
+    system: str
+    publish: str
+    subscribe: str
+    clients: int
+    folder: str
+    window: int
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """The lines of one of the load's files."""
+        with (Path(self.folder) / name).open("rb") as lines:
+            return [msgspec.json.decode(line) for line in lines]
+
+    def progress(self) -> mmap.mmap:
+        """The deliveries so far, shared with the other workers."""
+        with (Path(self.folder) / "progress").open("r+b") as file:
+            return mmap.mmap(file.fileno(), PROGRESS.size)
+
+
+def read_task(path: str) -> Task:
+    """The task in a file."""
+    return msgspec.json.decode(Path(path).read_bytes(), type=Task)
+
+
+def answer(**said: Any) -> None:
+    """Answer an order."""
+    sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
+    sys.stdout.flush()
+
+
+def obey(orders: Orders, line: str) -> None:
+    """Do what a line says, and answer what came of it, or why it could not be done."""
+    order, *arguments = line.split()
+    try:
+        answer(**orders[order](*arguments))
+    except (OSError, SapwoodError) as error:
+        answer(error=str(error))
+
+
+def now_ns() -> int:
+    """The monotonic clock, which all processes of a machine share."""
+    return time.monotonic_ns()

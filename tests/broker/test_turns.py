@@ -1,0 +1,204 @@
+"""Turns, with a clock that only work moves and a loop that is a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.broker.turns import Progress, Turns
+from sapwood.limits import TURN_S
+
+MESSAGE_S = TURN_S / 5
+
+
+class Loop:
+    """What has to be called when the loop comes by, and the time that work takes."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.calls: list[Callable[[], None]] = []
+        self.turns = Turns(self.calls.append, lambda: self.now)
+
+    def come_by(self) -> None:
+        calls, self.calls[:] = list(self.calls), []
+        for call in calls:
+            call()
+
+    def until_calm(self) -> int:
+        """How often the loop had to come by."""
+        rounds = 0
+        while self.calls:
+            self.come_by()
+            rounds += 1
+        return rounds
+
+
+class Connection:
+    """Messages, each of which takes some time; `None` is one that is parked first."""
+
+    def __init__(self, loop: Loop, name: str = "c") -> None:
+        self.loop = loop
+        self.name = name
+        self.spent_s = 0.0
+        self.messages: list[float | None] = []
+        self.is_put_off = False
+        self.handled: list[float] = []
+
+    def arrive(self, *messages: float | None) -> None:
+        assert not self.is_put_off, "nobody reads it"
+        self.messages += messages
+        self.loop.turns.arrived(self)
+
+    def advance(self, expired: Callable[[], bool]) -> Progress:
+        while self.messages:
+            took = self.messages.pop(0)
+            if took is None:
+                self.messages.insert(0, 0.0)
+                return Progress.PARKED
+            self.loop.now += took
+            self.handled.append(self.loop.now)
+            if expired():
+                return Progress.MORE
+        return Progress.DONE
+
+    def put_off(self) -> None:
+        self.is_put_off = True
+
+    def resume(self) -> None:
+        assert not self.messages
+        self.is_put_off = False
+
+
+def test_a_little_is_handled_at_once() -> None:
+    loop = Loop()
+    one = Connection(loop)
+    one.arrive(MESSAGE_S, MESSAGE_S)
+    assert (len(one.handled), one.is_put_off, loop.calls) == (2, False, [])
+
+
+def test_much_is_put_off_after_a_turn_and_goes_on_when_the_loop_comes_by() -> None:
+    loop = Loop()
+    one = Connection(loop)
+    one.arrive(*[MESSAGE_S] * 12)
+    assert (len(one.handled), one.is_put_off) == (5, True)
+    loop.come_by()
+    assert (len(one.handled), one.is_put_off) == (10, True)
+    assert loop.until_calm() == 1
+    assert (len(one.handled), one.is_put_off) == (12, False)
+
+
+def test_who_has_used_least_has_the_next_turn() -> None:
+    loop = Loop()
+    hostile, other, modest = (Connection(loop, name) for name in "hom")
+    hostile.arrive(*[MESSAGE_S] * 100)
+    other.arrive(*[MESSAGE_S] * 100)  # waits: the time until the loop comes by is used up
+    loop.come_by()
+    assert (len(hostile.handled), len(other.handled)) == (5, 5)
+    modest.arrive(MESSAGE_S)
+    for _ in range(3):
+        loop.come_by()
+    assert len(modest.handled) == 1
+    assert not modest.is_put_off
+
+
+def test_a_newcomer_gets_no_credit_for_the_past() -> None:
+    loop = Loop()
+    old, new = Connection(loop), Connection(loop)
+    old.arrive(*[MESSAGE_S] * 100)
+    for _ in range(10):
+        loop.come_by()
+    new.arrive(*[MESSAGE_S] * 50)
+    before = len(old.handled)
+    for _ in range(10):
+        loop.come_by()
+    ahead = len(new.handled) - (len(old.handled) - before)
+    assert 0 <= ahead <= 15  # the turn at once, and one below the level: not the fifty of the past
+
+
+def test_a_hundred_busy_connections_delay_a_modest_one_by_a_few_turns() -> None:
+    loop = Loop()
+    hostile = [Connection(loop) for _ in range(100)]
+    for one in hostile:
+        one.arrive(*[MESSAGE_S] * 50)
+    for _ in range(100):
+        loop.come_by()
+    modest = Connection(loop)
+    waits = []
+    for _ in range(20):
+        for one in hostile:
+            if not one.is_put_off:
+                one.arrive(*[MESSAGE_S] * 50)
+        sent = loop.now
+        modest.arrive(MESSAGE_S)
+        while modest.is_put_off:
+            loop.come_by()
+        waits.append(loop.now - sent)
+        loop.come_by()
+    assert max(waits) <= 3 * TURN_S + MESSAGE_S
+
+
+def test_what_is_parked_goes_on_when_it_is_ready() -> None:
+    loop = Loop()
+    one = Connection(loop)
+    one.arrive(MESSAGE_S, None, MESSAGE_S)
+    assert (len(one.handled), one.is_put_off, loop.calls) == (1, True, [])
+    loop.turns.ready(one)
+    loop.until_calm()
+    assert (len(one.handled), one.is_put_off) == (3, False)
+
+
+def test_a_defect_in_a_turn_leaves_nobody_waiting() -> None:
+    class DefectError(Exception):
+        """A defect."""
+
+    loop = Loop()
+    bad, good = Connection(loop), Connection(loop)
+    bad.arrive(*[MESSAGE_S] * 6)
+    good.arrive(MESSAGE_S)
+
+    def fails(expired: Callable[[], bool]) -> Progress:
+        bad.messages.clear()
+        raise DefectError
+
+    bad.advance = fails  # type: ignore[method-assign]  # a defect
+    with pytest.raises(DefectError):
+        loop.come_by()
+    loop.until_calm()
+    assert (bad.is_put_off, good.is_put_off, len(good.handled)) == (False, False, 1)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 4),
+            st.lists(st.one_of(st.floats(0.0, 2 * TURN_S), st.none()), max_size=8),
+        ),
+        max_size=30,
+    )
+)
+def test_everything_is_handled_once_and_nobody_is_left_waiting(
+    arrivals: list[tuple[int, list[float | None]]],
+) -> None:
+    loop = Loop()
+    connections = [Connection(loop, str(n)) for n in range(5)]
+    sent = [0] * 5
+    for which, messages in arrivals:
+        one = connections[which]
+        if one.is_put_off:
+            loop.come_by()
+        if not one.is_put_off:
+            sent[which] += len(messages)
+            one.arrive(*messages)
+        for parked in connections:
+            if parked.is_put_off and all(parked is not entry[2] for entry in loop.turns._waiting):
+                loop.turns.ready(parked)
+    while any(one.is_put_off for one in connections):
+        loop.until_calm()
+        for one in connections:
+            if one.is_put_off:
+                loop.turns.ready(one)
+    assert [len(one.handled) for one in connections] == sent
+    assert loop.calls == []

@@ -1,0 +1,90 @@
+"""Broker processes that are forked from one which has imported everything.
+
+A broker's interpreter spends half a second of processor time on imports before it listens, and the
+comparison of simulator and processes starts about seventy. Forked ones are processes of their own
+all the same: with their own sockets, loops and exit statuses, and killed like others. That the
+command itself starts is for `tests/testing/test_overlay.py`, `tests/broker` and `tests/cli`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.reduction import DupFd
+from typing import IO, Any
+
+import pytest
+
+from sapwood.testing import overlay
+
+_SERVER = get_context("forkserver")
+_SERVER.set_forkserver_preload(
+    ["sapwood.cli.main", "sapwood.cli.broker", "sapwood.broker", "sapwood.broker.broker"]
+)
+
+
+class Forked:
+    """As much of `subprocess.Popen` as a broker process has use for."""
+
+    def __init__(self, arguments: Sequence[str], log: IO[bytes]) -> None:
+        reading, writing = os.pipe()
+        self._process = _SERVER.Process(
+            target=_run,
+            args=(tuple(arguments), dict(os.environ), DupFd(writing), DupFd(log.fileno())),
+        )
+        self._process.start()
+        os.close(writing)
+        self.stdout = os.fdopen(reading, "rb")
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        """The exit status if the process has ended, negative for a signal."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The same, once it has ended; raises `subprocess.TimeoutExpired`."""
+        self._process.join(timeout)
+        status = self._process.exitcode
+        if status is None:
+            raise subprocess.TimeoutExpired("sapwood broker", timeout or 0.0)
+        return status
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the process, unless it has ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+def _run(arguments: tuple[str, ...], environment: dict[str, str], out: Any, log: Any) -> None:
+    """Be `sapwood` with these arguments, in the forked process."""
+    from sapwood.cli.main import main
+
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, descriptor in enumerate((os.open(os.devnull, os.O_RDONLY), *map(_own, (out, log)))):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    sys.stdin = os.fdopen(0)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1) for number in (1, 2))
+    main(list(arguments), prog_name="sapwood")
+
+
+def _own(descriptor: Any) -> int:
+    found: int = descriptor.detach()
+    return found
+
+
+@pytest.fixture
+def forked_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let brokers in processes of their own be forked for the length of a test."""
+    monkeypatch.setattr(overlay, "started", Forked)

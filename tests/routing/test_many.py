@@ -1,0 +1,236 @@
+"""Many subscriptions at once come to what they come to one by one, however they are split.
+
+What one router knows, has told and waits for is the same to the letter. What its neighbors are told
+on the way is not: of what several changes come to, nothing is said only to be taken back. So where
+strategies depend on the order of what they hear, a router behind may choose otherwise; but clients
+hear and get the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.language import parse_filter
+from sapwood.language.interests import Interests
+from sapwood.model.interest import Interest
+from sapwood.routing.effects import (
+    Effect,
+    Refused,
+    Send,
+    Subscribed,
+    SubscribedMany,
+    Unsubscribed,
+    UnsubscribedMany,
+)
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientSubscribe,
+    ClientSubscribeMany,
+    ClientUnsubscribe,
+    ClientUnsubscribeMany,
+    Input,
+    LinkUp,
+    Receive,
+)
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    ConfirmAdvertisement,
+    ConfirmMany,
+    ConfirmUpdate,
+    Message,
+    Replace,
+    Subscribe,
+    SubscribeMany,
+    Update,
+)
+from sapwood.routing.router import Router
+from tests.routing.wiring import ADVERTISED, LINE, PROTOCOLS, Wiring, core_of
+
+TEXTS = (
+    *(f"x >= {low}" for low in range(5)),
+    *(f"x between {low} and {low + width}" for low in range(4) for width in (0, 1, 3)),
+    "y = 1",
+    "y = 1 and x >= 2",
+    "true",
+)
+FILTERS = tuple(map(parse_filter, TEXTS))
+
+Wish: TypeAlias = tuple[str, int | None]
+"""An id, and the filter to subscribe to, or that it is withdrawn."""
+
+wishes = st.lists(
+    st.tuples(
+        st.sampled_from([f"s{number}" for number in range(12)]),
+        st.none() | st.integers(0, len(FILTERS) - 1),
+    ),
+    max_size=40,
+)
+cuts = st.sets(st.integers(1, 39))
+
+
+def one_by_one(wanted: Sequence[Wish]) -> Iterator[Input]:
+    for id_, number in wanted:
+        if number is None:
+            yield ClientUnsubscribe("c", id_)
+        else:
+            yield ClientSubscribe("c", id_, FILTERS[number])
+
+
+def many(wanted: Sequence[Wish], cut: set[int]) -> Iterator[Input]:
+    """The same in groups: runs of one kind, cut further."""
+    kinds = [number is None for _, number in wanted]
+    changes = {at for at in range(1, len(wanted)) if kinds[at] != kinds[at - 1]}
+    places = sorted({0, len(wanted), *changes, *(at for at in cut if at < len(wanted))})
+    for start, end in pairwise(places):
+        some = wanted[start:end]
+        if kinds[start]:
+            yield ClientUnsubscribeMany("c", tuple(id_ for id_, _ in some))
+        else:
+            named: tuple[tuple[str, Interest], ...] = tuple(
+                (id_, FILTERS[number]) for id_, number in some if number is not None
+            )
+            yield ClientSubscribeMany("c", named)
+
+
+def new_router(protocol: str) -> Router:
+    router = Router("r1", protocol)
+    for neighbor in ("r2", "r3"):
+        router.handle(LinkUp(neighbor), 0.0)
+        if router.protocol.clients_advertise:
+            promised = Advertise(f"{neighbor}.0.1", parse_filter("x >= 2 or y = 1"), 1)
+            told = router.handle(Receive(neighbor, promised), 0.0)
+            handled(router, confirmations(told))
+    router.handle(AttachClient("c"), 0.0)
+    return router
+
+
+def heard(effects: Sequence[Effect]) -> Counter[tuple[str, str]]:
+    """What the client hears, one by one."""
+    found: Counter[tuple[str, str]] = Counter()
+    for effect in effects:
+        match effect:
+            case Subscribed(_, id_):
+                found["in force", id_] += 1
+            case Unsubscribed(_, id_):
+                found["withdrawn", id_] += 1
+            case SubscribedMany(_, ids):
+                found.update(("in force", id_) for id_ in ids)
+            case UnsubscribedMany(_, ids):
+                found.update(("withdrawn", id_) for id_ in ids)
+            case Refused(_, subject, reason):
+                found[reason, subject] += 1
+    return found
+
+
+def confirmations(sent: Sequence[Effect]) -> Iterator[Receive]:
+    """What neighbors answer that know nobody else."""
+    for effect in sent:
+        if isinstance(effect, Send):
+            answer = _answer(effect.message)
+            if answer is not None:
+                yield Receive(effect.neighbor, answer)
+
+
+def _answer(message: Message) -> Message | None:
+    match message:
+        case Subscribe(key, _, sending) | Replace(key, _, sending):
+            return Confirm(key, sending)
+        case SubscribeMany(keys, _, sending):
+            return ConfirmMany(keys, tuple(range(sending, sending + len(keys))))
+        case Update(_, _, sending):
+            return ConfirmUpdate(sending)
+        case Advertise(key, _, sending):
+            return ConfirmAdvertisement(key, sending)
+    return None
+
+
+def entries(router: Router) -> list[tuple[str, str, Interest]]:
+    """What the client has subscribed to, in order."""
+    known = core_of(router).subscriptions.entries
+    assert list(known.by_client["c"].values()) == list(known.by_key.values())
+    return [(entry.key, entry.id, entry.filter) for entry in known.by_key.values()]
+
+
+def handled(router: Router, inputs: Iterator[Input]) -> list[Effect]:
+    effects = [effect for one in inputs for effect in router.handle(one, 0.0)]
+    router.validate()
+    return effects
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
+@given(wanted=wishes, cut=cuts)
+@settings(max_examples=15)
+def test_many_at_once_leave_a_router_as_they_leave_it_one_by_one(
+    protocol: str, wanted: list[Wish], cut: set[int]
+) -> None:
+    slow, fast = new_router(protocol), new_router(protocol)
+    said_slow = handled(slow, one_by_one(wanted))
+    said_fast = handled(fast, many(wanted, cut))
+    assert heard(said_fast) == heard(said_slow)
+    assert entries(fast) == entries(slow)
+    assert list(fast.told()) == list(slow.told())
+    assert fast.table_sizes() == slow.table_sizes()
+    # Whatever is waited for comes, and is enough.
+    ended_slow = handled(slow, iter(list(confirmations(said_slow))))
+    ended_fast = handled(fast, iter(list(confirmations(said_fast))))
+    assert heard(ended_fast) == heard(ended_slow)
+    assert fast.table_sizes()["unconfirmed"] == slow.table_sizes()["unconfirmed"] == 0
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED, "mesh+covering", "mesh+xroute"])
+@given(wanted=wishes, cut=cuts)
+@settings(max_examples=4)
+def test_many_at_once_bring_clients_what_they_bring_one_by_one(
+    protocol: str, wanted: list[Wish], cut: set[int]
+) -> None:
+    wirings = [Wiring(protocol, LINE) for _ in range(2)]
+    for wiring, inputs in zip(wirings, (one_by_one(wanted), many(wanted, cut)), strict=True):
+        wiring.attach("r1", "c")
+        wiring.attach("r3", "p")
+        wiring.settle()
+        if "advertisement" in protocol:
+            wiring.advertise("r3", "p", "all", "true")
+        for one in inputs:
+            wiring.give("r1", one)
+        wiring.settle()
+        for x in range(6):
+            wiring.publish("r3", "p", f"p{x}", x=x, y=x % 2)
+    slow, fast = wirings
+    assert heard([effect for _, effect in fast.log]) == heard([effect for _, effect in slow.log])
+    assert fast.deliveries() == slow.deliveries()
+
+
+def test_many_filters_travel_in_one_message_and_are_confirmed_in_one() -> None:
+    router = new_router("simple")
+    named = tuple((f"s{number}", FILTERS[number]) for number in range(3))
+    two, three = router.handle(ClientSubscribeMany("c", named), 0.0)
+    assert isinstance(two, Send)
+    assert isinstance(two.message, SubscribeMany)
+    assert two.message.filters.values == FILTERS[:3]
+    assert handled(router, confirmations([two])) == []
+    assert handled(router, confirmations([three])) == [SubscribedMany("c", ("s0", "s1", "s2"))]
+    withdrawn = router.handle(ClientUnsubscribeMany("c", ("s0", "s9", "s2")), 0.0)
+    assert [type(effect).__name__ for effect in withdrawn] == [
+        "Send",
+        "Send",
+        "UnsubscribedMany",
+        "Refused",
+    ]
+
+
+def test_what_comes_again_in_a_message_closes_the_link_after_what_came_before() -> None:
+    router = new_router("simple")
+    router.handle(Receive("r2", Subscribe("k2", FILTERS[0], 1)), 0.0)
+    said = SubscribeMany(("k1", "k2", "k3"), Interests(FILTERS[:3]), 2)
+    effects = router.handle(Receive("r3", said), 0.0)
+    assert [type(effect).__name__ for effect in effects][-1] == "CloseLink"
+    assert [one.key for one in router.received()] == ["k2"], "r3 and what it brought is gone"
+    router.validate()

@@ -25,8 +25,12 @@ from sapwood_lab.benchmarks.broker.systems import ROLES, Server, System
 from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task
 from sapwood_lab.benchmarks.broker.workers import Worker, WorkerError
 
-WINDOW: Final = 1024
+WINDOW_MAX: Final = 1024
 """Publications under way while a publisher is as fast as can be: half a megabyte."""
+
+WINDOW_MIN: Final = 32
+"""As many to get warm; a system that is slow gets no more than it delivers in half of the time,
+because what is under way has to be waited for."""
 
 SHARES: Final = (10, 50, 80)
 """Percent of the capacity at which delays are measured."""
@@ -41,7 +45,7 @@ QUIET_S: Final = 5.0
 LEAD_NS: Final = 50_000_000
 """A schedule begins so much later than it is given out."""
 
-LEAST: Final = 64
+LEAST: Final = 8
 """Publications of a schedule at least, however slow the system is."""
 
 BACK_MAX_S: Final = 60.0
@@ -112,9 +116,7 @@ def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell
         server = system.start(folder, hops)
         stack.callback(server.close)
         task = folder / "task.json"
-        told = Task(
-            system.name, server.publish, server.subscribe, load.clients, str(folder), WINDOW
-        )
+        told = Task(system.name, server.publish, server.subscribe, load.clients, str(folder))
         task.write_bytes(msgspec.json.encode(told))
         receivers, publisher, pinger = (
             stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
@@ -133,12 +135,14 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
     for worker in (cell.publisher, cell.pinger):
         worker.ask("connect", timeout_s=ANSWER_S)
     try:
-        cell.flood(settings.seconds)  # to get warm
-        row |= _capacity(cell, settings.seconds)
+        _, count, took_s = cell.flood(settings.seconds, WINDOW_MIN)  # to get warm
+        fitting = int(count / took_s * settings.seconds / 2)
+        window = min(WINDOW_MAX, max(WINDOW_MIN, fitting))
+        row |= _capacity(cell, settings.seconds, window)
         for share in SHARES:
             rate = row["publications_per_s"] * share / 100
             row |= _delays(cell, share, rate, settings.seconds)
-        row["pause_ms"] = _pause(cell, row["publications_per_s"] / 2, settings.seconds)
+        row |= _pause(cell, row["publications_per_s"] / 2, settings.seconds)
         row["memory_most_mib"] = most_bytes(cell.server.pids()) / 2**20
         row["back_s"] = cell.come_back(settings.fill_seconds)
     finally:
@@ -146,10 +150,10 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
         row["verdict"] = str(cell.verdict)
 
 
-def _capacity(cell: _Cell, seconds: float) -> dict[str, Any]:
-    """How fast it is with a window full of publications, and what one costs."""
+def _capacity(cell: _Cell, seconds: float, window: int) -> dict[str, Any]:
+    """How fast it is with so many publications under way, and what one costs."""
     before, before_receivers = usage(cell.server.pids()), cell.receivers_cpu_s()
-    received, count, took_s = cell.flood(seconds)
+    received, count, took_s = cell.flood(seconds, window)
     spent_s = usage(cell.server.pids()).cpu_s - before.cpu_s
     receivers_s = cell.receivers_cpu_s() - before_receivers
     deliveries = delivery_count(received)
@@ -179,14 +183,15 @@ def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, A
     return found
 
 
-def _pause(cell: _Cell, rate: float, seconds: float) -> float:
-    """The longest time that a ping takes at half load."""
+def _pause(cell: _Cell, rate: float, seconds: float) -> dict[str, Any]:
+    """The longest time that a ping takes at half load; a bound where some did not come at all."""
     cell.pinger.order("ping", seconds)
     cell.scheduled(rate, seconds)
     said = cell.pinger.answer(seconds + ANSWER_S)
+    found: dict[str, Any] = {"pause_ms": said["longest_ms"]}
     if said["lost"]:
-        raise WorkerError(f"{said['lost']} of {said['count']} pings did not come back")
-    return float(said["longest_ms"])
+        found["reason"] = f"{said['lost']} of {said['count']} pings did not come back in time"
+    return found
 
 
 @dataclass(slots=True)
@@ -222,10 +227,11 @@ class _Cell:
         """Processor seconds of all receivers so far."""
         return usage((self.receivers.process.pid,)).cpu_s
 
-    def flood(self, seconds: float) -> tuple[Received, int, float]:
+    def flood(self, seconds: float, window: int) -> tuple[Received, int, float]:
         """Publish as fast as can be: what came, how many were published, and the seconds."""
         came = self._came()
-        said = self.publisher.ask("flood", self.number, seconds, timeout_s=seconds + ANSWER_S)
+        order = ("flood", self.number, seconds, window)
+        said = self.publisher.ask(*order, timeout_s=seconds + ANSWER_S)
         count = said["count"]
         received = self._settle(count, came, QUIET_S)
         end_ns = int(received["time_ns"].max()) if len(received) else time.monotonic_ns()

@@ -143,10 +143,10 @@ class Publishing:
         self._connection = await connected(self._task.publish)
         return {}
 
-    async def flood(self, first_text: str, seconds_text: str) -> dict[str, Any]:
+    async def flood(self, first_text: str, seconds_text: str, window: str) -> dict[str, Any]:
         """Publish as fast as deliveries come."""
         first, seconds = int(first_text), float(seconds_text)
-        needed: deque[int] = deque([self._came()] * self._task.window)
+        needed: deque[int] = deque([self._came()] * int(window))
         total, number, begin_ns = needed[0], first, now_ns()
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:

@@ -45,6 +45,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         return {"reason": None, "verdict": "exact"}
 
     monkeypatch.setattr(plan, "measure_cell", measure)
+    monkeypatch.setattr(plan, "warm_up", lambda: None)
     monkeypatch.setattr(plan, "raw_echo", lambda _seconds: {"frames_per_s": 1.0, "frames": 1})
     return measured
 

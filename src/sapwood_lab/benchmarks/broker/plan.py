@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sapwood.errors import EnvironmentMissingError, UnknownNameError
+from sapwood_lab.benchmarks.apart import run_apart
 from sapwood_lab.benchmarks.broker.cells import Settings, measure_cell
 from sapwood_lab.benchmarks.broker.load import DOCUMENTS, Load, make_load
 from sapwood_lab.benchmarks.broker.peers import HOW_TO_GET, PEERS, installed, versions
@@ -81,6 +82,7 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
     """
     settings = Settings(choices.seconds, choices.fill_seconds)
     peers, left_out = _peers(choices.peers)
+    warm_up()
     rows: list[dict[str, Any]] = []
     for cell in cells_of(choices):
         try:
@@ -98,6 +100,14 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
         "cells": rows,
         "left_out": left_out,
     }
+
+
+def warm_up() -> None:
+    """Compile Sapwood's kernels, as is recommended before a broker is put to work.
+
+    Raises `EnvironmentMissingError` where that fails.
+    """
+    run_apart("sapwood", ("warm-up",), "brokers")
 
 
 def _named(system: System, load: Load, cell: Cell) -> str:

@@ -4,14 +4,14 @@
 order                            what is done                                            answer
 ===============================  ======================================================  ===========
 `connect`                        connect, or connect again                               nothing
-`flood FIRST SECONDS`            publish as fast as deliveries come, numbers from FIRST  `count`,
-                                 on, with at most a window of publications under way     `begin_ns`
+`flood FIRST SECONDS WINDOW`     publish as fast as deliveries come, numbers from FIRST  `count`,
+                                 on, with at most WINDOW publications under way          `begin_ns`
 `schedule FIRST COUNT RATE NS`   publish number FIRST + i at NS + i / RATE seconds of    `count`
                                  the monotonic clock, whatever has become of those before
 ===============================  ======================================================  ===========
 
 What a window is reckoned by: a publication may be sent when all deliveries of the one that is
-`window` before it, and of those before that, have come to the receivers.
+WINDOW before it, and of those before that, have come to the receivers.
 """
 
 from __future__ import annotations
@@ -77,10 +77,9 @@ class Publisher:
         self._sequence = self._accepted = 0
         return {}
 
-    def flood(self, first_text: str, seconds_text: str) -> dict[str, Any]:
+    def flood(self, first_text: str, seconds_text: str, window_text: str) -> dict[str, Any]:
         """Publish as fast as deliveries come."""
-        first, seconds = int(first_text), float(seconds_text)
-        window = self._task.window
+        first, seconds, window = int(first_text), float(seconds_text), int(window_text)
         #: deliveries that must have come before a publication, for those to be sent next
         needed: deque[int] = deque([self._came()] * window)
         total, number = needed[0], first

@@ -28,8 +28,7 @@ Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
 class Task(msgspec.Struct, frozen=True):
     """What is to be done: the same file for the workers of all systems.
 
-    `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load, and
-    `window` bounds the publications under way while a worker publishes as fast as it can.
+    `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load.
     """
 
     system: str
@@ -37,7 +36,6 @@ class Task(msgspec.Struct, frozen=True):
     subscribe: str
     clients: int
     folder: str
-    window: int
 
     def lines(self, name: str, kind: type[_Line]) -> list[_Line]:
         """The lines of one of the load's files."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
+from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.logs import Log
@@ -58,6 +59,7 @@ class EffectRunner:
         self._dialers = dialers
         self._counters = counters
         self._log = log
+        self._debug_log = DebugLog.of(log)
         #: the input whose effects are being carried out, for the effects that refer to it
         self._request: Input | None = None
         #: what the effects of that ask for to be handed in next
@@ -88,6 +90,9 @@ class EffectRunner:
     def run(self, effects: Iterable[Effect], request: Input) -> Input | None:
         """Carry out the effects of an input, in order; returns what is to be handed in next."""
         self._request, self._remaining = request, None
+        if self._debug_log is not None:
+            effects = tuple(effects)
+            self._debug_log.handled(request, effects)
         for effect in effects:
             self._runners[type(effect)](effect)
         return self._remaining

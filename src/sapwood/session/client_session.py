@@ -108,6 +108,11 @@ class ClientSession:
         """Whether messages reach the broker now."""
         return self.connection is not None and self.connection.phase is Phase.OPEN
 
+    @property
+    def has_resubscribed(self) -> bool:
+        """Whether the broker has answered about all that this connection began with."""
+        return self.open and self._bulk.are_answered
+
     # Connections -------------------------------------------------------------------------------
 
     def connected(self, now: float) -> None:

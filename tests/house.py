@@ -22,6 +22,7 @@ LAB: Final = ROOT / "src" / "sapwood_lab"
 ROOMS: Final = (
     ("errors",),
     ("limits",),
+    ("cache_folder",),
     ("catalogue",),
     ("charts",),
     ("xml",),
@@ -89,6 +90,11 @@ EXCEPTIONS: Final = (
     ("sapwood.matching.index", frozenset({"concurrent.futures.ThreadPoolExecutor"})),
     ("sapwood.matching.sizes", frozenset({"sys.getsizeof"})),
     ("sapwood.matching.automaton.engine", frozenset({"threading.Lock"})),
+    # Compiled code is kept in files, and made by one process at a time: no result depends on it.
+    ("sapwood.matching.compiling", frozenset({"pathlib.Path", "sys"})),
+    ("sapwood.matching.compiling.libraries", frozenset({"threading.RLock", "time"})),
+    ("sapwood.matching.compiling.places", frozenset({"fcntl", "os", "tempfile"})),
+    ("sapwood.cache_folder", frozenset({"os", "pathlib.Path", "sys"})),
     ("sapwood.matching.published.xtrie.engine", frozenset({"threading.Lock"})),
 )
 """Module (and all below it), what it may import all the same. With the reason."""

@@ -236,6 +236,11 @@ LINK_OUTGOING_BYTES_MAX: Final = 1_073_741_824
 """Bytes queued for a neighbor until the link is given up: holding back publishers keeps it far
 below, but the state of a very large router may pass the high-water mark at once."""
 
+PUBLICATIONS_AT_FIRST: Final = 32
+COMPOSED_BYTES: Final = 4_194_304
+"""Publications of a connection that are handled at once before it is known how long they take, and
+bytes of deliveries that are composed at once, beside those of one publication."""
+
 TRANSPORT_BYTES_MAX: Final = 262_144
 """Bytes handed to the operating system's queue at a time; the rest stays in our own queue, where
 it can still be discarded. Precedent: asyncio's default is 64 KiB."""

@@ -24,6 +24,7 @@ from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Greeting, Hello, Refusal, Role, Welcome
 from sapwood.wire.messages import Goodbye, LinkEstablished, LinkState, Message
 from sapwood.wire.publications import encode_publication
+from tests.wire.items import one_by_one
 
 T = TypeVar("T")
 
@@ -193,7 +194,7 @@ class Raw:
         while not self._read:
             data = await soon(self._reader.read(65_536))
             assert data, "the broker closed the connection"
-            read = self._decoder.feed(data)
+            read = one_by_one(self._decoder.feed(data))
             self._read += [message for message in read if not isinstance(message, LinkState)]
             assert self._decoder.error is None
         return self._read.pop(0)

@@ -24,6 +24,7 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Hello, Refusal, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, LinkEstablished, Ping, Pong
 from tests.broker.helpers import Raw, Story, link_hello, running, settings, soon
+from tests.wire.items import one_by_one
 
 if TYPE_CHECKING:
     from sapwood.broker.tcp_connection import TcpConnection
@@ -177,7 +178,7 @@ class Side:
 
     def hear(self, wire: Wire, data: bytes) -> None:
         tcp = cast("TcpConnection", wire)
-        for message in wire.connection.receive(data, 0.0):
+        for message in one_by_one(wire.connection.receive(data, 0.0)):
             if wire.link is None:
                 self.handshake.greeted(tcp, message)
             elif isinstance(message, LinkEstablished):

@@ -244,4 +244,4 @@ def test_event_loop_never_imports_a_compiler() -> None:
     done = subprocess.run(
         [sys.executable, "-c", COLD], capture_output=True, text=True, check=False, timeout=120
     )
-    assert done.stdout == "['covering', 'records'] False\n", done.stderr
+    assert done.stdout == "['covering', 'frames', 'records'] False\n", done.stderr

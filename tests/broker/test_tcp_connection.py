@@ -10,13 +10,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from sapwood.broker import tcp_connection as tcp_module
-from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.tcp_connection import Item, TcpConnection
 from sapwood.broker.turns import Turns
 from sapwood.errors import FrameError
-from sapwood.session.client_session_at_broker import ReadMany
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
-from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
+from sapwood.wire.greetings import Hello, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message, Ping, UnsubscribeRequest
 from tests.broker.helpers import Raw, soon
 
@@ -26,7 +25,7 @@ class Host:
 
     def __init__(self) -> None:
         self.connections: list[TcpConnection] = []
-        self.messages: list[Greeting | Message | ReadMany] = []
+        self.messages: list[Item] = []
         self.handled_count = 0
         self.ended_count = 0
         self.fault: FrameError | None = None
@@ -34,7 +33,7 @@ class Host:
         self.turns = Turns(asyncio.get_running_loop().call_soon, time.thread_time)
         self.parked: list[Message] = []
 
-    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
+    def parks(self, tcp: TcpConnection, message: Item) -> bool:
         if message not in self.parked:
             return False
         self.news.set()
@@ -43,9 +42,7 @@ class Host:
     def opened(self, tcp: TcpConnection) -> None:
         self.connections.append(tcp)
 
-    def received(
-        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
-    ) -> None:
+    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
         if self.fault is not None:
             raise self.fault
         if isinstance(message, Hello):

@@ -147,6 +147,8 @@ def test_match_sets_bad_lines_aside_counts_them_and_ends_with_1(folder: Folder) 
         "2 arrays in publications carried, but not visible to filters\n"
         "7 lines rejected (5 of the subscriptions, 2 of the publications): "
         f"see {out}.rejected\n"
+        f"rejected first: {folder.file('subs.jsonl')}, line 2: filter: expected an "
+        "attribute name, not, exists or (, at position 15\n"
     )
     found = rejected(out + ".rejected")
     assert [(file, line) for file, line, _ in found] == [
@@ -164,6 +166,19 @@ def test_match_sets_bad_lines_aside_counts_them_and_ends_with_1(folder: Folder) 
         '"attributes" is a number',
     )
     assert all(part in reason for part, reason in zip(expected, reasons, strict=True))
+
+
+def test_match_takes_records_by_themselves_with_the_member_that_is_their_id(
+    folder: Folder,
+) -> None:
+    folder.write("subs.jsonl", '{"id": "dear", "filter": "price > 10"}')
+    lines = ('{"order": 7, "price": 11}', '{"order": "8", "price": 5}', '{"price": 12}')
+    records = folder.write("orders.jsonl", "\n".join(lines))
+    result = folder.match("--id", "order", publications=records)
+    assert (result.exit_code, pairs(result.stdout)) == (1, [("7", "dear")])
+    assert 'line 3: the record has no "order", which is to be its id\n' in result.stderr
+    result = folder.match(publications=records)
+    assert "with --id\n" in result.stderr
 
 
 DOCUMENT_SUBSCRIPTIONS = """\

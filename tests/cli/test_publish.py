@@ -145,6 +145,18 @@ def test_what_cannot_be_advertised_ends_the_command(address: str, file: Path) ->
     assert "at position" in result.output
 
 
+def test_records_by_themselves_are_published_with_their_ids(address: str, file: Path) -> None:
+    file.write_text('{"order": 7, "a": 1}\n{"a": 2}\n', encoding="utf-8")
+    with connect(address) as client:
+        wanted = client.subscribe("exists a")
+        result = publish(address, file, "--id", "order")
+        delivery = next(wanted)
+    assert (delivery.id, delivery.attributes) == ("7", {"a": 1})
+    assert result.exit_code == 1
+    reason = f'{file}, line 2: the record has no "order", which is to be its id'
+    assert result.stderr.splitlines()[-1] == f"rejected first: {reason}"
+
+
 def test_a_bad_line_is_set_aside_and_the_rest_is_published(address: str, file: Path) -> None:
     too_long = json.dumps({"id": "x" * 1000, "attributes": {}})
     file.write_text("\n".join((GOOD[0], "", "{bad", too_long, GOOD[2])), encoding="utf-8")

@@ -174,7 +174,9 @@ async def test_scalars_of_numpy_are_published_as_what_they_are() -> None:
     assert delivered.attributes == {"t": 1, "on": True, "in": [0.5]}
 
 
-async def test_a_client_that_comes_back_is_subscribed_again() -> None:
+async def test_a_client_that_comes_back_is_subscribed_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async with running() as broker, connect(str(broker.address), "c") as client:
         kept = await client.subscribe("a = 1", "kept")
         dropped = await client.subscribe("a = 1", "dropped")
@@ -185,6 +187,21 @@ async def test_a_client_that_comes_back_is_subscribed_again() -> None:
         delivered = await soon(anext(kept))
         assert (delivered.id, delivered.subscriptions) == ("p1", ("kept",))
         assert client.reconnections == 1
+        lost, again = (record.getMessage() for record in caplog.records)
+    assert lost.endswith("connecting again")
+    assert f"connected to {broker.address} again" in again
+    assert "(1) is in force again; what was published meanwhile was not delivered" in again
+
+
+async def test_a_client_without_subscriptions_misses_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running() as broker, connect(str(broker.address), "c") as client:
+        broker.connections.clients["c"].abort()
+        await soon(broker.connections.until(lambda: not broker.connections.clients))
+        await soon(client.publish({"a": 1}))
+        again = caplog.records[-1].getMessage()
+    assert again.endswith(f"connected to {broker.address} again")
 
 
 # Life --------------------------------------------------------------------------------------------

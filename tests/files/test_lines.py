@@ -16,6 +16,7 @@ from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError, Lim
 from sapwood.files.lines import (
     decode_advertisement,
     decode_publication,
+    decode_record,
     decode_subscription,
     encode_publication,
     encode_subscription,
@@ -412,3 +413,42 @@ def test_further_keys_are_the_users_own() -> None:
     assert decode_publication(b'{"id": "p", "attributes": {"a": 1}, "sent": 5}') == plain
     line = b'{"id": "s", "filter": "a > 1", "owner": {"name": "x"}}'
     assert decode_subscription(line).id == "s"
+
+
+@pytest.mark.parametrize(
+    ("line", "id_", "attributes"),
+    [
+        (b'{"key": "k", "a": 1}', "k", {"a": 1}),
+        (b'{"key": -7, "id": "other", "attributes": 2}', "-7", {"id": "other", "attributes": 2}),
+        (b'{"a": {"b": [1]}, "key": "k"}', "k", {"a": {"b": [1]}}),
+    ],
+)
+def test_decode_record_takes_a_member_as_the_id(
+    line: bytes, id_: str, attributes: dict[str, Any]
+) -> None:
+    publication = decode_record(line, "key").publication
+    assert (publication.id, publication.attributes) == (id_, attributes)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": 1}', 'no "key"'),
+        (b'{"key": null}', 'no "key"'),
+        (b'{"key": true}', "is a boolean"),
+        (b'{"key": 1.0}', "is a number"),
+        (b'{"key": ""}', "is an empty text"),
+        (b'{"key": ["k"]}', "is an array"),
+        (b'{"key": "k", "a": 1, "a": 2}', "stands twice"),
+        (b"[1]", "one JSON object"),
+        (b"{", "not JSON"),
+    ],
+)
+def test_decode_record_names_what_is_wrong(line: bytes, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        decode_record(line, "key")
+
+
+def test_a_record_without_anything_around_it_is_told_how_to_go_on() -> None:
+    with pytest.raises(InputError, match="--id"):
+        decode_publication(b'{"symbol": "SAP", "price": 120}')

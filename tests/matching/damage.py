@@ -26,7 +26,7 @@ from sapwood.matching.automaton import PathAutomatonEngine
 from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
 from sapwood.matching.engines import ENGINES, EngineInfo
-from sapwood.matching.index import Matchable
+from sapwood.matching.given_records import Matchable
 from tests.matching.columnar import plain_kernels
 
 Files: TypeAlias = dict[str, bytes]

@@ -28,7 +28,7 @@ from sapwood.language import parser
 from sapwood.matching import index as index_module
 from sapwood.matching.counting import CountingEngine
 from sapwood.matching.engines import EngineInfo, engine_info
-from sapwood.matching.index import Matchable
+from sapwood.matching.given_records import Matchable
 from sapwood.matching.samples import Sampler
 from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter

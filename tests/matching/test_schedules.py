@@ -18,7 +18,7 @@ from sapwood.matching.columnar.compaction import CompactionPolicy
 from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.engines import EngineInfo
-from sapwood.matching.index import Matchable
+from sapwood.matching.given_records import Matchable
 from tests.matching.columnar import plain_kernels
 from tests.schedules import Run, Scenario, Where, runs
 

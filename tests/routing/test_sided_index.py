@@ -25,8 +25,9 @@ from sapwood.routing import pool as pool_module
 from sapwood.routing import sided_index as sided_module
 from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share
-from sapwood.routing.sided_index import Matches, SidedIndex
+from sapwood.routing.sided_index import BatchMatches, Matches, SidedIndex
 from sapwood.routing.tables import CLIENTS
+from tests.batches import batch_of
 
 COLUMNAR, COUNTING = Engines("columnar"), Engines("counting")
 NEIGHBORS = ("r1", "r2", "r3")
@@ -74,6 +75,15 @@ def steps() -> st.SearchStrategy[list[Step]]:
         min_size=1,
         max_size=40,
     )
+
+
+def spelled(found: BatchMatches, neighbors: tuple[str, ...]) -> list[Matches]:
+    """What a batch matches, publication by publication."""
+    assert list(found.places) == [name for name in neighbors if name in found.places]
+    return [
+        Matches(sorted(keys), [name for name, places in found.places.items() if place in places])
+        for place, keys in enumerate(found.keys)
+    ]
 
 
 class Plain:
@@ -132,7 +142,10 @@ def test_sided_index_is_a_filter_asked_for_each_key_of_each_side(
     for arrival in (None, *index.neighbors):
         wanted = [plain.match(publication, arrival) for publication in PUBLICATIONS]
         assert [index.match(publication, arrival) for publication in PUBLICATIONS] == wanted
-        assert index.match_batch(PUBLICATIONS, arrival) == wanted
+        assert spelled(index.match_batch(PUBLICATIONS, arrival), index.neighbors) == wanted
+        some = [one for one in PUBLICATIONS if one.document is None]
+        found = spelled(index.match_batch(batch_of(some), arrival), index.neighbors)
+        assert found == [plain.match(publication, arrival) for publication in some]
         assert list(map(index.match_clients, PUBLICATIONS)) == [found.keys for found in wanted]
 
 

@@ -13,6 +13,7 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.codec import Decoder, append_message
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.messages import Message
+from tests.wire.items import one_by_one
 
 SETTINGS = ConnectionSettings(greeting_s=2.0, keepalive_idle_s=10.0, keepalive_missed_max=2)
 
@@ -54,7 +55,7 @@ def framed(message: Message) -> bytes:
 
 def said(data: bytes, decoder: Decoder) -> list[Greeting | Message]:
     """The messages in bytes that one end sent."""
-    found = decoder.feed(data)
+    found = list(one_by_one(decoder.feed(data)))
     assert decoder.error is None
     return found
 

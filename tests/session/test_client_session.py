@@ -43,6 +43,7 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.publications import decode_publication, encode_publication
 from tests.session.helpers import SETTINGS, Home, welcome
+from tests.wire.items import one_by_one
 
 
 def new_session() -> ClientSession:
@@ -57,7 +58,7 @@ def asked(session: ClientSession, peer: ClientSessionAtBroker) -> list[Input | N
     """What the broker makes of all that the client has said."""
     data = session.take_outgoing()
     found: list[Input | None] = []
-    for message in peer.connection.receive(data, 0.0):
+    for message in one_by_one(peer.connection.receive(data, 0.0)):
         parts = peer.portions(message) if isinstance(message, MANY) else (message,)
         found.extend(map(peer.interpret, parts))
     return found

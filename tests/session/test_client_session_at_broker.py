@@ -56,6 +56,7 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.publications import decode_publication, encode_publication
 from tests.session.helpers import framed, open_pair
+from tests.wire.items import one_by_one
 from tests.wire.strategies import client_messages, hostile_frames
 
 BODY = encode_publication(Publication("p1", {"a": 1}))
@@ -224,7 +225,7 @@ def test_what_no_client_says_is_a_fault() -> None:
 def test_whatever_a_client_sends_it_is_answered_or_at_fault(frames: list[bytes]) -> None:
     meeting = Meeting()
     try:
-        for message in meeting.connection.receive(b"".join(frames), 1.0):
+        for message in one_by_one(meeting.connection.receive(b"".join(frames), 1.0)):
             request = meeting.peer.interpret(message)
             if isinstance(request, ClientPublish):
                 meeting.peer.ledger.settle(request.publication.id)

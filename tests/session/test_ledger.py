@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from sapwood.errors import FrameError, InvariantError
 from sapwood.limits import UNACKNOWLEDGED_MAX
+from sapwood.model.publication import Publication
 from sapwood.session.ledger import PublisherLedger, SessionMemory, Unacknowledged
 
 
@@ -45,6 +46,56 @@ def test_ledger_answers_cumulatively_whatever_the_order_of_the_router() -> None:
     assert ledger.through == 2
     assert ledger.settle("c") == 3
     assert ledger.through == 3
+
+
+SOME = [Publication(name, {"a": 1}) for name in ("a", "b", "c", "b")]
+
+
+def test_ledger_admits_publications_together_but_for_those_that_it_knows() -> None:
+    ledger = PublisherLedger("s", received=5)
+    assert ledger.admit_many(6, 4) == 0
+    assert ledger.admit_many(4, 4) == 2
+    assert ledger.admit_many(1, 3) == 3
+    assert ledger.admit_many(7, 1) is None
+    ledger.pass_on_many(6, SOME)
+    assert (ledger.received, ledger.through) == (9, 5)
+    assert ledger.admit_many(10, UNACKNOWLEDGED_MAX - 4) == 0
+    assert ledger.admit_many(10, UNACKNOWLEDGED_MAX - 3) is None
+    ledger.settle_many(3)
+    assert ledger.through == 8
+    ledger.pass_on(10, "d")
+    ledger.settle_many(1)
+    ledger.settle_many(1)
+    assert ledger.through == ledger.received == 10
+    with pytest.raises(InvariantError):
+        ledger.settle_many(1)
+
+
+def test_ledger_may_pass_on_more_together_than_may_wait_one_by_one() -> None:
+    ledger = PublisherLedger("s")
+    assert ledger.admit_many(1, 2 * UNACKNOWLEDGED_MAX) == 0
+
+
+def test_ledger_settles_one_by_one_what_was_passed_on_together() -> None:
+    ledger = PublisherLedger("s")
+    ledger.pass_on(1, "b")
+    ledger.pass_on_many(2, SOME)
+    ledger.pass_on(6, "b")
+    assert [ledger.settle("b") for _ in range(2)] == [1, 3]
+    assert ledger.through == 1
+    assert ledger.settle("a") == 2
+    assert ledger.through == 3
+    assert [ledger.settle(name) for name in ("b", "c", "b")] == [5, 4, 6]
+    assert ledger.through == ledger.received == 6
+
+
+def test_ledger_waits_for_all_that_was_passed_on_together() -> None:
+    ledger = PublisherLedger("s")
+    for first in range(1, UNACKNOWLEDGED_MAX, len(SOME)):
+        assert ledger.admit(first)
+        ledger.pass_on_many(first, SOME)
+    with pytest.raises(FrameError, match="4096 publications wait"):
+        ledger.admit(UNACKNOWLEDGED_MAX + 1)
 
 
 def test_ledger_settles_the_oldest_of_two_publications_with_one_id() -> None:

@@ -24,6 +24,7 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.publications import encode_publication
 from tests.session.helpers import SETTINGS, accepting, framed, hello, welcome
+from tests.wire.items import one_by_one
 from tests.wire.strategies import hostile_frames, link_messages, messages
 
 
@@ -45,7 +46,7 @@ def pass_on(sender: LinkSession, receiver: LinkSession) -> list[object]:
     """What the receiver makes of all that the sender has said."""
     data = sender.connection.take_outgoing()
     found: list[object] = []
-    for message in receiver.connection.receive(data, 0.0):
+    for message in one_by_one(receiver.connection.receive(data, 0.0)):
         news = receiver.interpret(message)
         if isinstance(news, LinkEstablished):
             receiver.connection.established()
@@ -95,7 +96,8 @@ def test_a_publication_that_is_too_long_for_clients_is_a_fault(beyond: int, on_t
         encode_publication(publication, FRAME_BYTES_CEILING)
         said = routing.Publish("r2", 1, publication)
         dialed.send(routing.OnTree("r2", 1, said) if on_tree else said)
-    established, *said_first = accepted.connection.receive(dialed.connection.take_outgoing(), 0.0)
+    data = dialed.connection.take_outgoing()
+    established, *said_first = one_by_one(accepted.connection.receive(data, 0.0))
     accepted.interpret(established)
     accepted.connection.established()
     fits, is_too_long = said_first
@@ -138,7 +140,7 @@ def test_whatever_a_neighbor_sends_it_is_understood_or_at_fault(frames: list[byt
     dialed.establish()
     pass_on(dialed, accepted)
     try:
-        for message in accepted.connection.receive(b"".join(frames), 1.0):
+        for message in one_by_one(accepted.connection.receive(b"".join(frames), 1.0)):
             accepted.interpret(message)
     except FrameError as error:
         accepted.connection.fault(error)

@@ -81,12 +81,18 @@ def schedules(
                 yield dict(zip(operations, homes, strict=True)), script
 
 
-def let_pass(world: World, pause: object) -> None:
+def let_pass(world: World, pause: object) -> bool:
+    """Let time pass; false where it comes to the same as a rest, which another script has.
+
+    So it does where nothing is under way any more, before a pause or after it.
+    """
     if pause is None:
         world.drain()
-    else:
-        assert isinstance(pause, float)
-        world.run_until(world.now + pause)
+        return True
+    assert isinstance(pause, float)
+    was_quiet = world.quiet
+    world.run_until(world.now + pause)
+    return not (was_quiet or world.quiet)
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
@@ -104,9 +110,10 @@ def test_every_interleaving_of_two_subscriptions_and_a_publication_is_right(
                     world.subscribe(SubscriptionName(homes["narrow"], "ann", "narrow"), NARROW)
                 case "publish":
                     publish(world, homes["publish"], "p", x=5)
-                case pause:
-                    let_pass(world, pause)
-        settle_and_judge(world, (homes, script))
+                case pause if not let_pass(world, pause):
+                    break  # another script is the same
+        else:
+            settle_and_judge(world, (homes, script))
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
@@ -130,11 +137,12 @@ def test_every_interleaving_of_a_withdrawal_a_return_and_a_publication_is_right(
                     world.subscribe(SubscriptionName(homes["narrow"], "eve", "again"), WIDE)
                 case "publish":
                     publish(world, homes["publish"], "p", x=5)
-                case pause:
-                    let_pass(world, pause)
-        settle_and_judge(world, (homes, script))
-        reached = [d.subscription.id for d in world.history.deliveries]
-        assert reached.count("narrow") == 1, (homes, script)
+                case pause if not let_pass(world, pause):
+                    break  # another script is the same
+        else:
+            settle_and_judge(world, (homes, script))
+            reached = [d.subscription.id for d in world.history.deliveries]
+            assert reached.count("narrow") == 1, (homes, script)
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS[len(PROTOCOLS) :], ids=str)
@@ -192,9 +200,10 @@ def test_every_interleaving_of_an_advertisement_a_subscription_and_a_publication
                     publish(world, homes["advertise"], "p", x=5)
                     publish(world, homes["advertise"], "q", x=2)
                     publish(world, homes["publish"], "r", "eve", x=2)
-                case pause:
-                    let_pass(world, pause)
-        settle_and_judge(world, (homes, script), protocol)
+                case pause if not let_pass(world, pause):
+                    break  # another script is the same
+        else:
+            settle_and_judge(world, (homes, script), protocol)
 
 
 @pytest.mark.parametrize(("parents", "protocol"), ADVERTISED_WORLDS, ids=str)
@@ -219,12 +228,15 @@ def test_every_interleaving_of_a_withdrawn_advertisement_and_a_withdrawn_cover_i
                 case "publish":
                     publish(world, homes["unadvertise"], "p", x=5)
                     publish(world, homes["publish"], "q", "joe", x=5)
-                case pause:
-                    let_pass(world, pause)
-        settle_and_judge(world, (homes, script), protocol)
-        reached = [d.publication for d in world.history.deliveries if d.subscription.id == "narrow"]
-        accepted = world.history.publications["p"].accepted is not None
-        assert sorted(reached) == (["p", "q"] if accepted else ["q"]), (homes, script)
+                case pause if not let_pass(world, pause):
+                    break  # another script is the same
+        else:
+            settle_and_judge(world, (homes, script), protocol)
+            reached = [
+                d.publication for d in world.history.deliveries if d.subscription.id == "narrow"
+            ]
+            accepted = world.history.publications["p"].accepted is not None
+            assert sorted(reached) == (["p", "q"] if accepted else ["q"]), (homes, script)
 
 
 def settle_and_judge(world: World, story: object, protocol: str = "covering") -> None:

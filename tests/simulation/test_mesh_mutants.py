@@ -19,6 +19,7 @@ from sapwood.routing.inputs import (
     AttachClient,
     ClientInput,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientSubscribeMany,
     Input,
@@ -108,7 +109,7 @@ class TellsReturningNeighborsNothing(MeshMutant):
 class PublishesOnEveryTree(MeshMutant):
     """A publication takes all trees, not only the own one."""
 
-    def _client(self, request: ClientInput, now: float) -> list[Effect]:
+    def _client(self, request: ClientInput | ClientPublishMany, now: float) -> list[Effect]:
         if isinstance(request, ClientPublish):
             return self._on_all(request, now)
         return super()._client(request, now)

@@ -43,6 +43,7 @@ from sapwood.wire.greetings import (
 )
 from sapwood.wire.messages import Delivery, LinkCongestion, Message, Part, Ping
 from sapwood.wire.publications import encode_publication
+from tests.wire.items import one_by_one
 from tests.wire.strategies import (
     broker_messages,
     client_messages,
@@ -67,7 +68,7 @@ def stream(greeting: Greeting, messages: list[Any]) -> bytes:
 
 
 def fed(decoder: Decoder, chunks: list[bytes]) -> list[Greeting | Message]:
-    return [message for chunk in chunks for message in decoder.feed(chunk)]
+    return [message for chunk in chunks for message in one_by_one(decoder.feed(chunk))]
 
 
 @given(st.lists(client_messages(), max_size=5), points)

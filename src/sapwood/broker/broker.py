@@ -34,7 +34,7 @@ from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
-from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.broker.tcp_connection import Item, TcpConnection
 from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
@@ -56,6 +56,7 @@ from sapwood.routing.inputs import (
     Receive,
     Tick,
 )
+from sapwood.routing.messages import PublishMany
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
 from sapwood.session.circles import Circles
@@ -64,8 +65,9 @@ from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
-from sapwood.wire.greetings import Greeting, RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, Message, ReplayRequest
+from sapwood.wire.greetings import RefusalCode, Role
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, ReplayRequest
+from sapwood.wire.runs import RequestRun, RunFinder
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -110,6 +112,8 @@ class Broker:
         self._journal_writer = JournalWriter(None, time.time)
         self._table_sizes: TimedTableSizeRecorder | None = None
         self._kernels = KernelLoader(self._log)
+        #: finds publications that come together
+        self._runs = RunFinder(self._kernels)
         self._side_thread = SideThread(self._failed_beside)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
@@ -128,10 +132,10 @@ class Broker:
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(self.settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        listen = self.settings.listen
+        settings, listen = self.settings, self.settings.listen
         try:
             self._server = await loop.create_server(
-                lambda: TcpConnection(self, None, self.settings.connection, self.name),
+                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
                 listen.host,
                 listen.port,
                 backlog=1,  # so many are accepted at a time
@@ -141,8 +145,7 @@ class Broker:
             raise _cannot_listen(listen, error) from error
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
-        self.name = self.settings.name or f"{socket.gethostname()}-{port}"
-        settings = self.settings
+        self.name = settings.name or f"{socket.gethostname()}-{port}"
         self.router = Router(
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
@@ -162,7 +165,12 @@ class Broker:
             self._journal_writer.close()
             raise
         self._effect_runner = EffectRunner(
-            self.connections, self._journal_writer, self._dialers, self.counters, self._log
+            self.connections,
+            self._journal_writer,
+            self._dialers,
+            self.counters,
+            self._log,
+            frame_bytes_max=settings.connection.frame_bytes_max,
         )
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
@@ -229,7 +237,9 @@ class Broker:
         """Connect to another broker; raises `OSError`."""
         loop = asyncio.get_running_loop()
         _, tcp = await loop.create_connection(
-            lambda: TcpConnection(self, Role.BROKER, self.settings.connection, self.name),
+            lambda: TcpConnection(
+                self, Role.BROKER, self.settings.connection, self.name, self._runs
+            ),
             address.host,
             address.port,
         )
@@ -250,7 +260,7 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
+    def parks(self, tcp: TcpConnection, message: Item) -> bool:
         """Whether a message waits until work on it is done beside the loop."""
         if tcp.client is None:
             return False
@@ -260,11 +270,11 @@ class Broker:
         self._side_work.begin(work, lambda: self.turns.ready(tcp))
         return True
 
-    def received(
-        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
-    ) -> None:
+    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
-        if tcp.client is not None:
+        if isinstance(message, RequestRun | PublishMany):
+            self._received_run(tcp, message, now)
+        elif tcp.client is not None:
             if isinstance(message, ReplayRequest):
                 tcp.connection.send(self._journal_writer.replay(message))
                 return
@@ -291,6 +301,25 @@ class Broker:
                 self._attach(self.handshake.established(tcp), now)
         else:
             self._attach(self.handshake.greeted(tcp, message), now)
+
+    def _received_run(self, tcp: TcpConnection, run: RequestRun | PublishMany, now: float) -> None:
+        """Handle publications that came together: at once, or one by one."""
+        if isinstance(run, RequestRun):
+            client = tcp.client
+            if client is not None and self.router.takes_many(client.name):
+                request = client.admit(run)
+                if request is not None:
+                    for part in self._journal_writer.write_many(client, request):
+                        self._handle(part, now)
+                        self._backpressure.published(tcp)
+                    return
+        else:
+            arrived = None if tcp.link is None else tcp.link.admit(run)
+            if arrived is not None:
+                self._handle(arrived, now)
+                return
+        for message in run.messages():
+            self.received(tcp, message, now)
 
     def handled(self, tcp: TcpConnection) -> None:
         """Flush every connection that got output, this one included."""
@@ -371,11 +400,15 @@ class Broker:
         if self._failure.done():
             return
         try:
-            with loading(self._kernels), working(self._side_thread):
-                effects = self.router.handle(request, now)
-            if self._growth is not None:
-                self._growth.handled(request)
-            self._effect_runner.run(effects, request)
+            remaining: Input | None = request
+            while remaining is not None:
+                if remaining is not request:
+                    self._flush()
+                with loading(self._kernels), working(self._side_thread):
+                    effects = self.router.handle(remaining, now)
+                if self._growth is not None:
+                    self._growth.handled(remaining)
+                remaining = self._effect_runner.run(effects, remaining)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())

@@ -72,6 +72,13 @@ class Connections:
             client_of(tcp).ledger.settle(publication)
             self._unflushed[tcp] = None
 
+    def settle_many(self, client: str, count: int) -> None:
+        """`settle` for so many of the oldest publications of a client that have no answer."""
+        tcp = self.clients.get(client)
+        if tcp is not None:
+            client_of(tcp).ledger.settle_many(count)
+            self._unflushed[tcp] = None
+
     def end(self, tcp: TcpConnection, code: GoodbyeCode, reason: str) -> None:
         """Say goodbye on a connection with the next flush, which closes it."""
         tcp.connection.say_goodbye(code, reason)

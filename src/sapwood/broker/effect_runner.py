@@ -6,21 +6,27 @@ from collections.abc import Callable, Iterable
 
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
+from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.journal_writer import JournalWriter
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
+from sapwood.limits import COMPOSED_BYTES, FRAME_BYTES_MAX
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
     SubscribedMany,
     Unadvertised,
@@ -28,6 +34,7 @@ from sapwood.routing.effects import (
     UnsubscribedMany,
 )
 from sapwood.routing.inputs import Input
+from sapwood.wire.composer import Composer
 from sapwood.wire.messages import GoodbyeCode
 
 
@@ -44,14 +51,21 @@ class EffectRunner:
         dialers: Dialers,
         counters: Counters,
         log: Log,
+        *,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self._connections = connections
         self._journal_writer = journal_writer
         self._dialers = dialers
         self._counters = counters
         self._log = log
+        self._debug_log = DebugLog.of(log)
         #: the input whose effects are being carried out, for the effects that refer to it
         self._request: Input | None = None
+        #: what the effects of that ask for to be handed in next
+        self._remaining: Input | None = None
+        self._composer = Composer()
+        self._frame_bytes_max = frame_bytes_max
         self._runners: dict[type[Effect], Callable[..., None]] = {
             Deliver: self._deliver,
             Send: self._send,
@@ -67,19 +81,57 @@ class EffectRunner:
             Connect: self._connect,
             Disconnect: self._disconnect,
             Persist: self._persist,
+            DeliverMany: self._deliver_many,
+            SendMany: self._send_many,
+            AcceptedMany: self._accepted_many,
+            Remaining: self._remain,
         }
 
-    def run(self, effects: Iterable[Effect], request: Input) -> None:
-        """Carry out the effects of an input, in order."""
-        self._request = request
+    def run(self, effects: Iterable[Effect], request: Input) -> Input | None:
+        """Carry out the effects of an input, in order; returns what is to be handed in next."""
+        self._request, self._remaining = request, None
+        if self._debug_log is not None:
+            effects = tuple(effects)
+            self._debug_log.handled(request, effects)
         for effect in effects:
             self._runners[type(effect)](effect)
+        return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
         client = self._connections.to_client(effect.client)
         if client is not None:
             self._counters.deliveries += 1
             client.deliver(effect.subscriptions, effect.publication)
+
+    def _deliver_many(self, effect: DeliverMany) -> None:
+        place, count = 0, len(effect.keys)
+        while place < count:
+            composed = self._composer.deliveries(
+                effect, place, self._frame_bytes_max, COMPOSED_BYTES
+            )
+            if composed is None:
+                for one in effect.each(place):
+                    self._deliver(one)
+                return
+            for name, frames, deliveries in composed.by_client():
+                client = self._connections.to_client(name)
+                if client is not None:
+                    self._counters.deliveries += deliveries
+                    client.connection.send_frames(frames)
+            place = composed.end
+
+    def _send_many(self, effect: SendMany) -> None:
+        link = self._connections.to_link(effect.neighbor)
+        if link is not None:
+            link.send_many(effect.publications)
+
+    def _accepted_many(self, effect: AcceptedMany) -> None:
+        count = len(effect.publications)
+        self._counters.publications += count
+        self._connections.settle_many(effect.client, count)
+
+    def _remain(self, effect: Remaining) -> None:
+        self._remaining = effect.input
 
     def _send(self, effect: Send) -> None:
         link = self._connections.to_link(effect.neighbor)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 from sapwood.errors import InputError
 from sapwood.files.lines import decode_publication
 from sapwood.limits import REPLAY_BYTES_MAX, REPLAY_LINES_MAX
-from sapwood.routing.inputs import ClientPublish
+from sapwood.routing.inputs import ClientPublish, ClientPublishMany
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import shortened
 from sapwood.store.journal import Journal
@@ -32,19 +34,45 @@ class JournalWriter:
         A publication whose id the journal has is accepted without a second effect, one that cannot
         be written is refused.
         """
+        answer = self._append(client, request)
+        if answer is not None:
+            answer()
+        return answer is None
+
+    def write_many(
+        self, client: ClientSessionAtBroker, request: ClientPublishMany
+    ) -> Iterator[ClientPublishMany]:
+        """`write` for publications that follow each other: what is left of them, in parts.
+
+        Each part is to be handled before the next one is asked for, so that what is answered here
+        between two of them is answered in its place.
+        """
+        first, publications = 0, request.publications
+        for place, publication in enumerate(publications if self._journal is not None else ()):
+            answer = self._append(client, ClientPublish(client.name, publication))
+            if answer is not None:
+                if place > first:
+                    yield replace(request, publications=publications[first:place])
+                answer()
+                first = place + 1
+        if first < len(publications):
+            yield replace(request, publications=publications[first:])
+
+    def _append(
+        self, client: ClientSessionAtBroker, request: ClientPublish
+    ) -> Callable[[], object] | None:
+        """Append a publication; where it is not to go on, what answers it."""
         if self._journal is None:
-            return True
+            return None
         try:
             if self._journal.append(request.publication, self._clock()):
-                return True
+                return None
         except InputError as error:
-            client.refused(request, str(error))
+            return partial(client.refused, request, str(error))
         except OSError as error:
             reason = f"the broker's journal cannot be written: {error.strerror}"
-            client.refused(request, reason)
-        else:
-            client.ledger.settle(request.publication.id)
-        return False
+            return partial(client.refused, request, reason)
+        return partial(client.ledger.settle, request.publication.id)
 
     def retract(self, request: object) -> None:
         """Remove the publication of a request that the router refused, if it is one."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from sapwood.broker.outbox import Outbox
-from sapwood.broker.turns import Progress, Turns
+from sapwood.broker.turns import Pace, Progress, Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
 from sapwood.limits import GOODBYE_S
+from sapwood.routing.messages import PublishMany
 from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession
@@ -18,6 +19,10 @@ from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Greeting, Role
 from sapwood.wire.messages import Message
+from sapwood.wire.runs import RequestRun, Run, RunFinder
+
+Item: TypeAlias = Greeting | Message | ReadMany | Run
+"""What is handled at a time."""
 
 
 class Host(Protocol):
@@ -28,12 +33,10 @@ class Host(Protocol):
     def opened(self, tcp: TcpConnection) -> None:
         """The connection is open."""
 
-    def parks(self, tcp: TcpConnection, message: Greeting | Message | ReadMany) -> bool:
+    def parks(self, tcp: TcpConnection, message: Item) -> bool:
         """Whether a message has to wait; then `turns.ready` tells when it may be handled."""
 
-    def received(
-        self, tcp: TcpConnection, message: Greeting | Message | ReadMany, now: float
-    ) -> None:
+    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
         """A message has arrived. Raises `PeerError` for one that the peer must not send."""
 
     def handled(self, tcp: TcpConnection) -> None:
@@ -66,13 +69,19 @@ class TcpConnection(asyncio.Protocol):
     _transport: asyncio.Transport
 
     def __init__(
-        self, host: Host, role: Role | None, settings: ConnectionSettings, broker_name: str
+        self,
+        host: Host,
+        role: Role | None,
+        settings: ConnectionSettings,
+        broker_name: str,
+        runs: RunFinder | None = None,
     ) -> None:
         self._host = host
         self._role = role
         self.dialed = role is not None
         self._settings = settings
         self._broker_name = broker_name
+        self._runs = runs
         self._loop = asyncio.get_running_loop()
         self._timer = DeadlineTimer(self._loop.call_at, self._expire)
         #: the host knows that the session has ended
@@ -80,8 +89,9 @@ class TcpConnection(asyncio.Protocol):
         #: what has arrived and nobody has looked at; the messages of what came before; of those
         #: the one that was parked
         self._unread = b""
-        self._messages: Iterator[Greeting | Message | ReadMany] | None = None
-        self._parked: Greeting | Message | ReadMany | None = None
+        self._messages: Iterator[Item] | None = None
+        self._parked: Item | None = None
+        self._pace = Pace()
         #: messages wait for a turn; the broker does not want to read; the transport is paused
         self._put_off = self._held_back = self._paused = False
         #: why the connection was lost, once it is, while messages wait for a turn
@@ -103,7 +113,7 @@ class TcpConnection(asyncio.Protocol):
         self.outbox = Outbox(self._transport)
         self.address = _address(self._transport)
         now = self._loop.time()
-        self.connection = Connection(self._role, self._settings, now, self._broker_name)
+        self.connection = Connection(self._role, self._settings, now, self._broker_name, self._runs)
         self._timer.set(self.connection.next_deadline())
         self._host.opened(self)
         self._host.handled(self)
@@ -179,18 +189,32 @@ class TcpConnection(asyncio.Protocol):
                 if host.parks(self, message):
                     self._parked = message
                     return Progress.PARKED
-                host.received(self, message, now)
+                self._handle(message, now)
                 if expired():
                     return Progress.MORE
             self._messages = None
         return Progress.DONE
 
-    def _portions(
-        self, messages: Iterator[Greeting | Message]
-    ) -> Iterator[Greeting | Message | ReadMany]:
-        """The messages, those about many subscriptions in parts that are short to handle."""
+    def _handle(self, message: Item, now: float) -> None:
+        """Let the host handle a message, and learn how long publications take."""
+        host = self._host
+        if isinstance(message, RequestRun | PublishMany):
+            began = host.turns.clock()
+            host.received(self, message, now)
+            self._pace.took(len(message.batch), host.turns.clock() - began)
+        else:
+            host.received(self, message, now)
+
+    def _portions(self, messages: Iterator[Greeting | Message | Run]) -> Iterator[Item]:
+        """The messages; many publications or subscriptions in parts that are short to handle."""
         for message in messages:
-            if self.client is not None and isinstance(message, MANY):
+            if isinstance(message, RequestRun | PublishMany):
+                first, count = 0, len(message.batch)
+                while first < count:
+                    last = min(count, first + self._pace.publications)
+                    yield message.part(first, last)
+                    first = last
+            elif self.client is not None and isinstance(message, MANY):
                 yield from self.client.portions(message)
             else:
                 yield message

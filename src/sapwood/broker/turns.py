@@ -20,7 +20,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from sapwood.limits import TURN_S
+from sapwood.limits import PUBLICATIONS_AT_FIRST, TURN_S
 
 
 class Progress(Enum):
@@ -31,6 +31,26 @@ class Progress(Enum):
     """There is more to handle."""
     PARKED = auto()
     """There is more to handle, after something that `Turns.ready` will tell of."""
+
+
+class Pace:
+    """How many publications of a connection are handled at once: what half a turn is enough for.
+
+    Nobody knows before what they match, and for how many clients. So it begins with few, and at
+    most doubles with each batch. With 32 that took 0.4 ms, and turns of 5 ms, 64 follow; with 100
+    that took 5 ms, 50 do.
+    """
+
+    __slots__ = ("publications",)
+
+    def __init__(self) -> None:
+        self.publications = PUBLICATIONS_AT_FIRST
+
+    def took(self, publications: int, seconds: float) -> None:
+        """So many publications took so long."""
+        twice = 2 * self.publications
+        enough = int(publications * TURN_S / 2 / seconds) if seconds > 0.0 else twice
+        self.publications = max(1, min(enough, twice))
 
 
 class Worker(Protocol):
@@ -63,7 +83,7 @@ class Turns:
         self, call_soon: Callable[[Callable[[], None]], object], clock: Callable[[], float]
     ) -> None:
         self._call_soon = call_soon
-        self._clock = clock
+        self.clock = clock
         #: those put off, as a heap: time spent, number of the request for a turn, worker
         self._waiting: list[tuple[float, int, Worker]] = []
         self._count = 0
@@ -88,9 +108,9 @@ class Turns:
     def _next(self) -> None:
         """A turn for the one who has used least; as long as that leaves time, for the next."""
         self._scheduled = False
-        end = self._clock() + TURN_S
+        end = self.clock() + TURN_S
         try:
-            while self._waiting and self._clock() < end:
+            while self._waiting and self.clock() < end:
                 spent_s, _, worker = heapq.heappop(self._waiting)
                 self._level_s = max(self._level_s, spent_s)
                 progress = Progress.DONE  # of a turn that ends in a defect, too
@@ -104,7 +124,7 @@ class Turns:
             self._schedule()
 
     def _turn(self, worker: Worker) -> Progress:
-        clock = self._clock
+        clock = self.clock
         began = clock()
         end = began + TURN_S
         try:

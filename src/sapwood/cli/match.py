@@ -13,6 +13,7 @@ import click
 from sapwood.cli.output import (
     ExitStatus,
     engines_option,
+    id_member_option,
     input_file,
     json_option,
     print_json,
@@ -58,6 +59,7 @@ T = TypeVar("T")
     help="File for lines that cannot be used.  [default: the name of the deliveries, or else of "
     "the publications, with .rejected added]",
 )
+@id_member_option
 @json_option
 @strict_option
 @click.pass_context
@@ -69,6 +71,7 @@ def command(
     engines: tuple[str, ...],
     out: str | None,
     rejected: str | None,
+    id_member: str | None,
     as_json: bool,
     strict: bool,
 ) -> None:
@@ -91,7 +94,7 @@ def command(
         rejections: Rejections = StrictRejections() if strict else rejected_file
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
         filters = read_subscriptions(subscriptions, rejections)
-        published = read_publications(publications, rejections)
+        published = read_publications(publications, rejections, id_member=id_member)
         deliveries = DeliveryWriter(stream)
         index = _build(filters, chosen)
         _match(index, published, deliveries)
@@ -100,7 +103,7 @@ def command(
     if as_json:
         print_json(summary.members(), err=out is None)
     else:
-        say(summary.text())
+        say(summary.text(first_rejected=rejected_file.first))
     ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
 
 

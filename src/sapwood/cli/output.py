@@ -85,6 +85,14 @@ engines_option = click.option(
     help="See `sapwood engines`; one for records and one for documents may be given.",
 )
 
+id_member_option = click.option(
+    "--id",
+    "id_member",
+    metavar="MEMBER",
+    help="Each line of the publications is a record by itself; this member is its id, and no "
+    "attribute.",
+)
+
 dtd_option: Final = click.option(
     "--dtd",
     type=click.Path(exists=True, dir_okay=False),

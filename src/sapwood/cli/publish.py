@@ -14,6 +14,7 @@ from sapwood.cli.output import (
     Advance,
     ExitStatus,
     amount,
+    id_member_option,
     input_file,
     json_option,
     print_json,
@@ -76,6 +77,7 @@ REFUSALS_SHOWN: Final = 10
     type=click.FloatRange(min=0),
     help="How long to try to connect again when the connection is lost.",
 )
+@id_member_option
 @json_option
 @strict_option
 @click.pass_context
@@ -90,6 +92,7 @@ def command(
     advertised_dtds: tuple[Path, ...],
     rejected: str | None,
     reconnect_s: float,
+    id_member: str | None,
     as_json: bool,
     strict: bool,
 ) -> None:
@@ -124,7 +127,7 @@ def command(
         rejections: Rejections = StrictRejections()
         if not strict:
             rejections = stack.enter_context(aside)
-        lines = _read(file, rejections)
+        lines = _read(file, rejections, id_member)
         advance = stack.enter_context(progress("publishing", "publications"))
         client = connect(broker, name, reconnect_s=reconnect_s)
         published = asyncio.run(_publish(client, contents, lines, advance))
@@ -132,7 +135,7 @@ def command(
     if as_json:
         print_json(summary.members())
     else:
-        say(summary.text())
+        say(summary.text(first_rejected=aside.first))
     ctx.exit(ExitStatus.REJECTED if summary.incomplete else ExitStatus.DONE)
 
 
@@ -161,7 +164,7 @@ class Summary:
             "rejected_file": self.rejected_file if self.incomplete else None,
         }
 
-    def text(self) -> str:
+    def text(self, *, first_rejected: str | None = None) -> str:
         """The summary in a few lines."""
         lines = [f"{amount(self.published.accepted, 'publication')} accepted"]
         if self.lines.invisible:
@@ -176,16 +179,18 @@ class Summary:
         if self.incomplete:
             aside = amount(self.lines.rejected + len(refused), "line")
             lines.append(f"{aside} rejected: see {self.rejected_file}")
+        if first_rejected is not None:
+            lines.append(f"rejected first: {first_rejected}")
         return "\n".join(lines)
 
 
-def _read(file: str, rejections: Any) -> Reading[PublicationLine]:
+def _read(file: str, rejections: Any, id_member: str | None) -> Reading[PublicationLine]:
     """The publications of the file that can travel; a line that cannot is a bad line."""
-    from sapwood.files import Reading, decode_publication
+    from sapwood.files import Reading, decode_publication, decode_record
     from sapwood.wire.publications import encode_publication
 
     def decode(line: bytes) -> PublicationLine:
-        decoded = decode_publication(line)
+        decoded = decode_publication(line) if id_member is None else decode_record(line, id_member)
         encode_publication(decoded.publication)
         return decoded
 

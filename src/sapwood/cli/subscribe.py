@@ -99,8 +99,12 @@ def command(
 async def _subscribe(
     interest: Interest, id_: str, broker: str, client: Client
 ) -> ClientSubscription:
+    from sapwood.model.filter import Filter
+
     subscription = await client.subscribe(interest, id_)
     say(f"subscribed to {subscription.filter} as {subscription.id} at {broker}")
+    if isinstance(interest, Filter) and not interest.conjunctions and interest.source != "false":
+        say(f"no record can match {interest.source}: nothing will be delivered")
     return subscription
 
 

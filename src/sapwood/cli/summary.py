@@ -42,7 +42,7 @@ class Summary:
             "rejected_file": self.rejected_file if self.rejected else None,
         }
 
-    def text(self) -> str:
+    def text(self, *, first_rejected: str | None = None) -> str:
         """The summary in a few lines."""
         subscribed, published = self.subscriptions, self.publications
         publications = amount(published.good, "publication")
@@ -58,4 +58,6 @@ class Summary:
                 f"subscriptions, {published.rejected:,} of the publications): see "
                 f"{self.rejected_file}"
             )
+        if first_rejected is not None:
+            lines.append(f"rejected first: {first_rejected}")
         return "\n".join(lines)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import AsyncIterable, Iterable
 from itertools import starmap
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
@@ -36,6 +37,8 @@ from sapwood.wire.greetings import Welcome
 from sapwood.wire.interests import AdvertisedText, InterestText, advertised_to_text, to_text
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 from sapwood.wire.names import check_id, check_name
+
+_LOG: Final = logging.getLogger("sapwood.client")
 
 
 def connect(
@@ -92,6 +95,8 @@ class Client:
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self._failure: Exception | None = None
+        #: there is a later connection, and not all subscriptions are in force on it yet
+        self._is_returning = False
 
     def _requests(
         self,
@@ -348,8 +353,23 @@ class Client:
                 self._advertisements.answered(event)
         elif isinstance(event, Welcome):
             self._publisher.frame_bytes_max = event.frame_bytes_max
+            self._is_returning = self._ready.done()
             if not self._ready.done():
                 self._ready.set_result(None)
+        if self._is_returning and self._session.has_resubscribed:
+            self._is_returning = False
+            self._say_returned()
+
+    def _say_returned(self) -> None:
+        """Say, where it was said that the connection is lost, that it is made up for."""
+        count = sum(1 for _ in self._subscriptions)
+        said = f"connected to {self._connector.address} again"
+        if count:
+            said += (
+                f", and what it has subscribed to ({count:,}) is in force again; what was "
+                "published meanwhile was not delivered"
+            )
+        _LOG.warning("client %s: %s", self.name, said)
 
     async def _run(self) -> None:
         try:

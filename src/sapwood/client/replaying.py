@@ -17,6 +17,7 @@ from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.interests import to_text
 from sapwood.wire.messages import Message, ReplayRefused, ReplayReply, ReplayRequest
+from sapwood.wire.runs import Run
 
 CONNECT_S: Final = 10.0
 ANSWER_S: Final = 60.0
@@ -98,7 +99,7 @@ class JournalReader:
             raise FrameError(f"{self._address} answers by {type(answer).__name__}")
         return answer
 
-    def _answer(self) -> Greeting | Message:
+    def _answer(self) -> Greeting | Message | Run:
         """Send what is to be sent, and wait for one message."""
         try:
             while True:

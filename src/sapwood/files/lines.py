@@ -30,7 +30,7 @@ from sapwood.files.flat_lines import decode_flat_line
 from sapwood.language.written import Language, Written, as_given, read_advertised, read_interest
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.json_objects import check_members, decode_object, kind_of
+from sapwood.model.json_objects import check_members, decode_flat, decode_object, kind_of
 from sapwood.model.publication import Publication, plain_value
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import decode_text, encode_text
@@ -123,6 +123,11 @@ def decode_publication(line: bytes) -> PublicationLine:
     if flat is not None:
         return PublicationLine(Publication.of_flat(flat.id, flat.attributes), flat.home)
     members = _members(line, "publication", PUBLICATION_KEYS)
+    if members.keys().isdisjoint(PUBLICATION_KEYS):
+        raise InputError(
+            'a publication needs an "id", as in {"id": "p1", "attributes": {...}}; for records '
+            "by themselves name the member that is their id, with --id"
+        )
     id_ = _id(members, "publication")
     attributes, text = members.get("attributes"), members.get("document")
     if attributes is None and text is None:
@@ -137,6 +142,27 @@ def decode_publication(line: bytes) -> PublicationLine:
     publication = Publication(id_, attributes, document)
     publication.read_document()
     return PublicationLine(publication, _home(members))
+
+
+def decode_record(line: bytes, id_member: str) -> PublicationLine:
+    """The publication on a line that is a record by itself.
+
+    Its id is the member of that name, a text or an integer, which is no attribute then. Errors as
+    `decode_publication`.
+    """
+    record: dict[str, Any] | None = decode_flat(line)
+    if record is None:
+        record = decode_object(line, "record")
+        check_members(line, record)
+    id_ = record.pop(id_member, None)
+    if id_ is None:
+        raise InputError(f'the record has no "{id_member}", which is to be its id')
+    if isinstance(id_, int) and not isinstance(id_, bool):
+        id_ = str(id_)
+    if not isinstance(id_, str) or not id_:
+        what = "an empty text" if id_ == "" else kind_of(id_)
+        raise InputError(f'"{id_member}" is {what}; an id is a text or an integer')
+    return PublicationLine(Publication(id_, record), None)
 
 
 def encode_subscription(subscription: Subscription) -> bytes:

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, starmap
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
@@ -26,6 +27,7 @@ from sapwood.files.lines import (
     SubscriptionText,
     decode_advertisement,
     decode_publication,
+    decode_record,
     decode_subscription,
     split_subscription,
 )
@@ -155,6 +157,23 @@ class Reading(Generic[T]):
 class PublicationReading(Reading[PublicationLine]):
     """The publications of one file, which come in batches as well."""
 
+    def __init__(
+        self,
+        path: str,
+        rejections: Rejections,
+        decode: Callable[[bytes], PublicationLine],
+        *,
+        are_records: bool = False,
+    ) -> None:
+        """Read `path`, whose lines are publications, or records by themselves."""
+        super().__init__(
+            path,
+            rejections,
+            decode,
+            lambda value: (value.publication.id, value.publication.invisible),
+        )
+        self._are_records = are_records
+
     def batches(self) -> Iterator[PublicationBatch]:
         """All publications, as many together as were read at a time; in place of the values.
 
@@ -162,7 +181,9 @@ class PublicationReading(Reading[PublicationLine]):
         """
         first_lines: dict[str, int] = {}
         for first, lines in _pieces(self.path):
-            found = decode_flat_lines(lines)
+            found: list[FlatLine | None] = [None] * len(lines)
+            if not self._are_records:
+                found = decode_flat_lines(lines)
             flat = cast("list[FlatLine]", found)
             ids = [] if None in found else [one.id for one in flat]
             if len(set(ids)) == len(lines) and first_lines.keys().isdisjoint(ids):
@@ -226,15 +247,20 @@ def _unread_subscription(line: bytes) -> SubscriptionText:
 
 
 def read_publications(
-    path: str, rejections: Rejections, check_home: CheckHome | None = None
+    path: str,
+    rejections: Rejections,
+    check_home: CheckHome | None = None,
+    *,
+    id_member: str | None = None,
 ) -> PublicationReading:
-    """The publications in the file `path` (`-` is standard input), in its order."""
-    return PublicationReading(
-        path,
-        rejections,
-        _at_home(decode_publication, check_home),
-        lambda value: (value.publication.id, value.publication.invisible),
-    )
+    """The publications in the file `path` (`-` is standard input), in its order.
+
+    With `id_member` its lines are records by themselves, each with its id in that member.
+    """
+    if id_member is not None:
+        of_record = partial(decode_record, id_member=id_member)
+        return PublicationReading(path, rejections, of_record, are_records=True)
+    return PublicationReading(path, rejections, _at_home(decode_publication, check_home))
 
 
 def read_advertisements(

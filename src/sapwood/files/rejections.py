@@ -57,22 +57,23 @@ class StrictRejections:
 class RejectedFile:
     """Writes bad lines to the file `path`, used as a context manager; any thread may reject.
 
-    `count` says how many. The file is there after a run if, and only if, something was rejected
-    in that run: a leftover from an earlier run is replaced or removed. A run that fails leaves
-    the file as it was.
+    `count` says how many, `first` which was the first and why. The file is there after a run if,
+    and only if, something was rejected in that run: a leftover from an earlier run is replaced or
+    removed. A run that fails leaves the file as it was.
 
     A `new` file takes the place of none: where `path` is taken, it is `path.2`, `path.3`, ..., and
     `path` says which once something was rejected. It stays when the run fails. So it is for lines
     of standard input, which nobody can read again, and whose file has a name nobody has chosen.
 
-    #: _out and count change under _lock
+    #: _out, count and first change under _lock
     """
 
-    __slots__ = ("_lock", "_new", "_out", "_stack", "count", "path")
+    __slots__ = ("_lock", "_new", "_out", "_stack", "count", "first", "path")
 
     def __init__(self, path: str, *, new: bool = False) -> None:
         self.path = path
         self.count = 0
+        self.first: str | None = None
         self._new = new
         self._lock = Lock()
         self._stack = ExitStack()
@@ -86,6 +87,8 @@ class RejectedFile:
                 self._out = self._opened()
             self._out.write(msgspec.json.encode(row) + b"\n")
             self.count += 1
+            if self.first is None:
+                self.first = f"{path}, line {line}: {reason}"
 
     def _opened(self) -> BinaryIO:
         if not self._new:

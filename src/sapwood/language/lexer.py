@@ -60,6 +60,9 @@ _HINTS: Final = (
     ("||", "write or"),
     ("!", "negation is written not, inequality <> or !="),
     ("'", "this text is never closed; texts end with ' and hold a quote as ''"),
+    ("~", "patterns are written like 'a%b_c'"),
+    ("[", "a list stands in parentheses"),
+    ("/", "what begins so is an XPath and no filter; give it to parse_xpath, or as --xpath"),
     ('"', 'this attribute name is never closed; quoted names end with "'),
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from sapwood.errors import FilterSyntaxError, InputError, LimitError
+from sapwood.language.hints import about_call, about_text, about_word
 from sapwood.language.lexer import Kind, Token, tokenize
 from sapwood.language.syntax import (
     And,
@@ -84,7 +85,10 @@ class _Parser:
             self.expect(Kind.PUNCTUATION, ")", "expected and, or, or a closing parenthesis")
             return node
         if self.accept(Kind.KEYWORD, "exists"):
-            return Exists(self.attribute("expected an attribute name after exists"))
+            expected = "expected an attribute name after exists"
+            if self.begins_parenthesis():
+                expected += ", without parentheses: exists price"
+            return Exists(self.attribute(expected))
         if token.kind is Kind.KEYWORD and token.text in ("true", "false"):
             self.advance()
             return Constant(token.text == "true")
@@ -128,7 +132,21 @@ class _Parser:
             return self.like(attribute)
         if required:
             raise self.error("expected between, in or like after not")
+        self.refuse_foreign(attribute)
         return Comparison(attribute, Operator.EQUAL, value=True)
+
+    def refuse_foreign(self, attribute: str) -> None:
+        """Raise, with what to write in its place, for what other languages have after a name."""
+        if self.begins_parenthesis():
+            raise self.error(about_call(attribute))
+        token = self.token
+        if token.kind is Kind.NAME or (token.kind is Kind.KEYWORD and token.text == "exists"):
+            hint = about_word(attribute, token)
+            if hint is not None:
+                raise self.error(hint)
+
+    def begins_parenthesis(self) -> bool:
+        return self.token.kind is Kind.PUNCTUATION and self.token.text == "("
 
     def between(self, attribute: str) -> Node:
         start = self.token
@@ -187,12 +205,13 @@ class _Parser:
             raise self.error("nothing compares with null; write is null or is not null")
         if token.kind is Kind.NAME and token.text.lower() in ("nan", "inf", "infinity"):
             raise self.error(f"{token.text} is no value; numbers are finite")
-        raise self.error("expected a number, a text in single quotes, true or false")
+        expected = "expected a number, a text in single quotes, true or false"
+        raise self.error(expected + about_text(token))
 
     def string(self, expectation: str) -> str:
         token = self.token
         if token.kind is not Kind.TEXT:
-            raise self.error(expectation)
+            raise self.error(expectation + about_text(token))
         self.advance()
         return str(token.value)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final, TypeAlias
@@ -288,16 +289,18 @@ class AutoEngine:
             return self.found(records[0], limit)
         return serving.found_encoded(records, limit)
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order; may end early, but has one.
 
         See `protocol.Unsorted`.
         """
-        engine = self._engine(len(records))
+        engine = self._engine(len(records), is_encoded=isinstance(records, EncodedRecords))
         if isinstance(engine, _Plain):
             # Counting matches all that it gets, and a record has no more matches than filters.
             return engine.match_slots(records[: max(1, max_matches // max(1, len(engine)))])
-        return engine.found_many(records, max_matches)
+        return engine.found_many(records, max_matches, limit)
 
     def fold(self) -> None:
         """Move what is to move, and fold the columnar engine."""
@@ -357,19 +360,22 @@ class AutoEngine:
         self._serving, self._successor = successor, None
         self._to_move = []
 
-    def _engine(self, records: int) -> _Plain | ColumnarEngine:
+    def _engine(self, records: int, *, is_encoded: bool = False) -> _Plain | ColumnarEngine:
         """The engine to match so many records with."""
         serving = self._serving
         # Whoever comes second matches with what there is.
         if isinstance(serving, _Plain) and self._lock.acquire(blocking=False):
             try:
-                self._advance(serving, serving.work_of(records), records)
+                work = serving.work_of(records)
+                self._advance(serving, work, records, is_encoded=is_encoded)
             finally:
                 self._lock.release()
             return self._serving
         return serving
 
-    def _advance(self, serving: _Plain, work: int, records: int) -> None:
+    def _advance(
+        self, serving: _Plain, work: int, records: int, *, is_encoded: bool = False
+    ) -> None:
         """Take notice of work that counting does, for so many records, and move some filters.
 
         Needs the lock. The loader may load kernels meanwhile, or begin to.
@@ -377,10 +383,13 @@ class AutoEngine:
         if self._serving is not serving:
             return
         if self._successor is None:
-            is_batch = bool(serving.filters) and records >= self._policy.batch_from
-            if len(serving) < self._policy.compiled_from and not is_batch:
+            is_batch = is_encoded or records >= self._policy.batch_from
+            few = self._policy.compiled_from if not is_batch else 1
+            if len(serving) < few:
                 return
-            if self._awaiting.compiled(work) is None:
+            # Who has records in MessagePack has had them made by kernels.
+            look = self._awaiting.at_hand if is_encoded else partial(self._awaiting.compiled, work)
+            if look() is None:
                 return
             self._successor = ColumnarEngine()
             self._to_move = sorted(serving.filters, reverse=True)
@@ -393,7 +402,10 @@ class AutoEngine:
                 left -= 1
         if not self._to_move:
             policy = self._policy
-            if worker() is None and policy.folded_from <= len(successor) <= policy.folded_until:
+            # To try a filter by itself, a record has to be decoded.
+            folded_from = 1 if is_encoded else policy.folded_from
+            is_alone = worker() is None or is_encoded
+            if is_alone and folded_from <= len(successor) <= policy.folded_until:
                 successor.fold()
             self._serving, self._successor = successor, None
 

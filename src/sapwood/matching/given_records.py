@@ -1,4 +1,4 @@
-"""Records as callers have them, flattened by compiled code where that does what Python does.
+"""Publications as callers have them, flattened by compiled code where that does what Python does.
 
 `model.publication.flatten` looks at each value in Python, which takes longer than to match it. The
 encoder of MessagePack and the flattening kernel look at all of them without. The encoder takes more
@@ -8,17 +8,24 @@ first. Whatever these three do not pass is for `flatten`, which takes it or says
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
 
+from sapwood.errors import InputError
 from sapwood.limits import RECORD_DEPTH_MAX
 from sapwood.matching.encoded_records import EncodedRecords
+from sapwood.model.publication import Publication, Record, flatten
+from sapwood.xml.document import Document
 
 if TYPE_CHECKING:
     from sapwood.matching.columnar.flat_records import Flattener
+    from sapwood.matching.documents.protocol import Readable
+
+Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
+"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _NAMES: Final = frozenset({str})
 _VALUES: Final = frozenset({bool, int, float, str, list, tuple, type(None)})
@@ -72,3 +79,18 @@ def _is_plain(record: dict[str, Any], depth: int) -> bool:
     if not depth or not _MEMBERS.issuperset(map(type, members)):
         return False
     return all(_is_plain(member, depth - 1) for member in members if type(member) is dict)
+
+
+def parts_of(publication: Matchable) -> tuple[Record | None, Readable | None]:
+    """The record and the document of what is to be matched; `None` for what it does not have."""
+    if isinstance(publication, Publication):
+        record = None if publication.attributes is None else publication.record
+        return record, publication.readable_document
+    if isinstance(publication, Mapping):
+        return flatten(publication).record, None
+    if isinstance(publication, bytes | Document):
+        return None, publication
+    raise InputError(
+        "what is matched is a Publication, a mapping, or a document as bytes or read, not "
+        f"{type(publication).__name__}"
+    )

@@ -6,7 +6,7 @@ engines (`sapwood.matching.filter_store`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -17,7 +17,6 @@ import numpy as np
 from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
-    InputError,
     InvalidValueError,
     InvariantError,
     UnknownIdError,
@@ -27,7 +26,7 @@ from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineI
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
 from sapwood.matching.filter_store import FilterStore, document_store, record_store
-from sapwood.matching.given_records import encoded_record, encoded_records
+from sapwood.matching.given_records import Matchable, encoded_record, encoded_records, parts_of
 from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
@@ -39,15 +38,11 @@ from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_flat, decode_object
-from sapwood.model.publication import Publication, Record, flatten
-from sapwood.xml.document import Document
+from sapwood.model.publication import Record
 
 if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import DocumentEngine, Readable
     from sapwood.model.patterns.pattern import TreePattern
-
-Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
-"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | None]"
 """Records and, if there are filters of documents, the documents beside them."""
@@ -256,7 +251,7 @@ class Index:
         encoded = self._found_encoded(publication, limit)
         if encoded is not None:
             return encoded
-        record, document = _parts(publication)
+        record, document = parts_of(publication)
         slots = _NO_SLOTS if record is None else self._found(record, limit)
         if document is not None and self._documents.engine is not None:
             seen = np.array(self._documents.engine.match(document), np.int32)
@@ -268,7 +263,7 @@ class Index:
         encoded = self._found_encoded(publication, 1)
         if encoded is not None:
             return len(encoded) > 0
-        record, document = _parts(publication)
+        record, document = parts_of(publication)
         records, documents = self._records.engine, self._documents.engine
         if record is not None and records is not None and records.match_any(record):
             return True
@@ -279,7 +274,7 @@ class Index:
         encoded = self._found_encoded(publication, ALL)
         if encoded is not None:
             return len(encoded)
-        record, document = _parts(publication)
+        record, document = parts_of(publication)
         records, documents = self._records.engine, self._documents.engine
         count = 0 if record is None or records is None else records.match_count(record)
         if document is not None and documents is not None:
@@ -343,7 +338,7 @@ class Index:
             records = encoded_records(cast("list[dict[str, Any]]", publications), flattener)
             if records is not None:
                 return records, None
-        parts = [_parts(publication) for publication in publications]
+        parts = [parts_of(publication) for publication in publications]
         documents = None if self._documents.engine is None else [document for _, document in parts]
         return [record for record, _ in parts], documents
 
@@ -403,6 +398,7 @@ class Index:
         *,
         in_order: bool = True,
         max_matches: int = ALL,
+        limit: int = ALL,
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
@@ -411,9 +407,11 @@ class Index:
         decodes them. Without `in_order` the slots of a publication may come in any order, which is
         faster.
 
-        With `most` the batch ends after the publication with which a part of the engine (one, as a
-        rule) has so many matches or more, or earlier, but it has one: so however many are handed
-        in, memory is needed for so many matches of each part and those of one publication.
+        With `limit`, as for `found`, so many slots of a record are enough, some perhaps twice; the
+        search may have ended early for those that have so many. With `max_matches` the batch ends
+        after the publication with which a part of the engine (one, as a rule) has so many matches
+        or more, or earlier, but it has one: so however many are handed in, memory is needed for so
+        many matches of each part and those of one publication.
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
         hold what no record may. Records in columns are best handed in as a
@@ -425,7 +423,7 @@ class Index:
         unsorted = self._records.unsorted
         match = no_match if flat is None else flat.match_slots
         if unsorted is not None and not in_order:
-            match = partial(unsorted.found_many, max_matches=max_matches)
+            match = partial(unsorted.found_many, max_matches=max_matches, limit=limit)
         if unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
@@ -460,7 +458,7 @@ class Index:
         fast a match could be at best.
         """
         engine = self._records.engine
-        records = [record for record, _ in map(_parts, publications) if record is not None]
+        records = [record for record, _ in map(parts_of, publications) if record is not None]
         return engine.touched_bytes(records) if isinstance(engine, Accounting) else None
 
     def fold(self) -> None:
@@ -591,18 +589,3 @@ class Index:
 def _check_id(id: str) -> None:
     if not isinstance(id, str) or not id:
         raise InvalidValueError("id", "a subscription needs a non-empty text as its id")
-
-
-def _parts(publication: Matchable) -> tuple[Record | None, Readable | None]:
-    """The record and the document of what is to be matched; `None` for what it does not have."""
-    if isinstance(publication, Publication):
-        record = None if publication.attributes is None else publication.record
-        return record, publication.readable_document
-    if isinstance(publication, Mapping):
-        return flatten(publication).record, None
-    if isinstance(publication, bytes | Document):
-        return None, publication
-    raise InputError(
-        "what is matched is a Publication, a mapping, or a document as bytes or read, not "
-        f"{type(publication).__name__}"
-    )

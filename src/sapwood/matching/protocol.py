@@ -130,11 +130,14 @@ class Unsorted(Protocol):
         Ends with the first `limit` or more, some of which may then be there twice.
         """
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order.
 
-        Ends after the record with which a part of the engine has `most` matches or more, so that
-        memory is needed for as many of each part, and for those of one record.
+        Ends after the record with which a part of the engine has `max_matches` matches or more, so
+        that memory is needed for as many of each part, and for those of one record. `limit` matches
+        of a record are enough, as for `found`.
         """
 
 

@@ -38,17 +38,32 @@ from typing import assert_never
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
 from sapwood.matching.engine_names import Engines
+from sapwood.matching.publication_batch import take
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
-from sapwood.routing.effects import Accepted, CloseLink, Deliver, Effect, Refused, Send
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Routed
+from sapwood.routing.client_rows import ClientRows
+from sapwood.routing.effects import (
+    Accepted,
+    AcceptedMany,
+    CloseLink,
+    Deliver,
+    DeliverMany,
+    Effect,
+    Refused,
+    Remaining,
+    Send,
+    SendMany,
+)
+from sapwood.routing.forwarding.protocol import NO_DIGEST, Forwarding, Numbering, Routed
+from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
     Change,
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientSubscribeMany,
     ClientUnadvertise,
@@ -60,6 +75,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Restored,
     Tick,
 )
@@ -68,6 +84,7 @@ from sapwood.routing.messages import (
     ConfirmAdvertisement,
     MeshMessage,
     Publish,
+    PublishMany,
     SubscriptionMessage,
     Unadvertise,
     UpkeepMessage,
@@ -101,8 +118,11 @@ class RoutingCore:
         self.name = name
         self.protocol = protocol
         self._engines = engines
+        #: what forwarding's numbers of clients' subscriptions stand for
+        self._rows = ClientRows()
         identity = f"{name}.{incarnation}"
         self.forwarding = protocol.forwarding.make(name, engines)
+        self._holders = _numbered_by(self.forwarding)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
@@ -122,6 +142,10 @@ class RoutingCore:
                 return self.apply(input)
             case ClientPublish(client, publication):
                 return self._client_publish(client, publication, now)
+            case ClientPublishMany():
+                return self._client_publish_many(input, now)
+            case ReceiveMany():
+                return self._receive_many(input, now)
             case Tick():
                 return []
             case Restored():
@@ -135,6 +159,11 @@ class RoutingCore:
         A client's name must be attached before it is used; what concerns a link that is not up is
         ignored, as it crossed with the end of the link.
         """
+        effects = self._apply(change)
+        self._renumber()
+        return effects
+
+    def _apply(self, change: Change) -> list[Effect]:
         match change:
             case Receive():
                 return self._receive(change)
@@ -167,10 +196,17 @@ class RoutingCore:
             case _:
                 assert_never(change)
 
+    def takes_many(self, client: str) -> bool:
+        """Whether nothing that a client publishes is refused, for it has advertised nothing."""
+        return not self.protocol.clients_advertise and not self.advertisements.own(client)
+
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
         self.forwarding = self.protocol.forwarding.make(self.name, self._engines)
+        self._holders = _numbered_by(self.forwarding)
         self.subscriptions.entries.follow(self.forwarding)
+        self._rows = ClientRows()
+        self._renumber()
 
     def table_sizes(self) -> dict[str, int]:
         """Entries in each table: see `Router.table_sizes`."""
@@ -220,6 +256,8 @@ class RoutingCore:
             }
         )
         self.forwarding.validate(subscriptions.sides())
+        if self._holders is not None:
+            self._rows.validate(self._holders, subscriptions.by_key)
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -377,6 +415,60 @@ class RoutingCore:
         effects = self.advertisements.retract(neighbor, key)
         return [*effects, *self.subscriptions.unadvertised(neighbor, key)]
 
+    # Publications in batches -------------------------------------------------------------------
+
+    def _client_publish_many(self, request: ClientPublishMany, now: float) -> list[Effect]:
+        assert self.takes_many(request.client), "what may be refused comes one by one"
+        many = PublishMany(self.name, 0, request.publications)
+        effects, routed = self._route_many(many, None, now)
+        effects.append(AcceptedMany(request.client, request.publications[:routed]))
+        if routed < len(request.publications):
+            rest = request.publications[routed:]
+            effects.append(Remaining(ClientPublishMany(request.client, rest)))
+        return effects
+
+    def _receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
+        many, neighbor = arrived.publications, arrived.neighbor
+        if many.origin == self.name or many.hops > HOPS_MAX:
+            # The first one closes the link, and nothing else counts.
+            first = Publish(many.origin, many.hops, many.batch[0])
+            return self._receive_publication(neighbor, first, now)
+        if neighbor not in self.subscriptions.entries.received:
+            return []
+        effects, routed = self._route_many(many, neighbor, now)
+        if routed < len(many.batch):
+            effects.append(Remaining(ReceiveMany(neighbor, many.part(routed))))
+        return effects
+
+    def _route_many(
+        self, many: PublishMany, arrival: str | None, now: float
+    ) -> tuple[list[Effect], int]:
+        """What comes of a batch, and of how many of its publications."""
+        digests = many.digests or (NO_DIGEST,) * len(many.batch)
+        keys, onward = self.forwarding.route(many.batch, arrival, digests, now)
+        routed, batch = len(keys), many.batch
+        assert routed, "of some publications one is routed at least"
+        effects: list[Effect] = []
+        if isinstance(keys, KeyBatch):
+            if len(keys.slots):
+                effects.append(DeliverMany(batch[:routed], keys, self._rows))
+        else:
+            for place, found in enumerate(keys):
+                if found:
+                    effects.extend(self._deliveries(batch[place], found))
+        for neighbor, places, written in onward:
+            assert neighbor != arrival, "a publication goes back to where it came from"
+            sent = tuple(written) if any(written) else ()
+            assert all(len(one) <= DIGEST_BYTES_MAX for one in sent), "a digest is too long"
+            going = PublishMany(many.origin, many.hops + 1, take(batch, places), sent)
+            effects.append(SendMany(neighbor, going))
+        return effects, routed
+
+    def _renumber(self) -> None:
+        """Take in which numbers of clients' subscriptions have changed."""
+        if self._holders is not None and self._holders.renamed:
+            self._rows.follow(self._holders, self.subscriptions.entries.by_key)
+
     # Publications ------------------------------------------------------------------------------
 
     def _receive_publication(self, neighbor: str, message: Publish, now: float) -> list[Effect]:
@@ -415,3 +507,8 @@ class RoutingCore:
             Deliver(client, tuple(sorted(ids)), publication)
             for client, ids in sorted(found.items())
         ]
+
+
+def _numbered_by(forwarding: Forwarding) -> Holders | None:
+    """The keys of clients' subscriptions by number, of a strategy that numbers them."""
+    return forwarding.holders if isinstance(forwarding, Numbering) else None

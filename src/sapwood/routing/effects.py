@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.model.publication import Publication
-from sapwood.routing.inputs import Record
-from sapwood.routing.messages import Message
+from sapwood.routing.client_rows import ClientRows
+from sapwood.routing.holders import KeyBatch
+from sapwood.routing.inputs import BatchInput, Record
+from sapwood.routing.messages import Message, PublishMany
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,65 @@ class Disconnect:
     neighbor: str
 
 
+@dataclass(frozen=True, slots=True)
+class SendMany:
+    """Several `Send` to one neighbor that follow each other."""
+
+    neighbor: str
+    publications: PublishMany
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverMany:
+    """The `Deliver` of a batch, to all clients.
+
+    `keys` are those of the subscriptions that accept each publication, and `rows` says whose these
+    are. Both are the router's own: to be carried out, or spelled out by `each`, before the next
+    input.
+    """
+
+    batch: Sequence[Publication]
+    keys: KeyBatch
+    rows: ClientRows
+
+    def each(self, first: int = 0) -> Iterator[Deliver]:
+        """The effects that it is: publication by publication, those of each by client name.
+
+        Without those of publications before the `first` place.
+        """
+        rows = self.rows
+        for place in range(first, len(self.keys)):
+            found: dict[str, list[str]] = {}
+            for number in self.keys.numbers(place):
+                found.setdefault(rows.client(number), []).append(rows.id(number))
+            for client, ids in sorted(found.items()):
+                yield Deliver(client, tuple(sorted(ids)), self.batch[place])
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedMany:
+    """Several `Accepted` for one client: as many as these, which it published one after the other.
+
+    They are the oldest of a `ClientPublishMany` that have no answer yet.
+    """
+
+    client: str
+    publications: Sequence[Publication]
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """Hand this in next, after all effects before it: the rest of a batch that has many matches.
+
+    So there are never more matches at a time than memory is there for.
+    """
+
+    input: BatchInput
+
+
+BatchEffect: TypeAlias = SendMany | DeliverMany | AcceptedMany | Remaining
+"""What comes of a `BatchInput` alone, beside other effects."""
+
 Effect: TypeAlias = (
     Send
     | Deliver
@@ -159,4 +221,5 @@ Effect: TypeAlias = (
     | Persist
     | Connect
     | Disconnect
+    | BatchEffect
 )

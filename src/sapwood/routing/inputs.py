@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.messages import Message
+from sapwood.routing.messages import Message, PublishMany
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,21 @@ class ClientPublish:
     publication: Publication
 
 
+@dataclass(frozen=True, slots=True)
+class ClientPublishMany:
+    """Several `ClientPublish` of one client that follow each other.
+
+    Only where none of them is refused: see `Router.takes_many`.
+    """
+
+    client: str
+    publications: Sequence[Publication]
+
+    def requests(self) -> Iterator[ClientPublish]:
+        """The inputs that it is, in order."""
+        return (ClientPublish(self.client, one) for one in self.publications)
+
+
 ClientInput: TypeAlias = (
     AttachClient
     | DetachClient
@@ -145,6 +161,22 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiveMany:
+    """Several `Receive` of publications from one neighbor that follow each other."""
+
+    neighbor: str
+    publications: PublishMany
+
+    def messages(self) -> Iterator[Receive]:
+        """The inputs that it is, in order."""
+        return (Receive(self.neighbor, message) for message in self.publications.messages())
+
+
+BatchInput: TypeAlias = ClientPublishMany | ReceiveMany
+"""Several inputs in one: what comes of it is, for each destination, what comes of these."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The time that next_deadline asked for has come."""
 
@@ -179,4 +211,4 @@ class Restored:
     records: tuple[Record, ...]
 
 
-Input: TypeAlias = Change | Tick | Restored
+Input: TypeAlias = Change | BatchInput | Tick | Restored

@@ -6,7 +6,8 @@ Each message is one class, and what travels is the message itself: an array that
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import Meta, Struct
@@ -121,6 +122,33 @@ class Publish(RoutingMessage, frozen=True, tag=34):
     hops: Count
     publication: Publication
     digest: Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)] = b""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishMany:
+    """Several `Publish` that follow each other on a link, with one origin and one number of hops.
+
+    No message by itself: what travels are the messages that it is, one by one. `digests` is empty
+    where no publication has one. On one of many trees, `tree` is its source and its epoch, as in
+    `OnTree`.
+    """
+
+    origin: str
+    hops: int
+    batch: Sequence[Publication]
+    digests: Sequence[bytes] = ()
+    tree: tuple[str, int] | None = None
+
+    def messages(self) -> Iterator[Publish | OnTree]:
+        """The messages that it is, in order."""
+        for place, publication in enumerate(self.batch):
+            digest = self.digests[place] if self.digests else b""
+            message = Publish(self.origin, self.hops, publication, digest)
+            yield message if self.tree is None else OnTree(*self.tree, message)
+
+    def part(self, first: int, last: int | None = None) -> PublishMany:
+        """Those from one place up to another, or to the end."""
+        return replace(self, batch=self.batch[first:last], digests=self.digests[first:last])
 
 
 class Advertise(RoutingMessage, frozen=True, tag=36):

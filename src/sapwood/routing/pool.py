@@ -12,7 +12,7 @@ r2) and 2 (links r2 and r3), and client keys k7 and k8 on the filter in slot 2:
 
     slot   0         1         2
     way    1 << 1|0  2 << 1|0  0 << 1|1      that is 2, 4 and 1
-    keys   -         -         {k7, k8}
+    head   -1        -1        8             k8, and behind it k7 (`sapwood.routing.holders`)
 
 A publication that matches slots 0 and 2 opens ways 2 and 1: gate 1 says link r2, and the lowest
 bit of the other says that slot 2 has keys to be told.
@@ -20,8 +20,9 @@ bit of the other says that slot 2 has keys to be told.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, cast
@@ -32,11 +33,13 @@ import numpy.typing as npt
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
-from sapwood.matching.protocol import Slots
+from sapwood.matching.protocol import ALL, SlotBatch, Slots
+from sapwood.matching.publication_batch import PublicationBatch, take
 from sapwood.model.interest import Interest
 from sapwood.model.kept import Kept, content_of, kept
 from sapwood.model.publication import Publication, Record
 from sapwood.routing.gates import NO_LINK, Gates
+from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
 
 _Ways: TypeAlias = npt.NDArray[np.int32]
 
@@ -52,6 +55,8 @@ _NEXT: Final = 16
 """Matches after which it is first asked whether all links have one: so many, and for each link so
 many more. If matches fall on links at random, one of n links has none with probability n / e**8.
 Then it is asked again after `_NEXT` times as many, so that what was for nothing is little."""
+
+_WORD_BITS: Final = 64
 
 _CROWD: Final = 512
 """Matches of a link in one search that take as long as asking a pool of its own."""
@@ -76,23 +81,33 @@ class Pool:
     """An index whose filters belong to links and clients.
 
     #: _slots[_filters[slot]] == slot for every taken slot, and a free one has none
-    #: _keys[slot] are keys of clients, and there are some if the lowest bit of _ways[slot] is set
+    #: heads[slot] is the first number of clients' keys; there is one iff the lowest bit of
+    #: _ways[slot] is set
     """
 
     __slots__ = (
         "_filters",
         "_gates",
+        "_heads",
         "_held",
         "_index",
         "_is_of_documents",
-        "_keys",
         "_repeats",
         "_slots",
         "_ways",
         "crowds",
+        "holders",
     )
 
-    def __init__(self, engines: Engines, *, is_of_documents: bool = False) -> None:
+    def __init__(
+        self,
+        engines: Engines,
+        *,
+        is_of_documents: bool = False,
+        holders: Holders | None = None,
+    ) -> None:
+        #: the keys of clients, of this pool and of others
+        self.holders = Holders() if holders is None else holders
         self._index = Index(*engines)
         self._is_of_documents = is_of_documents
         self._gates = Gates()
@@ -104,8 +119,7 @@ class Pool:
         #: an array of objects, which the garbage collector does not look at; as long as `_ways`
         self._filters = np.full(len(self._ways), None, np.object_)
         self._slots: dict[Kept, int] = {}
-        #: one key as it is, several as a set: most filters have one holder
-        self._keys: dict[int, str | set[str]] = {}
+        self._heads = array(NUMBERS)
         #: (slot, bit of a link) -> the keys of the link beyond the first; 1 at least
         self._repeats: dict[tuple[int, int], int] = {}
 
@@ -156,14 +170,11 @@ class Pool:
     def add_for_client(self, key: str, wanted: Interest) -> int:
         """Clients hold a filter under a new key; returns its slot."""
         slot = self._slot(wanted)
-        held = self._keys.get(slot)
-        if held is None:
-            self._keys[slot] = key
-            self._ways[slot] |= 1
-        elif isinstance(held, str):
-            self._keys[slot] = {held, key}
-        else:
-            held.add(key)
+        heads = self._heads
+        if slot >= len(heads):
+            heads.extend([NOBODY] * (slot + 1 - len(heads)))
+        heads[slot] = self.holders.take(key, heads[slot])
+        self._ways[slot] |= 1
         return slot
 
     def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
@@ -173,13 +184,13 @@ class Pool:
 
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
-        held = self._keys[slot]
-        if isinstance(held, set) and len(held) > 1:
-            held.remove(key)
+        before, behind = self.holders.release(key)
+        if before != NOBODY:
             return
-        del self._keys[slot]
-        self._ways[slot] &= ~1
-        self._release(slot)
+        self._heads[slot] = behind
+        if behind == NOBODY:
+            self._ways[slot] &= ~1
+            self._release(slot)
 
     def match(self, publication: Publication) -> Opened:
         """What a publication opens."""
@@ -193,16 +204,35 @@ class Pool:
     def match_keys(self, publication: Publication) -> list[str]:
         """The keys of clients alone, in any order."""
         slots = self._index.found(publication).tolist()
-        held = self._keys
-        return [key for slot in slots if slot in held for key in self.keys(slot)]
+        return [key for slot in slots for key in self.keys(slot)]
 
-    def match_batch(self, publications: Sequence[Publication]) -> Iterator[Opened]:
-        """What each of many publications opens; faster than one by one."""
-        done = 0
-        while done < len(publications):
-            for opened in self._batch(publications[done:], _HELD_MAX):
-                yield opened
-                done += 1
+    def match_batch(self, publications: Sequence[Publication]) -> SlotBatch:
+        """The slots that accept each of many publications: all, or the first of many matches.
+
+        Faster than one by one.
+        """
+        return self._found(publications)
+
+    def keys_of(self, found: SlotBatch) -> KeyBatch:
+        """The clients' keys of what some publications match."""
+        heads = self._heads
+        if len(heads) < len(self._filters):
+            heads.extend([NOBODY] * (len(self._filters) - len(heads)))
+        return KeyBatch(found.offsets, found.slots, heads, self.holders)
+
+    def links_of(self, found: SlotBatch) -> list[int]:
+        """The links, as bits, of what each of some publications matches."""
+        gates = self._ways.take(found.slots) >> 1
+        if self._held >> _WORD_BITS:
+            ranges = pairwise(found.offsets.tolist())
+            return [self._links_of(gates[first:last]) for first, last in ranges]
+        some = np.flatnonzero(np.diff(found.offsets))
+        links = np.zeros(len(found.offsets) - 1, np.uint64)
+        if len(some):
+            bits = np.array(self._gates.bits, np.uint64)[gates]
+            links[some] = np.bitwise_or.reduceat(bits, found.offsets[some])
+        every: list[int] = links.tolist()
+        return every
 
     def match_links(self, publication: Publication, wanted: int) -> int:
         """Which of the links `wanted`, as bits, a publication opens, and perhaps others.
@@ -227,15 +257,35 @@ class Pool:
             self.crowds = self._counted(slots)
         return links
 
-    def match_links_batch(self, publications: Sequence[Publication], wanted: int) -> Iterator[int]:
-        """`match_links` for each of many publications; faster where few filters match."""
-        done, most = 0, _enough(wanted & self._held) * len(publications)
-        if len(self._gates) > 1:
-            for opened in self._batch(publications, most):
-                yield opened.links
-                done += 1
-        for publication in publications[done:]:
-            yield self.match_links(publication, wanted)
+    def match_links_batch(self, publications: Sequence[Publication], wanted: int) -> list[int]:
+        """`match_links` for each of many publications, or for the first ones; faster at once."""
+        self.crowds = _NO_CROWDS
+        wanted &= self._held
+        if not wanted:
+            return [0] * len(publications)
+        if self._held == wanted and len(self._gates) == 1:
+            counts = np.diff(self._found(publications, 1).offsets)
+            return [wanted if count else 0 for count in counts.tolist()]
+        limit = _enough(wanted)
+        found = self._found(publications, limit)
+        links = self.links_of(found)
+        counts = np.diff(found.offsets)
+        left = [at for at in np.flatnonzero(counts >= limit).tolist() if wanted & ~links[at]]
+        crowds: Counter[int] = Counter()
+        while left:
+            limit *= _NEXT
+            found = self._found(take(publications, left), limit)
+            more, ends = self.links_of(found), found.offsets.tolist()
+            unfinished = left[len(more) :]
+            for place, opened, (first, last) in zip(left, more, pairwise(ends), strict=False):
+                links[place] |= opened
+                if last - first >= limit and wanted & ~links[place]:
+                    unfinished.append(place)
+                else:
+                    crowds.update(self._counted(found.slots[first:last]))
+            left = unfinished
+        self.crowds = crowds
+        return links
 
     def fold(self) -> None:
         """Do what the engines have put off."""
@@ -269,9 +319,12 @@ class Pool:
         if taken != self._slots or len(self._index) != len(taken):
             raise InvariantError("the filters of a pool and their slots disagree")
         ways = {slot: int(self._ways[slot]) for slot in taken.values()}
-        if {slot for slot, way in ways.items() if way & 1} != self._keys.keys():
+        led = {slot for slot, head in enumerate(self._heads) if head != NOBODY}
+        if {slot for slot, way in ways.items() if way & 1} != led:
             raise InvariantError("a pool's keys of clients are of other filters")
-        if not all(self._keys.values()) or 0 in ways.values():
+        if any(self.holders.befores[self._heads[slot]] != NOBODY for slot in led):
+            raise InvariantError("a pool's first key of a filter is not the first one")
+        if 0 in ways.values():
             raise InvariantError("nobody holds a filter of a pool")
         self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))
         for wanted, slot in taken.items():
@@ -280,8 +333,10 @@ class Pool:
 
     def keys(self, slot: int) -> list[str]:
         """The keys under which clients hold the filter of a slot, in any order."""
-        held = self._keys.get(slot, ())
-        return [held] if isinstance(held, str) else list(held)
+        if slot >= len(self._heads):
+            return []
+        names = self.holders.names
+        return [names[number] for number in self.holders.from_head(self._heads[slot])]
 
     def _slot(self, wanted: Interest) -> int:
         """The slot of a filter, taken if need be."""
@@ -321,17 +376,23 @@ class Pool:
             self._filters[slot] = None
             self._index.release(slot)
 
-    def _batch(self, publications: Sequence[Publication], most: int) -> Iterator[Opened]:
-        """What the first publications open: all, or those with so many matches together."""
-        records: list[Record | None] = [None] * len(publications)
+    def _found(self, publications: Sequence[Publication], limit: int = ALL) -> SlotBatch:
+        """The slots that accept each of some publications, of which `limit` are enough.
+
+        All publications, or the first ones with so many matches as are held at a time.
+        """
+        records: Sequence[Record | None] = ()
         documents = None
         if self._is_of_documents:
             documents = [one.readable_document for one in publications]
+            records = [None] * len(publications)
+        elif isinstance(publications, PublicationBatch):
+            records = publications.records
         else:
             records = [None if one.attributes is None else one.record for one in publications]
-        found = self._index.match_slots(records, documents, in_order=False, max_matches=most)
-        for first, last in pairwise(found.offsets.tolist()):
-            yield self._opened(found.slots[first:last])
+        return self._index.match_slots(
+            records, documents, in_order=False, max_matches=_HELD_MAX, limit=limit
+        )
 
     def _opened(self, slots: Slots) -> Opened:
         """What some slots open."""

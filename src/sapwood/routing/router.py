@@ -25,14 +25,17 @@ from sapwood.matching.engine_names import Engines
 from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import (
     AttachClient,
+    BatchInput,
     Change,
     ClientInput,
     ClientPublish,
+    ClientPublishMany,
     DetachClient,
     Input,
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Record,
     Restored,
     Tick,
@@ -47,7 +50,7 @@ DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
 
 
-_ROUTED: Final = (Receive, ClientPublish, *get_args(ClientInput))
+_ROUTED: Final = (*get_args(BatchInput), Receive, ClientPublish, *get_args(ClientInput))
 """What goes straight to the membership where upkeep looks at links only; publications first."""
 
 
@@ -86,6 +89,10 @@ class Router:
         """
         if self._is_passive and isinstance(input, _ROUTED):
             return self.membership.handle(input, now)
+        if isinstance(input, ReceiveMany):  # upkeep looks at each message
+            return [effect for one in input.messages() for effect in self.handle(one, now)]
+        if isinstance(input, ClientPublishMany):
+            return [effect for one in input.requests() for effect in self.handle(one, now)]
         upkeep = self.upkeep
         match input:
             case Receive():
@@ -105,6 +112,10 @@ class Router:
             case DetachClient(client):
                 self._absent.pop(client, None)
         return self._do(upkeep.asked(input, now), now)
+
+    def takes_many(self, client: str) -> bool:
+        """Whether what a client publishes may come as a `ClientPublishMany`: nothing is refused."""
+        return self.membership.takes_many(client)
 
     def next_deadline(self) -> float | None:
         """When `handle` wants a `Tick`, if no input comes before; `None` for never."""

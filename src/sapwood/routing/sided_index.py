@@ -28,8 +28,10 @@ from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
 from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
+from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share, Side
 from sapwood.routing.tables import CLIENTS
@@ -55,6 +57,17 @@ class Matches(NamedTuple):
     neighbors: list[str]
 
 
+class BatchMatches(NamedTuple):
+    """Who wants each of some publications: of all that were asked for, or of the first ones.
+
+    `keys` are those of the clients' filters, publication by publication. `places` are those of the
+    publications that a neighbor wants, for each one that wants any, in the order of `Matches`.
+    """
+
+    keys: KeyBatch
+    places: dict[str, list[int]]
+
+
 class SidedIndex:
     """Filters by side and key, and which sides have one that accepts a publication.
 
@@ -75,12 +88,16 @@ class SidedIndex:
         "_patterns",
         "_sides",
         "_together",
+        "holders",
     )
 
     def __init__(self, engines: Engines) -> None:
         """Raises `UnknownNameError` for an engine that does not exist."""
         self._engines = engines
-        self._clients, self._patterns = Pool(engines), Pool(engines, is_of_documents=True)
+        #: the keys of `CLIENTS` by number
+        self.holders = Holders()
+        self._clients = Pool(engines, holders=self.holders)
+        self._patterns = Pool(engines, is_of_documents=True, holders=self.holders)
         #: `None` where all links are apart
         self._together = Pool(engines) if engine_info(engines.records).is_shared else None
         self._apart: dict[int, Pool] = {}
@@ -208,25 +225,28 @@ class SidedIndex:
         keys.sort()
         return keys
 
-    def match_batch(
-        self, publications: Sequence[Publication], arrival: str | None
-    ) -> list[Matches]:
-        """`match` for each of some publications from one side; faster for many at once."""
+    def match_batch(self, publications: Sequence[Publication], arrival: str | None) -> BatchMatches:
+        """`match` for each of some publications from one side; faster for many at once.
+
+        May end early, where the first ones have very many matches.
+        """
         wanted = self._wanted(arrival)
-        links = [0] * len(publications)
-        keys: list[Sequence[str]] = [()] * len(publications)
-        for whole in (self._patterns, self._clients):
-            for at, opened in enumerate(whole.match_batch(publications)):
-                links[at] |= opened.links
-                keys[at] = (*keys[at], *opened.keys)
-        for bits, pool in ((self._bits, self._together), *self._apart.items()):
-            if pool is not None and wanted & bits:
-                for at, more in enumerate(pool.match_links_batch(publications, wanted & bits)):
-                    links[at] |= more
-        return [
-            Matches(sorted(own), self._named(opened & wanted))
-            for own, opened in zip(keys, links, strict=True)
-        ]
+        keys = self._clients.keys_of(self._clients.match_batch(publications))
+        links = [0] * len(keys)
+        if len(self._patterns) and not isinstance(publications, PublicationBatch):
+            found = self._patterns.match_batch(publications[: len(links)])
+            links = self._patterns.links_of(found)
+            keys = keys.first(len(links)).beside(self._patterns.keys_of(found))
+        if wanted:
+            more = self._links_batch(publications[: len(links)], wanted)
+            links = [here | there for here, there in zip(links, more, strict=False)]
+        places = {
+            name: here
+            for name, side in self._sides.items()
+            if side.bit & wanted
+            and (here := [place for place, opened in enumerate(links) if opened & side.bit])
+        }
+        return BatchMatches(keys.first(len(links)), places)
 
     def fold(self) -> None:
         """Do what engines have put off, so that matching is as fast as it can be."""
@@ -235,6 +255,7 @@ class SidedIndex:
 
     def validate(self) -> None:
         """Check the relations between sides, pools and indexes; raises `InvariantError`."""
+        self.holders.validate()
         if {side.bit: side for side in list(self._sides.values())[1:]} != self._by_bit:
             raise InvariantError("the bits of links are of other sides")
         if sum(self._by_bit) != self._bits or any(bit.bit_count() != 1 for bit in self._by_bit):
@@ -275,6 +296,24 @@ class SidedIndex:
         if wanted & ~links:
             links |= together.match_links(publication, wanted & ~links)
             for bit, matches in together.crowds.items():
+                self._crowded(self._by_bit[bit], matches)
+        return links
+
+    def _links_batch(self, publications: Sequence[Publication], wanted: int) -> list[int]:
+        """Which of some links, as bits, want the record of each publication, or of the first."""
+        links = [0] * len(publications)
+        for bit in tuple(self._apart):
+            if bit & wanted:
+                found = self._apart[bit].match_links_batch(publications[: len(links)], bit)
+                links = [here | there for here, there in zip(links, found, strict=False)]
+                side, hits = self._by_bit[bit], sum(map(bool, found))
+                side.refusals = max(0, side.refusals - hits)
+                for _ in range(len(found) - hits):
+                    self._refused(side)
+        if self._together is not None:
+            found = self._together.match_links_batch(publications[: len(links)], wanted)
+            links = [here | there for here, there in zip(links, found, strict=False)]
+            for bit, matches in self._together.crowds.items():
                 self._crowded(self._by_bit[bit], matches)
         return links
 

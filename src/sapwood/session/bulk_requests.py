@@ -52,6 +52,11 @@ class BulkRequests:
         self._waiting.remove(id_)
         return True
 
+    @property
+    def are_answered(self) -> bool:
+        """Whether nothing is to be requested, and no answer is waited for."""
+        return not (self._waiting or self._under_way)
+
     def answered(self, id_: str) -> None:
         """The broker has answered."""
         self._under_way.discard(id_)

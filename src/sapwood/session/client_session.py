@@ -55,6 +55,7 @@ from sapwood.wire.messages import (
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
+from sapwood.wire.runs import Run
 
 ClientEvent: TypeAlias = Welcome | Delivery | AcceptedReply | PublicationRefused | EntryEvent
 """What a client hears of: deliveries and answers, in a form for applications."""
@@ -106,6 +107,11 @@ class ClientSession:
     def open(self) -> bool:
         """Whether messages reach the broker now."""
         return self.connection is not None and self.connection.phase is Phase.OPEN
+
+    @property
+    def has_resubscribed(self) -> bool:
+        """Whether the broker has answered about all that this connection began with."""
+        return self.open and self._bulk.are_answered
 
     # Connections -------------------------------------------------------------------------------
 
@@ -256,7 +262,9 @@ class ClientSession:
 
     # Answers -----------------------------------------------------------------------------------
 
-    def _interpret(self, message: Greeting | Message, connection: Connection) -> ClientEvent | None:
+    def _interpret(
+        self, message: Greeting | Message | Run, connection: Connection
+    ) -> ClientEvent | None:
         if isinstance(message, DeliveryMessage):
             return self._delivery(message)
         if isinstance(message, AcceptedReply):

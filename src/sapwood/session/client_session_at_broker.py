@@ -15,6 +15,7 @@ from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientSubscribeMany,
     ClientUnadvertise,
@@ -47,6 +48,7 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import encode_publication
+from sapwood.wire.runs import RequestRun, Run
 
 MANY: Final = (SubscribeManyRequest, UnsubscribeManyRequest)
 """What is handled in parts: see `ClientSessionAtBroker.portions`."""
@@ -94,7 +96,7 @@ class ClientSessionAtBroker:
 
     # Requests ----------------------------------------------------------------------------------
 
-    def judge(self, message: Greeting | Message | ReadMany) -> Callable[[], None] | None:
+    def judge(self, message: Greeting | Message | ReadMany | Run) -> Callable[[], None] | None:
         """The work, if it is much, that has to be done beside the loop before `interpret`.
 
         It raises nothing.
@@ -156,6 +158,19 @@ class ClientSessionAtBroker:
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
+
+    def admit(self, run: RequestRun) -> ClientPublishMany | None:
+        """The router's input in publications that follow each other, without those it has had.
+
+        `None` where they are to be interpreted one by one.
+        """
+        known = self.ledger.admit_many(run.sequence, len(run.batch))
+        if known is None:
+            return None
+        batch = run.batch[known:]
+        if len(batch):
+            self.ledger.pass_on_many(run.sequence + known, batch)
+        return ClientPublishMany(self.name, batch)
 
     def portions(
         self, message: SubscribeManyRequest | UnsubscribeManyRequest

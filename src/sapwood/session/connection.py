@@ -38,6 +38,7 @@ from sapwood.wire.messages import (
     SubscribedManyReply,
     UnsubscribedManyReply,
 )
+from sapwood.wire.runs import Run, RunFinder
 
 _PING: Final = Ping()
 _PONG: Final = Pong()
@@ -72,7 +73,8 @@ class Connection:
     """One connection, seen from one end.
 
     `role` is this end's role when it connects, and `None` when it accepts. `name` is the broker's
-    name that refusals carry.
+    name that refusals carry. With `runs`, publications that stand behind each other are one `Run`
+    among the messages.
 
     #: ending is not None iff phase is CLOSING or CLOSED
     """
@@ -90,7 +92,12 @@ class Connection:
     )
 
     def __init__(
-        self, role: Role | None, settings: ConnectionSettings, now: float, name: str = ""
+        self,
+        role: Role | None,
+        settings: ConnectionSettings,
+        now: float,
+        name: str = "",
+        runs: RunFinder | None = None,
     ) -> None:
         self.phase = Phase.GREETING
         self.ending: Ending | None = None
@@ -98,7 +105,7 @@ class Connection:
         self._role = role
         self._name = name
         self.frame_bytes_max = settings.frame_bytes_max
-        self._decoder = Decoder(role, settings.frame_bytes_max)
+        self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = bytearray()
 
@@ -114,7 +121,7 @@ class Connection:
 
     # Bytes in and out --------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message]:
+    def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run]:
         """The messages in `data`, in order, but for pings, pongs, refusals and goodbyes.
 
         To be iterated to its end. After a fault of the peer `ending` is set, and `take_outgoing`
@@ -157,6 +164,12 @@ class Connection:
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         append_delivery(self._outgoing, subscriptions, publication, self.frame_bytes_max)
+
+    def send_frames(self, frames: memoryview) -> None:
+        """Put whole frames among the bytes to be sent; the connection is open."""
+        if self.phase is not Phase.OPEN:
+            raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        self._outgoing += frames
 
     def send_ids(
         self, reply: type[SubscribedManyReply | UnsubscribedManyReply], ids: Sequence[str]

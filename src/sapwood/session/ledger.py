@@ -9,7 +9,7 @@ never publishes twice, as long as the broker remembers the session.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sapwood.errors import FrameError, InvariantError
 from sapwood.limits import (
@@ -17,6 +17,7 @@ from sapwood.limits import (
     UNACKNOWLEDGED_BYTES_MAX,
     UNACKNOWLEDGED_MAX,
 )
+from sapwood.model.publication import Publication
 
 
 class PublisherLedger:
@@ -26,14 +27,17 @@ class PublisherLedger:
     #: every number up to `received` is outstanding, accepted or refused
     """
 
-    __slots__ = ("_outstanding", "_refused", "received", "session")
+    __slots__ = ("_batches", "_outstanding", "_refused", "received", "session")
 
     def __init__(self, session: str, received: int = 0) -> None:
         self.session = session
         #: the last publication that was passed on or refused
         self.received = received
-        #: passed on and not yet answered, with the publications' ids
-        self._outstanding: deque[tuple[int, str]] = deque()
+        #: passed on and not yet answered: an id with its number, or publications that were passed
+        #: on together with the number of the first one
+        self._outstanding: deque[tuple[int, str | Sequence[Publication]]] = deque()
+        #: how many of these are publications that were passed on together
+        self._batches = 0
         #: reasons by number, kept as long as the client may not have read them
         self._refused: dict[int, str] = {}
 
@@ -51,9 +55,38 @@ class PublisherLedger:
             return False
         if sequence != self.received + 1:
             raise FrameError(f"publication {sequence} came after {self.received}")
-        if len(self._outstanding) >= UNACKNOWLEDGED_MAX:
+        if self._waiting() >= UNACKNOWLEDGED_MAX:
             raise FrameError(f"more than {UNACKNOWLEDGED_MAX} publications wait for an answer")
         return True
+
+    def admit_many(self, first: int, count: int) -> int | None:
+        """How many of so many publications that follow each other are known, from the first one on.
+
+        The others have to be passed on. `None` where they are to be admitted one by one.
+        """
+        waiting = self._waiting()
+        if first > self.received + 1 or (waiting and waiting + count > UNACKNOWLEDGED_MAX):
+            return None
+        return min(count, self.received + 1 - first)
+
+    def pass_on_many(self, first: int, publications: Sequence[Publication]) -> None:
+        """Publications go to the router together, which will answer for them."""
+        self.received = first + len(publications) - 1
+        self._outstanding.append((first, publications))
+        self._batches += 1
+
+    def settle_many(self, count: int) -> None:
+        """The router has answered for the oldest outstanding publications, so many of them."""
+        while count:
+            if not self._outstanding:
+                raise InvariantError(f"{count} publications were answered without being asked")
+            first, which = self._outstanding.popleft()
+            size = 1 if isinstance(which, str) else len(which)
+            if size > count:
+                self._outstanding.appendleft((first + count, which[count:]))
+                return
+            self._batches -= not isinstance(which, str)
+            count -= size
 
     def pass_on(self, sequence: int, publication_id: str) -> None:
         """The publication goes to the router, which will answer."""
@@ -65,6 +98,8 @@ class PublisherLedger:
 
         Returns its number.
         """
+        if self._batches:
+            self._spell_out()
         if self._outstanding and self._outstanding[0][1] == publication_id:
             return self._outstanding.popleft()[0]
         for position, (sequence, other) in enumerate(self._outstanding):
@@ -72,6 +107,19 @@ class PublisherLedger:
                 del self._outstanding[position]
                 return sequence
         raise InvariantError(f"publication {publication_id!r} was answered without being asked")
+
+    def _waiting(self) -> int:
+        """How many publications are not yet answered."""
+        if not self._batches:
+            return len(self._outstanding)
+        return sum(1 if isinstance(which, str) else len(which) for _, which in self._outstanding)
+
+    def _spell_out(self) -> None:
+        """Note one by one what was passed on together, as it is answered one by one."""
+        outstanding, self._outstanding, self._batches = self._outstanding, deque(), 0
+        for first, which in outstanding:
+            ids = (which,) if isinstance(which, str) else [one.id for one in which]
+            self._outstanding.extend(enumerate(ids, first))
 
     def refuse(self, sequence: int, reason: str) -> None:
         """The publication is refused; the reason is kept for a client that did not read it."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sapwood.errors import FrameError, InputError
 from sapwood.routing import messages as routing
-from sapwood.routing.inputs import Receive
+from sapwood.routing.inputs import Receive, ReceiveMany
+from sapwood.routing.messages import PublishMany
 from sapwood.session.connection import Connection
 from sapwood.session.phases import Phase
+from sapwood.wire.composer import forwards
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.messages import LinkCongestion, LinkEstablished, LinkState, Message
 from sapwood.wire.publications import encode_publication
@@ -51,6 +53,13 @@ class LinkSession:
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
+    def admit(self, run: PublishMany) -> ReceiveMany | None:
+        """The router's input in publications that follow each other.
+
+        `None` where they are to be interpreted one by one.
+        """
+        return ReceiveMany(self.name, run) if self.connection.open else None
+
     def _check(self, message: routing.Message) -> None:
         """Read the filters that nobody has read yet, and see that a publication is not too long.
 
@@ -71,6 +80,15 @@ class LinkSession:
     def send(self, message: routing.Message) -> None:
         """Send a router's message."""
         self.connection.send_routing(message)
+
+    def send_many(self, publications: PublishMany) -> None:
+        """Send publications that follow each other."""
+        frames = forwards(publications)
+        if frames is not None:
+            self.connection.send_frames(frames)
+            return
+        for message in publications.messages():
+            self.connection.send_routing(message)
 
     def tell(self, state: LinkState) -> None:
         """Tell the neighbor of the links of a broker."""

@@ -7,19 +7,25 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final, assert_never
 
+from sapwood.errors import InvariantError
 from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
+    BatchEffect,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
     SubscribedMany,
     Unadvertised,
@@ -30,6 +36,7 @@ from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientSubscribeMany,
     ClientUnadvertise,
@@ -42,6 +49,7 @@ from sapwood.routing.inputs import (
     LinkUp,
     Note,
     Receive,
+    ReceiveMany,
     Record,
     Restored,
     Tick,
@@ -131,6 +139,8 @@ class Trace:
                 return f"link to {neighbor} down"
             case Restored(records):
                 return f"restored {len(records)} records"
+            case ClientPublishMany() | ReceiveMany():
+                raise InvariantError("a trace has publications one by one")
             case _:
                 return self._many_or_timed(event)
 
@@ -243,7 +253,7 @@ class Trace:
 
 
 def _many_or_wired(
-    effect: SubscribedMany | UnsubscribedMany | Connect | Disconnect,
+    effect: SubscribedMany | UnsubscribedMany | Connect | Disconnect | BatchEffect,
 ) -> str:
     match effect:
         case SubscribedMany(client, ids):
@@ -254,6 +264,8 @@ def _many_or_wired(
             return f"connect to {neighbor} at {address}"
         case Disconnect(neighbor):
             return f"disconnect from {neighbor}"
+        case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+            raise InvariantError("a trace has publications one by one")
         case _:
             assert_never(effect)
 

@@ -58,12 +58,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Publish, carried
 from sapwood.simulation.clock import Agenda
-from sapwood.simulation.history import (
-    AdvertisementName,
-    ClientName,
-    History,
-    SubscriptionName,
-)
+from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
 from sapwood.simulation.machine import Machine, MakeRouter
 from sapwood.simulation.network import (
     NOMINAL,
@@ -574,6 +569,8 @@ class World:
                 self.stored.keep(router, record)
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
+            case _:
+                raise InvariantError("here publications come one by one, and so do effects")
 
     def _answered(
         self, router: str, effect: Subscribed | SubscribedMany | Unsubscribed | UnsubscribedMany

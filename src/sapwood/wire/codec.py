@@ -36,6 +36,7 @@ from sapwood.wire.messages import (
     SubscribedManyReply,
     UnsubscribedManyReply,
 )
+from sapwood.wire.runs import Run, RunFinder
 
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=encoded)
 _CLIENT: Final = msgspec.msgpack.Decoder(ClientMessage)
@@ -133,17 +134,29 @@ class Decoder:
 
     `frame_bytes_max` bounds a frame; a client takes over what its broker's `Welcome` says.
 
+    With `runs`, publications that stand behind each other are a `Run` in the place of messages; for
+    the end that accepts clients, and for both ends of a link.
+
     `feed` and `messages` never raise. The first fault ends the stream: `error` says what it was,
     and `foreign` what the peer seems to speak if it was not ours at all.
     """
 
-    __slots__ = ("_decode", "_parts", "_role", "_splitter", "error", "foreign", "frame_bytes_max")
+    __slots__ = (
+        *("_decode", "_parts", "_role", "_runs", "_splitter"),
+        *("error", "foreign", "frame_bytes_max"),
+    )
 
-    def __init__(self, role: Role | None, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        role: Role | None,
+        frame_bytes_max: int = FRAME_BYTES_MAX,
+        runs: RunFinder | None = None,
+    ) -> None:
         self.frame_bytes_max = frame_bytes_max
         self.error: PeerError | None = None
         self.foreign: Foreign | None = None
         self._role = role
+        self._runs = runs
         self._splitter = FrameSplitter(GREETING_BYTES_MAX)
         self._parts = Parts()
         self._decode: (
@@ -153,11 +166,11 @@ class Decoder:
             | None
         ) = None
 
-    def feed(self, data: bytes) -> list[Greeting | Message]:
+    def feed(self, data: bytes) -> list[Greeting | Message | Run]:
         """All that `data` completes, in order."""
         return list(self.messages(data))
 
-    def messages(self, data: bytes) -> Iterator[Greeting | Message]:
+    def messages(self, data: bytes) -> Iterator[Greeting | Message | Run]:
         """What `data` completes, in order, each read when it is asked for.
 
         To be iterated to its end, before the next data.
@@ -165,7 +178,10 @@ class Decoder:
         if self.error is not None:
             return
         try:
-            for body in self._splitter.split(data):
+            for body in self._splitter.split(data, self._find):
+                if not isinstance(body, bytes):
+                    yield body
+                    continue
                 if self._decode is None:
                     yield self._greeting(body)
                     continue
@@ -180,6 +196,13 @@ class Decoder:
             self.error = _fault_of(error)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             self.error = FrameError(f"a frame holds no message of this connection: {error}")
+
+    def _find(self, data: bytes, start: int) -> tuple[Sequence[Run | bytes], int]:
+        """The publications that begin with a frame; `runs` finds them, once a peer has greeted."""
+        if self._runs is None or self._decode is None or self._parts.pending:
+            return (), start
+        is_link = self._decode is _LINK
+        return self._runs.find(data, start, self._splitter.body_bytes_max, is_link=is_link)
 
     def _among_parts(self, message: Message) -> Iterator[Message]:
         """Take in a part, or what comes between two; gives the message that it completes."""

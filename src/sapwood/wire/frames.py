@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 from sapwood.errors import FrameError
+
+T = TypeVar("T")
 
 HEADER_BYTES: Final = 4
 _HEADER: Final = struct.Struct(">I")
@@ -15,6 +17,11 @@ _HEADER: Final = struct.Struct(">I")
 def frame(body: bytes) -> bytes:
     """The frame of one body."""
     return _HEADER.pack(len(body)) + body
+
+
+def _nothing(_data: bytes, start: int) -> tuple[Sequence[Any], int]:
+    """Every frame is a body."""
+    return (), start
 
 
 class FrameSplitter:
@@ -40,11 +47,14 @@ class FrameSplitter:
         """Bytes of the frame that has arrived in part."""
         return len(self._held)
 
-    def split(self, data: bytes) -> Iterator[bytes]:
+    def split(
+        self, data: bytes, find: Callable[[bytes, int], tuple[Sequence[T], int]] = _nothing
+    ) -> Iterator[bytes | T]:
         """The bodies of the frames that `data` completes, in order.
 
-        The caller runs the iterator to its end. Raises `FrameError` at a frame that is too large,
-        after the bodies before it.
+        Where a frame begins, `find` may take it and others behind it for something else, and says
+        where the next one begins. The caller runs the iterator to its end. Raises `FrameError` at
+        a frame that is too large, after the bodies before it.
         """
         if self.header is not None:
             return
@@ -59,6 +69,11 @@ class FrameSplitter:
         start, end = 0, len(data)
         self._missing = HEADER_BYTES
         while end - start >= HEADER_BYTES:
+            taken, behind = find(data, start)
+            if behind > start:
+                yield from taken
+                start = behind
+                continue
             (length,) = _HEADER.unpack_from(data, start)
             if length > self.body_bytes_max:
                 self.header = data[start : start + HEADER_BYTES]

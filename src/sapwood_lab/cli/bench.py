@@ -22,6 +22,7 @@ SUBJECTS: Final = (
     "documents-covering",
     "documents-tables",
     "compile",
+    "broker",
 )
 DEFAULT_SUBJECTS: Final = ("records", "network", "spark")
 
@@ -44,6 +45,9 @@ class Options:
     rows: int = 1_000_000
     data: Path | None = None
     dtd: Path | None = None
+    clients: tuple[int, ...] = ()
+    hops: tuple[int, ...] = ()
+    peers: tuple[str, ...] = ()
 
 
 def _numbers(
@@ -61,6 +65,13 @@ def _numbers(
     return found
 
 
+def _names(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    """Names between commas."""
+    return tuple(filter(None, (value or "").split(",")))
+
+
 @click.command
 @click.argument("subjects", nargs=-1, type=click.Choice(SUBJECTS))
 @click.option(
@@ -68,19 +79,37 @@ def _numbers(
     "workloads",
     multiple=True,
     help="records: a workload (mix), documents: one (all), spark-match: mix or eq (both); "
-    "repeatable.",
+    "broker: eq, mix, flights or another of records, documents; repeatable.",
 )
 @click.option(
     "--engine", "engines", multiple=True, help="records, documents: an engine (all); repeatable."
 )
 @click.option(
     "--sizes",
+    "--subscriptions",
+    "sizes",
     callback=_numbers,
     metavar="N,N,...",
     help="records, documents: subscriptions (1000,10000,100000; documents also 1000000); "
     "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000); "
     "compile: subscriptions (100000,1000000); spark-match: "
-    "subscriptions (100000).",
+    "subscriptions (100000); broker: subscriptions (1 to 100000).",
+)
+@click.option(
+    "--clients",
+    callback=_numbers,
+    metavar="N,N,...",
+    help="broker: clients that subscribe (10; 1000 once).",
+)
+@click.option(
+    "--hops", callback=_numbers, metavar="N,N,...", help="broker: brokers in a line (1; 3 once)."
+)
+@click.option(
+    "--peers",
+    callback=_names,
+    metavar="NAME,NAME,...",
+    help="broker: other servers to measure (all that benchmarks/peers/brokers/get.py has fetched), "
+    "or none.",
 )
 @click.option(
     "--data",
@@ -121,7 +150,8 @@ def _numbers(
     "--fill-seconds",
     default=10.0,
     show_default=True,
-    help="records, documents: how long an engine may take to add its subscriptions.",
+    help="records, documents: how long an engine may take to add its subscriptions; broker: how "
+    "long it may take until they are in force.",
 )
 @click.option(
     "--export",
@@ -279,6 +309,30 @@ def _measure_documents(options: Options) -> dict[str, Any]:
     )
 
 
+def _measure_broker(options: Options) -> dict[str, Any]:
+    from sapwood_lab.benchmarks.broker.plan import Choices, run_broker
+
+    return run_broker(
+        Choices(
+            sizes=options.sizes,
+            workloads=options.workloads,
+            clients=options.clients,
+            hops=options.hops,
+            peers=options.peers,
+            seconds=options.seconds / 10,
+            fill_seconds=options.fill_seconds,
+            data=options.data,
+        ),
+        say,
+    )
+
+
+def _print_broker(report: dict[str, Any]) -> None:
+    from sapwood_lab.benchmarks.broker.tables import print_broker
+
+    print_broker(report)
+
+
 def _print_records(report: dict[str, Any]) -> None:
     from sapwood_lab.benchmarks.records.tables import print_records
 
@@ -360,6 +414,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "documents-covering": _measure_documents_covering,
         "documents-tables": _measure_documents_tables,
         "compile": _measure_compile,
+        "broker": _measure_broker,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -373,5 +428,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "documents-covering": _print_documents_covering,
         "documents-tables": _print_documents_tables,
         "compile": _print_rows,
+        "broker": _print_broker,
     }
 )

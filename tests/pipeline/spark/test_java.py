@@ -9,9 +9,10 @@ from types import ModuleType
 
 import pytest
 
+from sapwood.cache_folder import user_cache
 from sapwood.errors import EnvironmentMissingError
 from sapwood.pipeline.spark import java
-from sapwood.pipeline.spark.java import VECTOR_MODULE, find_java, major_version, user_cache
+from sapwood.pipeline.spark.java import VECTOR_MODULE, find_java, major_version
 
 FAKE = """\
 #!/bin/sh

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-const exchange = "records"
+const (
+	exchange  = "records"
+	startTime = 30 * time.Second
+)
 
 type amqpSystem struct{ task *Task }
 
@@ -16,6 +20,11 @@ func newAMQP(task *Task) System { return &amqpSystem{task} }
 
 func (s *amqpSystem) connect(address string) (*amqp.Connection, *amqp.Channel, error) {
 	connection, err := amqp.Dial("amqp://guest:guest@" + address + "/")
+	// A node that is starting listens before it lets anybody in.
+	for begin := time.Now(); err != nil && time.Since(begin) < startTime; {
+		time.Sleep(10 * time.Millisecond)
+		connection, err = amqp.Dial("amqp://guest:guest@" + address + "/")
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from sapwood.cli.output import amount, say
-from sapwood.errors import InputError
+from sapwood.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from sapwood.pipeline.tables.summaries import Counts
 
 DEFAULT_ENGINE: Final = "columnar"
+
+_NOT_PLAIN: Final = frozenset(":*?[{\\")
+"""Characters of addresses, of stores and of patterns; a path with one is for Spark to read."""
+
+_CONFIGURATIONS: Final = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR")
+"""Variables of the environment by which plain paths may be in another file system."""
 
 master_option = click.option(
     "--master",
@@ -41,6 +49,22 @@ engine_option = click.option(
 explain_option = click.option(
     "--explain", is_flag=True, help="Print the physical plan and do nothing else."
 )
+
+
+def check_inputs(master: str | None, *paths: str | None) -> None:
+    """Raise `FileFormatError` for a file that is not there, before a session is started for it.
+
+    Starting one takes seconds. What is not surely a path of this machine is left to the session.
+    """
+    from sapwood.pipeline.spark.session import is_local, under_spark_submit
+
+    if under_spark_submit() or not (master is None or is_local(master)):
+        return
+    if any(name in os.environ for name in _CONFIGURATIONS):
+        return
+    for path in paths:
+        if path is not None and _NOT_PLAIN.isdisjoint(path) and not Path(path).exists():
+            raise FileFormatError(path, "there is no such file or folder")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from sapwood.cli.output import (
     strict_option,
 )
 from sapwood.cli.pipelines.common import (
+    check_inputs,
     engine_option,
     explain_option,
     master_option,
@@ -74,6 +75,7 @@ def compile_command(
     from sapwood.pipeline.compile.job import CompileJob
     from sapwood.pipeline.compile.steps import DEFAULT_HOMES
 
+    check_inputs(master, subscriptions)
     with session(master, "compiling") as spark:
         job = CompileJob(
             subscriptions=subscriptions,

@@ -16,6 +16,7 @@ from sapwood.cli.output import (
 )
 from sapwood.cli.pipelines.common import (
     about_arrays,
+    check_inputs,
     declared_by,
     explain_option,
     master_option,
@@ -97,21 +98,23 @@ def ingest_command(
     from sapwood.pipeline.ingest.job import IngestJob
     from sapwood.pipeline.tables.reading import FileKind
 
+    # What identifies a row is a part of the schema, unless the table brings its own.
+    own = schema is None and null_value is None
+    job = IngestJob(
+        source=publications,
+        out=out,
+        schema=None if own else declared_by(schema, id_columns, null_value),
+        id_columns=id_columns if own else (),
+        kind=FileKind(kind) if kind else None,
+        delimiter=delimiter,
+        published_at=published_at,
+        row_tag=row_tag,
+        aside=rejected,
+        strict=strict,
+    )
+    job.check()
+    check_inputs(master, publications)
     with session(master, "reading") as spark:
-        # What identifies a row is a part of the schema, unless the table brings its own.
-        own = schema is None and null_value is None
-        job = IngestJob(
-            source=publications,
-            out=out,
-            schema=None if own else declared_by(schema, id_columns, null_value),
-            id_columns=id_columns if own else (),
-            kind=FileKind(kind) if kind else None,
-            delimiter=delimiter,
-            published_at=published_at,
-            row_tag=row_tag,
-            aside=rejected,
-            strict=strict,
-        )
         if explain:
             click.echo(job.explain(spark))
             return

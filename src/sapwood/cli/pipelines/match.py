@@ -16,6 +16,7 @@ from sapwood.cli.output import (
 )
 from sapwood.cli.pipelines.common import (
     about_arrays,
+    check_inputs,
     count_members,
     engine_option,
     explain_option,
@@ -106,6 +107,7 @@ def match_command(
         layout=Layout(layout),
         shards=shards,
     )
+    check_inputs(master, subscriptions, publications)
     with session(master, "matching") as spark:
         if explain:
             click.echo(job.explain(spark))

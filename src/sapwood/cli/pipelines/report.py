@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sapwood.cli.output import amount, json_option, print_json, say
-from sapwood.cli.pipelines.common import explain_option, master_option, session
+from sapwood.cli.pipelines.common import check_inputs, explain_option, master_option, session
 
 
 @click.command("report")
@@ -50,6 +50,7 @@ def report_command(
 
     from sapwood.pipeline.report.job import ReportJob
 
+    check_inputs(master, deliveries, publications, subscriptions, crossings, *table_sizes)
     with session(master, "counting") as spark:
         job = ReportJob(deliveries, out, publications, subscriptions, crossings, page, table_sizes)
         if explain:

@@ -237,13 +237,15 @@ class ColumnarEngine(MergeTree):
         """`found` for a single record in MessagePack."""
         return self._snapshot_for(records).found(records, limit)
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order; see `match_slots`.
 
         Ends after the record with which some segment, or the memtable, has `max_matches` matches or
-        more.
+        more. `limit` sure matches of a record are enough.
         """
-        return self._snapshot_for(records).found_many(records, max_matches)
+        return self._snapshot_for(records).found_many(records, max_matches, limit)
 
     def fold(self) -> None:
         """Join everything into one segment whose access constraints are chosen anew.
@@ -351,7 +353,8 @@ class ColumnarEngine(MergeTree):
             self._sample = latest[-SAMPLED_MAX:]
         snapshot = self._published or self._published_snapshot()
         if len(snapshot.segments) > 1:
-            self._searched += self._policy.segment_cost * (len(snapshot.segments) - 1)
+            further = len(records) * (len(snapshot.segments) - 1)
+            self._searched += self._policy.segment_cost * further
             if self._searched > self._join_due and self._lock.acquire(blocking=False):
                 try:
                     self._call_worker()

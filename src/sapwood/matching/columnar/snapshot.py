@@ -71,16 +71,20 @@ class Snapshot:
         slots = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
         return np.unique(slots) if flags & REPEATS else slots
 
-    def found_many(self, records: Sequence[Record], max_matches: int = ALL) -> SlotBatch:
+    def found_many(
+        self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
+    ) -> SlotBatch:
         """The matches of many records, the slots of each in any order.
 
         Ends after the record with which some segment, or the memtable, has `max_matches` matches or
-        more.
+        more. `limit` sure matches of a record in each segment are enough.
         """
         batch, given = self.searcher.prepared(records), len(records)
         pairs = MatchPairs()
         for _, segment, _ in self.segments:
-            result = self.searcher.search(segment, records[:given], batch, max_matches=max_matches)
+            result = self.searcher.search(
+                segment, records[:given], batch, limit=limit, max_matches=max_matches
+            )
             found = SegmentMatches.of(result, given)
             if len(self.segments) == 1 and not (
                 self.memtable or found.repeats or len(found.unverified)

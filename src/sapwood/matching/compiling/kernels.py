@@ -11,6 +11,7 @@ machine code, is exchanged here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from numba import _dynfunc, types
@@ -21,7 +22,7 @@ from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
-_OPTIONS: Final = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
+_OPTIONS: Final = MappingProxyType({"nopython": True, "nogil": True, "no_cfunc_wrapper": True})
 
 ENVIRONMENTS: Final = "_ZN08NumbaEnv"
 """What the names of variables begin with that point to a function's environment."""

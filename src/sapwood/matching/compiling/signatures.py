@@ -7,7 +7,8 @@ array of one dimension whose elements lie side by side; `TwoDimensional[...]` on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -15,12 +16,14 @@ from numba import from_dtype, types
 
 from sapwood.matching.arrays import READ_ONLY, TWO_DIMENSIONAL
 
-_SCALARS: Final = {
-    int: types.int64,
-    bool: types.boolean,
-    float: types.float64,
-    bytes: types.Bytes(types.uint8, 1, "C", readonly=True),
-}
+_SCALARS: Final[Mapping[Any, Any]] = MappingProxyType(
+    {
+        int: types.int64,
+        bool: types.boolean,
+        float: types.float64,
+        bytes: types.Bytes(types.uint8, 1, "C", readonly=True),
+    }
+)
 
 
 def argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:

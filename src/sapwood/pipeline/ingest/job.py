@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import InputError
 from sapwood.pipeline.ingest.lines import (
@@ -35,6 +36,7 @@ from sapwood.pipeline.tables.reading import (
     FileKind,
     csv_decoder,
     file_kind,
+    kind_of_name,
     read_lines,
     read_parquet,
 )
@@ -43,6 +45,8 @@ from sapwood.pipeline.tables.summaries import IngestSummary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_NO_SCHEMA: Final = "CSV needs a schema: a cell alone does not say what type it has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,14 @@ class IngestJob:
     id_columns: Sequence[str] = ()
     published_at: str | None = None
     row_tag: str | None = None
+
+    def check(self) -> None:
+        """Raise `InputError` for what can be told to be wrong before there is a session."""
+        kind = self.kind
+        if kind is None and Path(self.source).is_file():
+            kind = kind_of_name(self.source)
+        if kind is FileKind.CSV and self.schema is None:
+            raise InputError(_NO_SCHEMA)
 
     def run(self, spark: SparkSession) -> IngestSummary:
         """Ingest, and check that no row was lost: rows read = rows written + rejected + blank.
@@ -161,5 +173,5 @@ class IngestJob:
                 )
             return JSONDecoder(self.schema.record if self.schema else None), None
         if self.schema is None:
-            raise InputError("CSV needs a schema: a cell alone does not say what type it has")
+            raise InputError(_NO_SCHEMA)
         return csv_decoder(lines, self.source, self.schema, self.delimiter)

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import FileFormatError
-from sapwood.matching.index import Index, Matchable
+from sapwood.matching.given_records import Matchable
+from sapwood.matching.index import Index
 from sapwood.pipeline.matching.segments import segment_home
 from sapwood.pipeline.results.output import exists
 

@@ -121,7 +121,7 @@ def file_kind(spark: SparkSession, path: str) -> FileKind:
             files = listed(store.files, store.path)
         if not files:
             raise nothing_at(store)
-    kinds = sorted({_kind_of(name) for name in files})
+    kinds = sorted({kind_of_name(name) for name in files})
     if len(kinds) > 1:
         raise FileFormatError(
             shown(path),
@@ -200,7 +200,8 @@ def _journal_reader(spark: SparkSession, path: str) -> DataFrameReader:
     return spark.read.format(FORMAT).option("broker" if is_address(path) else "path", path)
 
 
-def _kind_of(name: str) -> FileKind:
+def kind_of_name(name: str) -> FileKind:
+    """The kind of a file by the ending of its name; `FileFormatError` as for `file_kind`."""
     plain = name.lower()
     for packing in _PACKINGS:
         if plain.endswith(packing):

@@ -11,9 +11,11 @@ from typing import Final
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
+from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.protocol import NO_DIGEST, Onward, Routed
+from sapwood.routing.holders import Holders
 from sapwood.routing.sided_index import SidedIndex
 from sapwood.routing.tables import CLIENTS
 
@@ -32,6 +34,11 @@ class EveryHop:
     def __init__(self, engines: Engines) -> None:
         self._index = SidedIndex(engines)
         self.digests_unread = 0
+
+    @property
+    def holders(self) -> Holders:
+        """The keys of the clients' subscriptions by number."""
+        return self._index.holders
 
     def add_side(self, side: str) -> None:
         """A neighbor is there, from which nothing has come."""
@@ -61,23 +68,23 @@ class EveryHop:
         now: float,  # noqa: ARG002 - what was true a moment ago is not used
     ) -> Routed:
         """Each publication to those whose subscriptions accept it; digests go on as they came."""
-        if len(batch) == 1:  # most often
-            keys, neighbors = self._index.match(batch[0], arrival)
+        if len(batch) == 1 and not isinstance(batch, PublicationBatch):
+            own, neighbors = self._index.match(batch[0], arrival)
             passed = digests if digests[0] else _NONE
             self.digests_unread += passed is digests
-            return Routed((keys,), [Onward(neighbor, _ONLY, passed) for neighbor in neighbors])
-        self.digests_unread += sum(map(bool, digests))
-        found = self._index.match_batch(batch, arrival)
-        places: dict[str, list[int]] = {neighbor: [] for neighbor in self._index.neighbors}
-        for place, (_, neighbors) in enumerate(found):
-            for neighbor in neighbors:
-                places[neighbor].append(place)
+            return Routed((own,), [Onward(neighbor, _ONLY, passed) for neighbor in neighbors])
+        keys, places = self._index.match_batch(batch, arrival)
+        unread = sum(map(bool, digests[: len(keys)]))
+        self.digests_unread += unread
         onward = [
-            Onward(neighbor, some, [digests[place] for place in some])
+            Onward(
+                neighbor,
+                some,
+                [digests[place] for place in some] if unread else (NO_DIGEST,) * len(some),
+            )
             for neighbor, some in places.items()
-            if some
         ]
-        return Routed([keys for keys, _ in found], onward)
+        return Routed(keys, onward)
 
     def matched(self, publication: Publication) -> Sequence[str]:
         """The keys of the clients' subscriptions that accept a publication."""

@@ -19,10 +19,11 @@ A digest has at most `limits.DIGEST_BYTES_MAX` bytes; a strategy that would need
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.routing.holders import Holders
 from sapwood.routing.tables import Follower
 
 NO_DIGEST: Final = b""
@@ -43,12 +44,27 @@ class Onward(NamedTuple):
 class Routed(NamedTuple):
     """Where a batch goes.
 
-    `keys[i]` are those of the clients' subscriptions that accept publication i, in any order.
-    `onward` has each neighbor that gets anything once, in the order in which their links came up.
+    `keys[i]` are those of the clients' subscriptions that accept publication i, in any order. If
+    there are fewer than publications, only the first ones were routed, as they have so many matches
+    that the rest is to come by itself; there is one at least. `onward` has each neighbor that gets
+    anything once, in the order in which their links came up.
     """
 
     keys: Sequence[Sequence[str]]
     onward: Sequence[Onward]
+
+
+@runtime_checkable
+class Numbering(Protocol):
+    """A strategy that numbers the keys of clients' subscriptions, and routes to numbers.
+
+    Its `Routed.keys` may be a `KeyBatch`, so that nobody looks up a key.
+    """
+
+    @property
+    def holders(self) -> Holders:
+        """The keys by number."""
+        ...
 
 
 class Forwarding(Follower[Interest], Protocol):

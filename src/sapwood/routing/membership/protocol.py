@@ -47,6 +47,10 @@ class Membership(Protocol):
         """Take one input; see `Router.handle`."""
         ...
 
+    def takes_many(self, client: str) -> bool:
+        """Whether nothing that a client publishes is refused: see `Router.takes_many`."""
+        ...
+
     def next_deadline(self) -> float | None:
         """When to hand it a `Tick`; `None` for never."""
         ...

@@ -71,7 +71,7 @@ def judge(load: Load, first: int, count: int, received: Received) -> Verdict:
     radix = len(load.owners) if told else load.clients
     parts = subscriptions if told else clients
     came = (numbers * radix + parts)[possible]
-    must = _expected(load, first, count, told, radix)
+    must = _expected(load, first, count, told=told, radix=radix)
     different, times = np.unique(came, return_counts=True)
     right = np.isin(different, must, assume_unique=True)
     return Verdict(
@@ -83,7 +83,7 @@ def judge(load: Load, first: int, count: int, received: Received) -> Verdict:
     )
 
 
-def _expected(load: Load, first: int, count: int, told: bool, radix: int) -> Numbers:
+def _expected(load: Load, first: int, count: int, *, told: bool, radix: int) -> Numbers:
     """Publication times radix plus subscription (or client) of all that must come, ascending."""
     places = (first + np.arange(count, dtype=np.int64)) % len(load.pool)
     sizes = np.diff(load.offsets)[places]

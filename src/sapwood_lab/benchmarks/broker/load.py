@@ -26,7 +26,6 @@ from sapwood.language import parse_filter
 from sapwood.language.written import canonical
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
 from sapwood.wire.publications import encode_record
 from sapwood_lab.benchmarks.records.cells import SEED
 from sapwood_lab.benchmarks.records.export import conditions
@@ -84,8 +83,14 @@ class Load:
         """How many subscriptions the workload has, without the tick's."""
         return max(1, len(self.interests) - 1)
 
-    def deliveries(self) -> Numbers:
-        """How many deliveries each content of the pool leads to: one a client that gets it."""
+    def deliveries(self, *, each_subscription: bool = False) -> Numbers:
+        """How many deliveries each content of the pool leads to: one a client that gets it.
+
+        Where a delivery is for one subscription, one for `each_subscription` that matches.
+        """
+        if each_subscription:
+            counts: Numbers = np.diff(self.offsets)
+            return counts
         found = [
             len(np.unique(self.owners[self.matches[first:last]]))
             for first, last in zip(self.offsets[:-1], self.offsets[1:], strict=True)
@@ -96,26 +101,26 @@ class Load:
         """How many subscriptions match a publication, on average."""
         return len(self.matches) / len(self.pool)
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, *, each_subscription: bool = False) -> None:
         """Write the files that the drivers of all systems read.
 
         `subscriptions.jsonl`: `number`, `client`, and `filter` with `any` (as `bench records
-        --export` has them) or `xpath`. `publications.jsonl`: `attributes` or `document`, and
-        `deliveries`.
+        --export` has them) or `xpath`. `publications.jsonl`: `attributes` or `document`, and how
+        many `deliveries` it leads to.
         """
         with (folder / "subscriptions.jsonl").open("wb") as lines:
             for number, interest in enumerate(self.interests):
-                said = self._said(number, interest)
+                said = self._said(interest)
                 line = {"number": number, "client": int(self.owners[number]), **said}
                 lines.write(msgspec.json.encode(line) + b"\n")
-        counts = self.deliveries().tolist()
+        counts = self.deliveries(each_subscription=each_subscription).tolist()
         with (folder / "publications.jsonl").open("wb") as lines:
             for content, count in zip(self.pool, counts, strict=True):
                 key = "document" if isinstance(content, bytes) else "attributes"
                 text = content.decode() if isinstance(content, bytes) else content
                 lines.write(msgspec.json.encode({key: text, "deliveries": count}) + b"\n")
 
-    def _said(self, number: int, interest: Interest) -> dict[str, Any]:
+    def _said(self, interest: Interest) -> dict[str, Any]:
         _, text, _ = canonical(interest)
         if self.holds_documents:
             return {"xpath": text}
@@ -169,7 +174,9 @@ def _lxml_matches(wanted: Sequence[Interest], pool: Sequence[bytes]) -> Iterator
     try:
         from lxml import etree
     except ImportError as error:
-        raise EnvironmentMissingError("deliveries of documents are judged by lxml: install it") from error
+        raise EnvironmentMissingError(
+            "deliveries of documents are judged by lxml: install it"
+        ) from error
     texts: dict[str, list[int]] = {}
     for number, interest in enumerate(wanted):
         texts.setdefault(canonical(interest)[1], []).append(number)

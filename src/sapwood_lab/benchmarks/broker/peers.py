@@ -1,12 +1,14 @@
 """Other servers under the same load, each set up as its documentation recommends.
 
-==========  ======================================================================================
-nats        one subject; every client gets all, and filters (Go)
-mosquitto   one topic, quality of service 0, unbounded queues; every client gets all, and filters
-rabbitmq    a headers exchange, a binding with `x-match` a subscription, a queue a client, automatic
-            acknowledgement; equalities only
-artemis     a topic and a consumer with a JMS selector a subscription; nothing persistent
-==========  ======================================================================================
+===========  =====================================================================================
+nats         one subject; every client gets all, and filters (Go)
+nats-python  the same by the Python client
+mosquitto    one topic, quality of service 0, unbounded queues; every client gets all, and
+             filters (Go)
+rabbitmq     a headers exchange, a binding with `x-match` a subscription, a queue a client,
+             automatic acknowledgement; equalities only
+artemis      a topic and a consumer with a JMS selector a subscription; nothing persistent
+===========  =====================================================================================
 
 Their programs, and drivers that speak with them, are where `benchmarks/peers/brokers/get.py` puts
 them: in the folder that `SAPWOOD_PEERS` names, `~/.cache/sapwood-peers` otherwise.
@@ -18,11 +20,15 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood_lab.benchmarks.broker.load import Load
@@ -59,6 +65,7 @@ class Peer:
     serve: Callable[[Path, Path, int], Command]
     work: Callable[[Path], Command]
     only_equalities: bool = False
+    delivers_each: bool = False
 
     def refuses(self, load: Load, hops: int) -> str:
         """Documents, several servers, and what its filters cannot say."""
@@ -70,7 +77,7 @@ class Peer:
             return "a headers exchange compares for equality alone"
         return ""
 
-    def start(self, folder: Path, hops: int) -> Server:
+    def start(self, folder: Path, hops: int) -> Server:  # noqa: ARG002 - one, by `refuses`
         """One server."""
         port = _free_port()
         return _Process(self.name, self.serve(peers_folder(), folder, port), folder, port)
@@ -85,6 +92,13 @@ def peers_folder() -> Path:
     """Where peers are installed."""
     given = os.environ.get(FOLDER_VARIABLE)
     return Path(given) if given else Path.home() / ".cache" / "sapwood-peers"
+
+
+def versions() -> dict[str, str]:
+    """The versions of peers by name, as far as they were noted when they were fetched."""
+    file = peers_folder() / "versions.json"
+    found: dict[str, str] = msgspec.json.decode(file.read_bytes()) if file.exists() else {}
+    return found
 
 
 def installed(peer: Peer) -> System | str:
@@ -119,11 +133,9 @@ class _Process:
         self._process = self._started()
 
     def close(self) -> None:
-        try:
+        with suppress(ProcessLookupError):
             # It leads a group of its own, in which all are that it has started.
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -166,11 +178,19 @@ def _free_port() -> int:
 
 DEBIAN: Final = "debian"
 GO_DRIVER: Final = "bin/drive"
+PYTHON_DRIVER: Final = "python/nats_python.py"
 ARTEMIS: Final = "artemis"
 
 
 def _go_driver(root: Path) -> Command:
     return Command((str(root / GO_DRIVER),))
+
+
+def _python_driver(root: Path) -> Command:
+    """The driver with its client beside it, on this interpreter and its packages."""
+    driver = root / PYTHON_DRIVER
+    path = os.pathsep.join(filter(None, (str(driver.parent), *sys.path)))
+    return Command((sys.executable, str(driver)), {"PYTHONPATH": path})
 
 
 def _nats(root: Path, _folder: Path, port: int) -> Command:
@@ -214,6 +234,7 @@ def _artemis(root: Path, folder: Path, port: int) -> Command:
 
 PEERS: Final = (
     Peer("nats", ("bin/nats-server", GO_DRIVER), _nats, _go_driver),
+    Peer("nats-python", ("bin/nats-server", PYTHON_DRIVER), _nats, _python_driver),
     Peer("mosquitto", (f"{DEBIAN}/usr/sbin/mosquitto", GO_DRIVER), _mosquitto, _go_driver),
     Peer(
         "rabbitmq",
@@ -222,6 +243,6 @@ PEERS: Final = (
         _go_driver,
         only_equalities=True,
     ),
-    Peer("artemis", (f"{ARTEMIS}/driver.jar",), _artemis, _java),
+    Peer("artemis", (f"{ARTEMIS}/driver.jar",), _artemis, _java, delivers_each=True),
 )
 """All that there are drivers for, in the order in which they are measured."""

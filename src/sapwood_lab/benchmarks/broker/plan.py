@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from sapwood.errors import EnvironmentMissingError, UnknownNameError
+from sapwood_lab.benchmarks.apart import run_apart
 from sapwood_lab.benchmarks.broker.cells import Settings, measure_cell
 from sapwood_lab.benchmarks.broker.load import DOCUMENTS, Load, make_load
-from sapwood_lab.benchmarks.broker.peers import HOW_TO_GET, PEERS, installed
+from sapwood_lab.benchmarks.broker.peers import HOW_TO_GET, PEERS, installed, versions
 from sapwood_lab.benchmarks.broker.systems import Sapwood, System
 from sapwood_lab.benchmarks.network import raw_echo
 
 CLIENTS: Final = 10
 MANY_CLIENTS: Final = 1000
 SIZES: Final = (1, 100, 10_000, 100_000)
-PEER_SIZES: Final = (100, 10_000)
 WORKLOADS: Final = ("eq", "mix")
 
 
@@ -51,7 +51,8 @@ class Cell:
 
 DEFAULT: Final = (
     Cell("eq", 1),
-    *(Cell(workload, size, with_peers=True) for size in PEER_SIZES for workload in WORKLOADS),
+    Cell("eq", 100, with_peers=True),
+    *(Cell(workload, 10_000, with_peers=True) for workload in WORKLOADS),
     *(Cell(workload, 100_000) for workload in WORKLOADS),
     Cell("flights", 10_000),
     Cell(DOCUMENTS, 10_000),
@@ -75,11 +76,13 @@ def cells_of(choices: Choices) -> Iterator[Cell]:
 def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
     """Measure all cells, one after the other, and the raw echo beside them.
 
-    Returns the figures of the echo, the cells (`cells.FIGURES`), and why systems and workloads
-    were left out, by name. Raises `UnknownNameError` for a peer that there is none of.
+    Returns the figures of the echo, the versions of peers, the cells (`cells.FIGURES`), and why
+    peers and workloads were left out, by name. Raises `UnknownNameError` for a name that no peer
+    has.
     """
     settings = Settings(choices.seconds, choices.fill_seconds)
     peers, left_out = _peers(choices.peers)
+    warm_up()
     rows: list[dict[str, Any]] = []
     for cell in cells_of(choices):
         try:
@@ -90,17 +93,25 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
         for system in (Sapwood(), *(peers if cell.with_peers else ())):
             rows.append(measure_cell(system, load, cell.hops, settings))
             say(f"{_named(system, load, cell)}: {rows[-1]['reason'] or rows[-1]['verdict']}")
-    return {"echo": _echo(choices.seconds), "cells": rows, "left_out": left_out}
+    known = versions()
+    return {
+        "echo": raw_echo(choices.seconds),
+        "peers": {peer.name: known.get(peer.name, "") for peer in peers},
+        "cells": rows,
+        "left_out": left_out,
+    }
+
+
+def warm_up() -> None:
+    """Compile Sapwood's kernels, as is recommended before a broker is put to work.
+
+    Raises `EnvironmentMissingError` where that fails.
+    """
+    run_apart("sapwood", ("warm-up",), "brokers")
 
 
 def _named(system: System, load: Load, cell: Cell) -> str:
     return f"{system.name}, {load.size:,} {load.workload}, {load.clients} clients, hops {cell.hops}"
-
-
-def _echo(seconds: float) -> dict[str, Any]:
-    """The raw echo of asyncio's streams with the windows that `bench network` has."""
-    few = raw_echo(seconds)
-    return {"frames_per_s": few["frames_per_s"], "frames": few["frames"]}
 
 
 def _peers(names: tuple[str, ...]) -> tuple[list[System], dict[str, str]]:

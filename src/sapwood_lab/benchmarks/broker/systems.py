@@ -50,6 +50,11 @@ class System(Protocol):
         """The name by which it is chosen."""
         ...
 
+    @property
+    def delivers_each(self) -> bool:
+        """Whether a client gets a publication once for each subscription that matches."""
+        ...
+
     def refuses(self, load: Load, hops: int) -> str:
         """Why it cannot carry a load; empty where it can."""
         ...
@@ -67,15 +72,16 @@ class Sapwood:
     """Sapwood's brokers with their default settings; `options` are further ones of the command."""
 
     name = "sapwood"
+    delivers_each = False
 
     def __init__(self, options: Sequence[str] = ()) -> None:
         self._options = ("--log-level", "warning", *options)
 
-    def refuses(self, load: Load, hops: int) -> str:
+    def refuses(self, load: Load, hops: int) -> str:  # noqa: ARG002 - it carries all
         """Nothing is refused."""
         return ""
 
-    def start(self, folder: Path, hops: int) -> Server:
+    def start(self, folder: Path, hops: int) -> Server:  # noqa: ARG002 - it keeps nothing
         """Brokers in a line."""
         names = [f"r{place + 1}" for place in range(hops)]
         overlay = BrokerProcesses(names, list(pairwise(names)), options=self._options)

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,11 +19,16 @@ PROGRESS: Final = struct.Struct("<q")
 8 bytes, least first. 258 deliveries: 02 01 00 00 00 00 00 00."""
 
 
+_Line = TypeVar("_Line")
+
+Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
+"""What a worker can do, by the first word of a line; the others are arguments."""
+
+
 class Task(msgspec.Struct, frozen=True):
     """What is to be done: the same file for the workers of all systems.
 
-    `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load, and
-    `window` bounds the publications under way while a worker publishes as fast as it can.
+    `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load.
     """
 
     system: str
@@ -31,12 +36,12 @@ class Task(msgspec.Struct, frozen=True):
     subscribe: str
     clients: int
     folder: str
-    window: int
 
-    def lines(self, name: str) -> list[dict[str, Any]]:
+    def lines(self, name: str, kind: type[_Line]) -> list[_Line]:
         """The lines of one of the load's files."""
+        decode = msgspec.json.Decoder(kind).decode
         with (Path(self.folder) / name).open("rb") as lines:
-            return [msgspec.json.decode(line) for line in lines]
+            return [decode(line) for line in lines]
 
     def progress(self) -> mmap.mmap:
         """The deliveries so far, shared with the other workers."""
@@ -55,7 +60,7 @@ def answer(**said: Any) -> None:
     sys.stdout.flush()
 
 
-def obey(orders: Mapping[str, Callable[..., dict[str, Any]]], line: str) -> None:
+def obey(orders: Orders, line: str) -> None:
     """Do what a line says, and answer what came of it, or why it could not be done."""
     order, *arguments = line.split()
     try:

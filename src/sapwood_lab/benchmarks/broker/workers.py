@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -88,10 +89,8 @@ class Worker:
         """End the process."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        try:
+        with suppress(BrokenPipeError):
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass
         try:
             self.process.wait(END_S)
         except subprocess.TimeoutExpired:

@@ -73,6 +73,7 @@ from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientInput,
     ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientSubscribeMany,
     ClientUnadvertise,
@@ -84,6 +85,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Restored,
     Tick,
 )
@@ -131,6 +133,8 @@ class Mesh:
         match input:
             case Receive():
                 effects = self._receive(input, now)
+            case ReceiveMany():
+                effects = self._receive_many(input, now)
             case LinkUp(neighbor):
                 effects = self._link_up(neighbor, now)
             case LinkDown(neighbor):
@@ -148,6 +152,10 @@ class Mesh:
         if self.clients.in_force and self._is_settled():
             effects.extend(_subscribed(self.clients.take_in_force()))
         return effects
+
+    def takes_many(self, client: str) -> bool:
+        """Whether nothing that a client publishes is refused, by the own branch that carries."""
+        return self.forest.own.core.takes_many(client)
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""
@@ -210,10 +218,10 @@ class Mesh:
 
     # Clients -----------------------------------------------------------------------------------
 
-    def _client(self, request: ClientInput, now: float) -> list[Effect]:
+    def _client(self, request: ClientInput | ClientPublishMany, now: float) -> list[Effect]:
         """What a client asks for: of the own trees only, or of all."""
         match request:
-            case ClientPublish():
+            case ClientPublish() | ClientPublishMany():
                 return self.forest.hand(self.forest.own, request, now)
             case ClientSubscribe():
                 return self._subscribe(request, now)
@@ -422,6 +430,13 @@ class Mesh:
                 return self.forest.carries(neighbor, message)
             case _:
                 return self._close(neighbor, unexpected_message(message))
+
+    def _receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
+        if arrived.neighbor not in self.forest.links:
+            return []
+        if arrived.publications.tree is None:  # the first one closes the link
+            return self._receive(next(arrived.messages()), now)
+        return self.forest.receive_many(arrived, now)
 
     def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
         own, router = self.map.own.version, message.router

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_HELD_MAX
@@ -15,15 +16,20 @@ from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import (
     Accepted,
+    AcceptedMany,
     Advertised,
+    BatchEffect,
     CloseLink,
     Connect,
     Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
+    Remaining,
     Send,
+    SendMany,
     Subscribed,
     SubscribedMany,
     Unadvertised,
@@ -38,6 +44,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
 )
 from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
@@ -215,12 +222,8 @@ class TreeSet:
         waiting: Publication | None = None
         for effect in branch.core.handle(request, now):
             match effect:
-                case Send(neighbor, message):
-                    assert not isinstance(message, MeshMessage | UpkeepMessage), (
-                        "a tree has no trees"
-                    )
-                    on_tree = OnTree(source, branch.peers[neighbor], message)
-                    effects.append(Send(neighbor, on_tree))
+                case Send() | SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+                    effects.append(_on_tree(branch, effect))
                 case Deliver(_, _, publication):
                     if has_to_wait:
                         waiting = publication
@@ -322,6 +325,25 @@ class TreeSet:
                 return self.hand(branch, Receive(neighbor, message.message), now)
         return []  # of a tree that is no more
 
+    def receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
+        """Publications that come from a neighbor on a tree."""
+        many = arrived.publications
+        assert many.tree is not None, "what comes on a tree says on which"
+        source, epoch = many.tree
+        trees = self.trees.get(source)
+        for branch in () if trees is None else trees.branches:
+            if branch.epoch == epoch and arrived.neighbor in branch.peers:
+                assert trees is not None, "a branch is one of its trees"
+                if trees.has_to_wait(branch):  # what is held ends when there is enough of it
+                    return [
+                        effect
+                        for one in many.messages()
+                        if isinstance(one, OnTree)
+                        for effect in self.receive(arrived.neighbor, one, now)
+                    ]
+                return self.hand(branch, arrived, now)
+        return []  # of a tree that is no more
+
     def joined(self, neighbor: str, message: Join, now: float) -> list[Effect]:
         """A neighbor has begun a branch."""
         trees = self.trees.get(message.source)
@@ -416,6 +438,22 @@ class TreeSet:
         own = branch.core.advertisements.entries.by_key.values()
         if {(e.client, e.id) for e in own} != (advertised if branch.advertises else set()):
             raise InvariantError(f"on the tree of {source} clients advertise something else")
+
+
+def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffect:
+    """An effect with the tree that it is on, where neighbors have to know."""
+    match effect:
+        case Send(neighbor, message):
+            assert not isinstance(message, MeshMessage | UpkeepMessage), "a tree has no trees"
+            return Send(neighbor, OnTree(branch.source, branch.peers[neighbor], message))
+        case SendMany(neighbor, many):
+            tree = (branch.source, branch.peers[neighbor])
+            return SendMany(neighbor, replace(many, tree=tree))
+        case Remaining(ReceiveMany(neighbor, many)):
+            tree = (branch.source, branch.epoch)
+            return Remaining(ReceiveMany(neighbor, replace(many, tree=tree)))
+        case _:
+            return effect
 
 
 def _named(request: AttachClient | ClientSubscribeMany) -> list[tuple[str, str | None]]:

@@ -1,0 +1,100 @@
+"""Publications as they came: a sequence that makes a publication only for whoever asks for it.
+
+What one read of a socket brings is routed together. Kernels find the publications in the bytes,
+match them there, and compose what goes out of slices of them. So a publication of Python is made
+where a strategy looks into it, a journal writes it down or an error names it, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.encoded_records import EncodedRecords
+from sapwood.model.publication import Publication
+
+Places: TypeAlias = npt.NDArray[np.int64]
+
+
+class PublicationBatch(Sequence[Publication]):
+    """Publications in one piece of memory, in their order.
+
+    Publication `i` travels as `data[starts[i]:ends[i]]`, and `records[i]` is the flat view of its
+    record; none has a document. `read` makes one of its bytes. Whoever makes a batch has found all
+    of them in order, so that `read` raises nothing.
+    """
+
+    __slots__ = ("_made", "_read", "_records", "_taken", "data", "ends", "starts")
+
+    def __init__(
+        self,
+        data: bytes,
+        starts: Places,
+        ends: Places,
+        records: EncodedRecords,
+        read: Callable[[bytes], Publication],
+    ) -> None:
+        self.data: Final = data
+        self.starts: Final = starts
+        self.ends: Final = ends
+        self._records = records
+        #: the places of the publications among the records; `None` for all
+        self._taken: Places | None = None
+        self._read = read
+        #: those that somebody has asked for, by place
+        self._made: dict[int, Publication] = {}
+
+    def __len__(self) -> int:
+        """How many publications."""
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, at: int) -> Publication: ...
+    @overload
+    def __getitem__(self, at: slice) -> PublicationBatch: ...
+    def __getitem__(self, at: int | slice) -> Publication | PublicationBatch:
+        """A publication, the same one each time, or the batch of those of a slice."""
+        if isinstance(at, slice):
+            if range(len(self))[at] == range(len(self)):
+                return self
+            return self.take(np.arange(len(self))[at])
+        place = range(len(self))[at]
+        made = self._made.get(place)
+        if made is None:
+            made = self._made[place] = self._read(self.body(place))
+        return made
+
+    def __iter__(self) -> Iterator[Publication]:
+        """All publications."""
+        return (self[at] for at in range(len(self)))
+
+    @property
+    def records(self) -> EncodedRecords:
+        """The flat views of the records."""
+        if self._taken is not None:
+            self._records, self._taken = self._records.take(self._taken), None
+        return self._records
+
+    def take(self, places: Places) -> PublicationBatch:
+        """The publications at some places, in that order."""
+        taken = PublicationBatch(
+            self.data, self.starts[places], self.ends[places], self._records, self._read
+        )
+        taken._taken = places if self._taken is None else self._taken[places]
+        return taken
+
+    def body(self, at: int) -> bytes:
+        """What a publication travels as."""
+        return self.data[self.starts.item(at) : self.ends.item(at)]
+
+
+def take(batch: Sequence[Publication], places: Sequence[int]) -> Sequence[Publication]:
+    """The publications at some places, in that order."""
+    if len(places) == len(batch):
+        return batch
+    if isinstance(batch, PublicationBatch):
+        return batch.take(np.asarray(places, np.int64))
+    return [batch[place] for place in places]

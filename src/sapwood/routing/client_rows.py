@@ -1,0 +1,147 @@
+"""Whose each numbered subscription is, and under which id, in arrays that compiled code reads.
+
+A row has three words: the number of the client, with the bytes of the id in the lower half; where
+these begin among the texts; and the first eight of them as a number, which sorts as they do. The
+texts lie in regions of whole words, and a region that is free is taken again for as many words.
+Client c (number 0) has the subscription "s1" under the number 0, and "a-long-id" under 1:
+
+    row 0   0 << 32 | 2    0   0x7331000000000000      texts   s1......
+    row 1   0 << 32 | 9    8   0x612d6c6f6e672d69              a-long-id.......
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.errors import InvariantError
+from sapwood.model.interest import Interest
+from sapwood.routing.holders import Holders
+from sapwood.routing.tables import LocalEntry
+
+U8: TypeAlias = npt.NDArray[np.uint8]
+U64: TypeAlias = npt.NDArray[np.uint64]
+
+OWNER, START, PREFIX, ROW = range(4)
+"""The words of a row; the last number is how many there are."""
+
+OWNER_BITS: Final = 32
+_SIZE_MASK: Final = (1 << OWNER_BITS) - 1
+_WORD_BYTES: Final = 8
+_WORDS: Final = "Q"
+_ABSENT: Final = -1
+_ANY_TEXT: Final = "surrogatepass"
+
+
+class ClientRows:
+    """The rows of all clients' subscriptions at one core.
+
+    #: a row with a text is that of a taken number; its client is known by number and name
+    """
+
+    __slots__ = ("_client_numbers", "_free", "_free_clients", "_held", "_texts", "_words", "names")
+
+    def __init__(self) -> None:
+        self._words = array(_WORDS)
+        self._texts = bytearray()
+        #: words of a region -> where such regions are free
+        self._free: dict[int, list[int]] = {}
+        #: number -> client; "" where it is free
+        self.names: list[str] = []
+        self._client_numbers: dict[str, int] = {}
+        #: number -> its rows
+        self._held: list[int] = []
+        self._free_clients: list[int] = []
+
+    @property
+    def words(self) -> U64:
+        """All rows; nobody follows a change as long as this is in use."""
+        return np.frombuffer(self._words, np.uint64) if self._words else np.zeros(0, np.uint64)
+
+    @property
+    def texts(self) -> U8:
+        """The bytes of all ids; nobody follows a change as long as this is in use."""
+        return np.frombuffer(self._texts, np.uint8) if self._texts else np.zeros(0, np.uint8)
+
+    def follow(self, holders: Holders, by_key: Mapping[str, LocalEntry[Interest]]) -> None:
+        """Take in which numbers were taken or freed since, and forget that they were."""
+        for number in dict.fromkeys(holders.renamed):
+            missing = ROW * (number + 1) - len(self._words)
+            if missing > 0:
+                self._words.extend([0] * missing)
+            if self._words[ROW * number + OWNER] & _SIZE_MASK:
+                self._forget(number)
+            entry = by_key.get(holders.names[number])
+            if entry is not None:
+                self._enter(number, entry.client, entry.id.encode(errors=_ANY_TEXT))
+        holders.renamed.clear()
+
+    def id(self, number: int) -> str:
+        """The client's own id of a subscription."""
+        row = ROW * number
+        size, start = self._words[row + OWNER] & _SIZE_MASK, self._words[row + START]
+        return self._texts[start : start + size].decode(errors=_ANY_TEXT)
+
+    def client(self, number: int) -> str:
+        """Whose a subscription is."""
+        return self.names[self._words[ROW * number + OWNER] >> OWNER_BITS]
+
+    def validate(self, holders: Holders, by_key: Mapping[str, LocalEntry[Interest]]) -> None:
+        """Check that there is a row for each subscription, and no other; `InvariantError`."""
+        known = {key: (entry.client, entry.id) for key, entry in by_key.items()}
+        here = {key: (self.client(at), self.id(at)) for key, at in holders.numbers.items()}
+        if known != here:
+            raise InvariantError("the rows of clients' subscriptions are of others")
+        live = [at for at, name in enumerate(self.names) if name]
+        if {self.names[at]: at for at in live} != self._client_numbers:
+            raise InvariantError("clients and their numbers disagree")
+        owners = [self._words[ROW * at + OWNER] >> OWNER_BITS for at in holders.numbers.values()]
+        if any(self._held[at] != owners.count(at) for at in range(len(self.names))):
+            raise InvariantError("a client has more or fewer rows than it is said to have")
+
+    def _enter(self, number: int, client: str, text: bytes) -> None:
+        """Write a row."""
+        words = -(-len(text) // _WORD_BYTES)
+        free = self._free.get(words)
+        if free:
+            start = free.pop()
+            self._texts[start : start + len(text)] = text
+        else:
+            start = len(self._texts)
+            self._texts += text.ljust(words * _WORD_BYTES, b"\0")
+        owner = self._client_numbers.get(client, _ABSENT)
+        if owner == _ABSENT:
+            owner = self._number(client)
+        self._held[owner] += 1
+        row = ROW * number
+        self._words[row + OWNER] = owner << OWNER_BITS | len(text)
+        self._words[row + START] = start
+        prefix = text[:_WORD_BYTES].ljust(_WORD_BYTES, b"\0")
+        self._words[row + PREFIX] = int.from_bytes(prefix, "big")
+
+    def _forget(self, number: int) -> None:
+        """Free what a row has."""
+        row = ROW * number
+        owner, size = divmod(self._words[row + OWNER], 1 << OWNER_BITS)
+        self._free.setdefault(-(-size // _WORD_BYTES), []).append(self._words[row + START])
+        self._words[row + OWNER] = 0
+        self._held[owner] -= 1
+        if not self._held[owner]:
+            del self._client_numbers[self.names[owner]]
+            self.names[owner] = ""
+            self._free_clients.append(owner)
+
+    def _number(self, client: str) -> int:
+        if self._free_clients:
+            owner = self._free_clients.pop()
+            self.names[owner] = client
+        else:
+            owner = len(self.names)
+            self.names.append(client)
+            self._held.append(0)
+        self._client_numbers[client] = owner
+        return owner

@@ -1,0 +1,177 @@
+"""Who among clients holds which filter, as numbers in arrays, for compiled code to follow.
+
+Each key of a client's subscription has a number, from 0 on, and a pool says of each of its slots
+under which number it is held first; every further one is found from the one before it. The keys k7
+and k9 hold the filter in slot 2 of a pool, k8 that in slot 0:
+
+    number   0    1    2             slot    0    1    2
+    name     k7   k8   k9            head    1   -1    2
+    next    -1   -1    0
+    before   2   -1   -1
+
+A batch of two publications, of which the first matches slot 2 and the second slots 0 and 2, is
+`offsets` 0 1 3 and `slots` 2 0 2: the first has the keys k9 and k7, the second k8, k9 and k7.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.errors import InvariantError
+
+I32: TypeAlias = npt.NDArray[np.int32]
+I64: TypeAlias = npt.NDArray[np.int64]
+
+NOBODY: Final = -1
+
+NUMBERS: Final = "i"
+"""The type of an array of numbers: 32 bits with a sign."""
+
+_PLAIN: Final = np.zeros(0, np.int32)
+
+
+class Holders:
+    """The keys of clients by number, and which of them hold the same filter.
+
+    A number that is free is taken again. `renamed` are the numbers that were taken or freed since
+    somebody emptied it.
+
+    #: names[numbers[key]] == key for every key; a free number has the empty name
+    #: nexts[a] == b iff befores[b] == a, for numbers of one filter
+    """
+
+    __slots__ = ("_free", "befores", "names", "nexts", "numbers", "renamed")
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.nexts, self.befores = array(NUMBERS), array(NUMBERS)
+        self.renamed: list[int] = []
+        self._free: list[int] = []
+
+    def take(self, key: str, head: int) -> int:
+        """Number a new key, which holds a filter before the number `head`, or alone."""
+        if self._free:
+            number = self._free.pop()
+            self.names[number] = key
+            self.nexts[number] = head
+            self.befores[number] = NOBODY
+        else:
+            number = len(self.names)
+            self.names.append(key)
+            self.nexts.append(head)
+            self.befores.append(NOBODY)
+        if head != NOBODY:
+            self.befores[head] = number
+        self.numbers[key] = number
+        self.renamed.append(number)
+        return number
+
+    def release(self, key: str) -> tuple[int, int]:
+        """Free the number of a key; returns the numbers of the same filter before and behind it."""
+        number = self.numbers.pop(key)
+        before, behind = self.befores[number], self.nexts[number]
+        if before != NOBODY:
+            self.nexts[before] = behind
+        if behind != NOBODY:
+            self.befores[behind] = before
+        self.names[number] = ""
+        self._free.append(number)
+        self.renamed.append(number)
+        return before, behind
+
+    def from_head(self, head: int) -> Iterator[int]:
+        """All numbers from the first one on that holds a filter."""
+        while head != NOBODY:
+            yield head
+            head = self.nexts[head]
+
+    def validate(self) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        if {name: number for number, name in enumerate(self.names) if name} != self.numbers:
+            raise InvariantError("keys of clients and their numbers disagree")
+        if sorted(self._free) != [at for at, name in enumerate(self.names) if not name]:
+            raise InvariantError("the free numbers are not those without a key")
+        for number in self.numbers.values():
+            behind = self.nexts[number]
+            if behind != NOBODY and self.befores[behind] != number:
+                raise InvariantError(f"number {number} is not before the one behind it")
+
+
+class KeyBatch(Sequence[Sequence[str]]):
+    """The clients' keys that accept each publication of a batch, as arrays.
+
+    Publication `i` has the holders of `slots[offsets[i]:offsets[i + 1]]`, which begin at `heads`;
+    without `heads` the slots are the numbers themselves. To be read before anything changes.
+    """
+
+    __slots__ = ("heads", "holders", "offsets", "slots")
+
+    def __init__(
+        self, offsets: I64, slots: I32, heads: array[int] | None, holders: Holders
+    ) -> None:
+        self.offsets: Final = offsets
+        self.slots: Final = slots
+        self.heads: Final = heads
+        self.holders: Final = holders
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], holders: Holders) -> KeyBatch:
+        """The numbers of the keys for each publication."""
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        slots = np.array([number for row in rows for number in row], np.int32)
+        return cls(offsets, slots, None, holders)
+
+    def __len__(self) -> int:
+        """How many publications."""
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> Sequence[str]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Sequence[str]]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        """The keys for a publication, in any order."""
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        names = self.holders.names
+        return [names[number] for number in self.numbers(range(len(self))[at])]
+
+    def numbers(self, place: int) -> list[int]:
+        """The numbers of the keys for a publication."""
+        slots: list[int] = self.slots[self.offsets[place] : self.offsets[place + 1]].tolist()
+        heads = self.heads
+        if heads is None:
+            return slots
+        follow = self.holders.from_head
+        return [number for slot in slots for number in follow(heads[slot])]
+
+    def chains(self) -> tuple[I32, I32]:
+        """The first number of each slot, and the one behind each number, for compiled code.
+
+        As long as they are in use, nothing may be added.
+        """
+        return as_numbers(self.heads), as_numbers(self.holders.nexts)
+
+    def first(self, count: int) -> KeyBatch:
+        """The keys for the first publications."""
+        if count == len(self):
+            return self
+        offsets = self.offsets[: count + 1]
+        return KeyBatch(offsets, self.slots[: offsets[-1]], self.heads, self.holders)
+
+    def beside(self, other: KeyBatch) -> KeyBatch:
+        """What both have, of the same publications: no number is in both."""
+        rows = [[*self.numbers(at), *other.numbers(at)] for at in range(len(self))]
+        return KeyBatch.of(rows, self.holders)
+
+
+def as_numbers(held: array[int] | None) -> I32:
+    """An array as compiled code reads it; nobody adds to it as long as this is in use."""
+    return np.frombuffer(held, np.int32) if held else _PLAIN

@@ -1,0 +1,1 @@
+"""Frames of publications, found, read and composed by compiled code."""

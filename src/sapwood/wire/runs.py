@@ -1,0 +1,208 @@
+"""Runs: publications that stand behind each other in a read, found without decoding them.
+
+A run is one item among the messages of a connection, in the place of the messages that it is. Only
+what is plainly a publication is part of one; with the rest today's way goes on, message by message,
+so what is refused is refused with the same words, in the same place. While compiled kernels are not
+at hand there are no runs at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import Meta
+
+from sapwood.limits import (
+    BODY_BYTES_AT_ONCE,
+    DIGEST_BYTES_MAX,
+    FRAME_OVERHEAD_BYTES,
+    RECORD_VALUES_MAX,
+)
+from sapwood.matching.columnar.flat_records import READ, flat_records
+from sapwood.matching.publication_batch import PublicationBatch
+from sapwood.matching.readiness import RECORDS, Awaiting, KernelSet, Loader
+from sapwood.model.fields import Count, Name
+from sapwood.routing.messages import PublishMany
+from sapwood.wire.frames import HEADER_BYTES
+from sapwood.wire.kernels.layout import (
+    BEGIN,
+    BODY,
+    CLIENT_SENDS,
+    COUNT,
+    DIGESTS,
+    END,
+    FINISH,
+    NEIGHBOR_SENDS,
+    RECORD,
+    RECORD_END,
+    RUN_COLUMNS,
+    RUN_HEAD,
+    SEQUENCE,
+    STRIDE,
+)
+from sapwood.wire.messages import PublishRequest
+from sapwood.wire.publications import decode_publication
+
+I64: TypeAlias = npt.NDArray[np.int64]
+
+_HEADS: Final = frozenset((b"\x93\x0c", b"\x94\x22", b"\x95\x22", b"\x94\x2c"))
+"""How the body of a message begins that may carry a publication."""
+
+_LONGEST: Final = min(BODY_BYTES_AT_ONCE, RECORD_VALUES_MAX)
+"""Bytes of a publication in a run. Longer ones are judged beside the loop, or may have more values
+than a record."""
+
+_WORK: Final = 20
+"""What it takes plain Python to decode and check a publication, in about microseconds."""
+
+
+class _Publish(msgspec.Struct, array_like=True, frozen=True, tag=34):
+    """The beginning of a publication from a neighbor; the rest is passed over."""
+
+    origin: Name
+    hops: Count
+
+
+class _OnTree(msgspec.Struct, array_like=True, frozen=True, tag=44):
+    """The same on a tree."""
+
+    source: Name
+    epoch: Count
+    message: _Publish
+
+
+_ENVELOPE: Final = msgspec.msgpack.Decoder(_Publish | _OnTree)
+_DIGEST: Final = msgspec.msgpack.Decoder(Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)])
+
+
+FRAMES: Final = KernelSet("frames", "sapwood.wire.kernels.compiled")
+"""The kernels of frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRun:
+    """`PublishRequest`s of a client whose numbers follow each other, from `sequence` on."""
+
+    sequence: int
+    batch: PublicationBatch
+
+    def part(self, first: int, last: int | None = None) -> RequestRun:
+        """Those from one place up to another, or to the end."""
+        return RequestRun(self.sequence + first, self.batch[first:last])
+
+    def messages(self) -> Iterator[PublishRequest]:
+        """The requests that it is, in order."""
+        for place in range(len(self.batch)):
+            yield PublishRequest(self.sequence + place, self.batch.body(place))
+
+
+LinkRun: TypeAlias = PublishMany
+"""`Publish` of a neighbor, all with one envelope."""
+
+Run: TypeAlias = RequestRun | LinkRun
+
+
+class RunFinder:
+    """Finds runs as soon as compiled kernels are at hand; until then `loader` hears of the work."""
+
+    __slots__ = ("_awaiting", "_find")
+
+    def __init__(self, loader: Loader | None = None) -> None:
+        #: what is still to be loaded
+        self._awaiting = [Awaiting(kernels, loader) for kernels in (FRAMES, RECORDS)]
+        self._find: Callable[[bytes, int, int, int, int], I64] | None = None
+        if all(one.at_hand() is not None for one in self._awaiting):
+            self._take()
+
+    def find(
+        self, data: bytes, start: int, body_bytes_max: int, *, is_link: bool
+    ) -> tuple[list[Run | bytes], int]:
+        """What begins with the frame at byte `start` and is made of publications, and its end.
+
+        That is runs, and between them the bodies of frames that have to be looked at one by one.
+        Nothing, where that frame is no publication, or not plainly one, or no kernels are at hand.
+        """
+        begin = start + HEADER_BYTES
+        if data[begin : begin + 2] not in _HEADS:
+            return [], start
+        find = self._find
+        if find is None:
+            find = self._awaited()
+            if find is None:
+                return [], start
+        publication_max = min(body_bytes_max - FRAME_OVERHEAD_BYTES, _LONGEST)
+        sender = NEIGHBOR_SENDS if is_link else CLIENT_SENDS
+        run = find(data, start, sender, body_bytes_max, publication_max)
+        count = run.item(COUNT)
+        if not count:
+            return [], start
+        columns = run[RUN_HEAD:].reshape(RUN_COLUMNS, run.item(STRIDE))[:, :count]
+        flat = flat_records(data, columns[RECORD], columns[RECORD_END])
+        whole = PublicationBatch(
+            data, columns[BEGIN], columns[FINISH], flat.records, decode_publication
+        )
+        ends = run.item(END)
+        if is_link:
+            envelope = _envelope(data, columns[BODY].item(0))
+            if envelope is None:
+                return [], start
+            digests = _digests(data, columns, ends) if run.item(DIGESTS) else ()
+            made: Run = replace(envelope, batch=whole, digests=digests)
+        else:
+            made = RequestRun(run.item(SEQUENCE), whole)
+        doubtful = np.flatnonzero(flat.verdicts != READ).tolist()
+        return (list(_pieces(data, made, doubtful, columns[BODY])) if doubtful else [made]), ends
+
+    def _awaited(self) -> Callable[[bytes, int, int, int, int], I64] | None:
+        """Look for the kernels; a publication is decoded without them meanwhile."""
+        if all([one.compiled(_WORK) is not None for one in self._awaiting]):  # noqa: C419 - all
+            self._take()
+        return self._find
+
+    def _take(self) -> None:
+        module = FRAMES.compiled
+        assert module is not None, "what is at hand stays at hand"
+        self._find = module.find_run
+
+
+def _pieces(data: bytes, run: Run, doubtful: Sequence[int], bodies: I64) -> Iterator[Run | bytes]:
+    """A run without some of its publications, whose bodies stand in their places."""
+    first = 0
+    for place in (*doubtful, len(bodies)):
+        if place > first:
+            yield run.part(first, place)
+        first = place + 1
+        if place < len(bodies):
+            begin = bodies.item(place)
+            yield data[begin : begin + _size_before(data, begin)]
+
+
+def _size_before(data: bytes, body: int) -> int:
+    """How long the body is that begins at a byte, as the frame says before it."""
+    return int.from_bytes(data[body - HEADER_BYTES : body], "big")
+
+
+def _envelope(data: bytes, body: int) -> PublishMany | None:
+    """What a message says beside its publication; `None` where that is for others to refuse."""
+    try:
+        envelope = _ENVELOPE.decode(memoryview(data)[body : body + _size_before(data, body)])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if isinstance(envelope, _Publish):
+        return PublishMany(envelope.origin, envelope.hops, ())
+    tree = (envelope.source, envelope.epoch)
+    return PublishMany(envelope.message.origin, envelope.message.hops, (), tree=tree)
+
+
+def _digests(data: bytes, columns: I64, end: int) -> tuple[bytes, ...]:
+    """The digest behind each publication of a run, empty where there is none."""
+    ends = (*(columns[BODY][1:] - HEADER_BYTES).tolist(), end)
+    return tuple(
+        _DIGEST.decode(memoryview(data)[first:last]) if last > first else b""
+        for first, last in zip(columns[FINISH].tolist(), ends, strict=True)
+    )

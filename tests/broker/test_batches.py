@@ -1,0 +1,221 @@
+"""Publications in batches: every connection gets the bytes that it gets with one at a time.
+
+Two overlays get the same pieces of the same streams, in the same order. One finds the publications
+of a piece together, the other decodes them one by one.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+import time
+from dataclasses import asdict
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from sapwood.broker import turns
+from sapwood.matching.readiness import RECORDS
+from sapwood.model.publication import Publication
+from sapwood.wire.greetings import Hello, Role
+from sapwood.wire.messages import (
+    AdvertiseRequest,
+    Ping,
+    PublishRequest,
+    SubscribeRequest,
+    UnadvertiseRequest,
+    UnsubscribeRequest,
+)
+from sapwood.wire.publications import encode_publication
+from sapwood.wire.runs import FRAMES, RunFinder
+from tests.broker.helpers import Story
+from tests.broker.memory import Overlay, frames, overlay
+
+NAMES = ("r1", "r2", "r3")
+TOKENS = [count()]
+"""What brokers draw, in place of chance; begun afresh for each overlay."""
+
+CLIENTS = {"a": "r1", "b": "r2", "c": "r3", "d": "r1"}
+FILTERS = (
+    *("n >= 0", "n < 3", "n >= 3 and s = 'x'", "s like '%y%'", "exists o.k", "n = 1 or n = 4"),
+    *("b", "not b and n > 1"),
+)
+PROTOCOLS = ("covering", "flooding", "mesh+covering", "identity", "advertisement+covering")
+
+
+@pytest.fixture(autouse=True)
+def _the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are at hand, and nothing that brokers say depends on chance or on the clock."""
+    FRAMES.load()
+    RECORDS.load()
+    monkeypatch.setattr(secrets, "token_hex", lambda _: f"t{next(TOKENS[0])}")
+    monkeypatch.setattr(time, "time_ns", lambda: 1)
+    monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # no turn ever ends
+    monkeypatch.setattr(turns, "PUBLICATIONS_AT_FIRST", 2)
+
+
+def bodies() -> st.SearchStrategy[bytes]:
+    """Publications: most are as good as any, some odd, some are none."""
+    records = st.fixed_dictionaries(
+        {},
+        optional={
+            "n": st.integers(0, 5) | st.sampled_from((1.0, 2.5)),
+            "s": st.sampled_from(("x", "yy", "größe", "")),
+            "b": st.booleans(),
+            "o": st.fixed_dictionaries({"k": st.integers(0, 2)}) | st.just([1, "x"]) | st.none(),
+        },
+    )
+    ids = st.sampled_from(("p", "q", "r", "größe"))
+    good = st.builds(lambda id_, record: encode_publication(Publication(id_, record)), ids, records)
+    documents = st.sampled_from(
+        [encode_publication(Publication("d", {"n": 1}, b"<d><e/></d>")), b"\x93\xa1d\xc0\xc4\3<d>"]
+    )
+    bad = st.sampled_from(
+        (
+            *(b"\x93\xa1p\x81\xa1n\xcb\x7f\xf8\0\0\0\0\0\0\xc0", b"\x93\xa0\x80\xc0", b"\x90"),
+            *(b"\x93\xa1p\x82\xa1n\1\xa1n\2\xc0", b"\x93\xa1p\x80", b"\x92\xa1p\xc0"),
+            *(b"\x92\xa1p\x81\xa1n\1", b"\x93\xa1p\x81\xa1n\xca\x3f\x80\0\0\xc0"),
+        )
+    )
+    return good | good | good | good | good | documents | bad
+
+
+class Streams:
+    """What each client says, made step by step; publications are numbered without gaps."""
+
+    def __init__(self) -> None:
+        self.sequence = dict.fromkeys(CLIENTS, 0)
+
+    def frames(self, client: str, act: tuple[str, Any]) -> bytes:
+        match act:
+            case ("publish", some):
+                first = self.sequence[client] + 1
+                self.sequence[client] += len(some)
+                return frames(*(PublishRequest(n, body) for n, body in enumerate(some, first)))
+            case ("again", back):
+                number = max(1, self.sequence[client] - back)
+                self.sequence[client] = max(self.sequence[client], number)
+                body = encode_publication(Publication("p", {"n": 1}))
+                return frames(PublishRequest(number, body))
+            case ("subscribe", (id_, text)):
+                return frames(SubscribeRequest(id_, text))
+            case ("unsubscribe", id_):
+                return frames(UnsubscribeRequest(id_))
+            case ("advertise", (id_, text)):
+                return frames(AdvertiseRequest(id_, text))
+            case ("unadvertise", id_):
+                return frames(UnadvertiseRequest(id_))
+            case _:
+                return frames(Ping())
+
+
+def acts() -> st.SearchStrategy[tuple[str, Any]]:
+    ids = st.sampled_from(("s1", "s2", "s10", "größe"))
+    publish = st.tuples(st.just("publish"), st.lists(bodies(), min_size=1, max_size=12))
+    return st.one_of(
+        publish,
+        publish,
+        publish,
+        st.tuples(st.just("subscribe"), st.tuples(ids, st.sampled_from(FILTERS))),
+        st.tuples(st.just("subscribe"), st.tuples(ids, st.sampled_from(FILTERS))),
+        st.tuples(st.just("unsubscribe"), ids),
+        st.tuples(st.just("again"), st.integers(0, 3)),
+        st.just(("ping", None)),
+    )
+
+
+def advertising() -> st.SearchStrategy[tuple[str, Any]]:
+    """Acts with advertisements among them."""
+    ids = st.sampled_from(("a1", "a2"))
+    texts = st.sampled_from(("n >= 0", "s = 'x'", "exists o.k"))
+    return st.one_of(
+        acts(),
+        acts(),
+        st.tuples(st.just("advertise"), st.tuples(ids, texts)),
+        st.tuples(st.just("unadvertise"), ids),
+    )
+
+
+def schedules(
+    some: st.SearchStrategy[tuple[str, Any]],
+) -> st.SearchStrategy[list[tuple[str, bytes]]]:
+    """Pieces of streams, each with who says it: acts joined, and cut anywhere."""
+    turns = st.lists(
+        st.tuples(st.sampled_from(sorted(CLIENTS)), st.lists(some, min_size=1, max_size=4)),
+        min_size=1,
+        max_size=8,
+    )
+    return st.builds(_pieces, turns, st.lists(st.integers(1, 400), max_size=6))
+
+
+def _pieces(
+    turns: list[tuple[str, list[tuple[str, Any]]]], sizes: list[int]
+) -> list[tuple[str, bytes]]:
+    streams = Streams()
+    pieces: list[tuple[str, bytes]] = []
+    sizes = [*sizes, 1 << 20]
+    for client, turn in turns:
+        data = b"".join(streams.frames(client, act) for act in turn)
+        while data:
+            size = sizes[len(pieces) % len(sizes)]
+            pieces.append((client, data[:size]))
+            data = data[size:]
+    return pieces
+
+
+async def run(
+    pieces: list[tuple[str, bytes]], runs: RunFinder | None, protocol: str, folder: Path | None
+) -> tuple[dict[str, bytes], list[dict[str, Any]], list[dict[str, int]], list[Any]]:
+    """What everybody was sent, what was counted, the tables, and the journals' lines."""
+    TOKENS[0] = count()
+    story = Story()
+    data = {name: folder and folder / name for name in NAMES}
+    async with overlay(NAMES, runs, story, protocol=protocol, data=data) as made:
+        for name, broker in CLIENTS.items():
+            made.connect(name, broker, Hello(role=Role.CLIENT, name=name, session="s"))
+        for name, piece in pieces:
+            made.say(name, piece)
+        _validate(made)
+        counted = [asdict(broker.counters) for broker in made.brokers.values()]
+        tables = [broker.router.table_sizes() for broker in made.brokers.values()]
+        said = made.said()
+    lines = [] if folder is None else [_lines(folder / name) for name in NAMES]
+    return said, counted, tables, lines
+
+
+def _validate(made: Overlay) -> None:
+    for broker in made.brokers.values():
+        assert not broker._failure.done(), broker._failure.exception()
+        broker.router.validate()
+
+
+def _lines(folder: Path) -> list[tuple[object, ...]]:
+    """What a journal holds, the times aside."""
+    found = [line for path in sorted(folder.rglob("*.jsonl")) for line in path.open()]
+    entries = [entry for entry in map(json.loads, found) if "offset" in entry]
+    return [tuple((k, str(v)) for k, v in one.items() if k != "published_at") for one in entries]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(data=st.data())
+async def test_brokers_send_the_same_bytes_with_batches_and_without(
+    protocol: str, data: st.DataObject
+) -> None:
+    acting = advertising() if "advertisement" in protocol or protocol == "covering" else acts()
+    pieces = data.draw(schedules(acting))
+    journal = data.draw(st.booleans())
+    found = []
+    for runs in (None, RunFinder()):
+        if journal:
+            with tempfile.TemporaryDirectory() as folder:
+                found.append(await run(pieces, runs, protocol, Path(folder)))
+        else:
+            found.append(await run(pieces, runs, protocol, None))
+    one_by_one, together = found
+    assert together == one_by_one

@@ -1,0 +1,110 @@
+"""Keys of clients by number, in chains of those that hold the same filter."""
+
+from __future__ import annotations
+
+from array import array
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.model.filter import NOTHING
+from sapwood.model.interest import Interest
+from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START, ClientRows
+from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
+from sapwood.routing.tables import LocalEntry
+
+steps = st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.sampled_from("abc")), max_size=40)
+
+
+@given(steps)
+def test_chains_have_the_keys_that_hold_a_filter(taken: list[tuple[bool, int, str]]) -> None:
+    holders, heads = Holders(), array(NUMBERS, [NOBODY] * 3)
+    held: dict[str, int] = {}
+    for is_added, number, client in taken:
+        key = f"{client}{number}"
+        slot = held.get(key, number % 3)
+        if is_added and key not in held:
+            heads[slot] = holders.take(key, heads[slot])
+            held[key] = slot
+        elif not is_added and key in held:
+            before, behind = holders.release(key)
+            if before == NOBODY:
+                heads[slot] = behind
+            del held[key]
+        holders.validate()
+    for slot in range(3):
+        names = [holders.names[number] for number in holders.from_head(heads[slot])]
+        assert sorted(names) == sorted(key for key, at in held.items() if at == slot)
+    assert holders.numbers.keys() == held.keys()
+    assert len(holders.names) == len(held) + len([name for name in holders.names if not name])
+
+
+@given(steps)
+def test_rows_say_whose_each_number_is_and_under_which_id(
+    taken: list[tuple[bool, int, str]],
+) -> None:
+    holders, rows = Holders(), ClientRows()
+    by_key: dict[str, LocalEntry[Interest]] = {}
+    for is_added, number, client in taken:
+        key = f"{client}{number}"
+        if is_added and key not in by_key:
+            id_ = "größe" * number + "s"
+            by_key[key] = LocalEntry[Interest](key, client, id_, NOTHING)
+            holders.take(key, NOBODY)
+        elif not is_added and key in by_key:
+            del by_key[key]
+            holders.release(key)
+        if number % 2:
+            rows.follow(holders, by_key)
+            assert not holders.renamed
+    rows.follow(holders, by_key)
+    rows.validate(holders, by_key)
+    for key, entry in by_key.items():
+        number = holders.numbers[key]
+        assert (rows.client(number), rows.id(number)) == (entry.client, entry.id)
+
+
+def test_a_row_is_three_words() -> None:
+    holders, rows = Holders(), ClientRows()
+    entries = [
+        LocalEntry[Interest](f"k{at}", "c", id_, NOTHING)
+        for at, id_ in enumerate(("s1", "a-long-id"))
+    ]
+    for entry in entries:
+        holders.take(entry.key, NOBODY)
+    rows.follow(holders, {entry.key: entry for entry in entries})
+    words = rows.words.tolist()
+    assert words[OWNER::ROW] == [0 << OWNER_BITS | 2, 0 << OWNER_BITS | 9]
+    assert words[START::ROW] == [0, 8]
+    assert words[PREFIX::ROW] == [0x7331000000000000, 0x612D6C6F6E672D69]
+    assert rows.texts.tobytes() == b"s1".ljust(8, b"\0") + b"a-long-id".ljust(16, b"\0")
+
+
+def test_a_free_region_is_taken_again_and_so_is_a_free_client() -> None:
+    holders, rows = Holders(), ClientRows()
+    for number in range(20):
+        entry = LocalEntry[Interest]("k", f"c{number}", f"{number:02}", NOTHING)
+        holders.take("k", NOBODY)
+        rows.follow(holders, {"k": entry})
+        assert (rows.client(0), rows.id(0)) == (entry.client, entry.id)
+        holders.release("k")
+    assert len(rows.texts) == 8
+    assert len(rows.words) == ROW
+    assert len(rows.names) == 1
+
+
+def test_a_batch_of_keys_is_a_sequence_of_each_publications_keys() -> None:
+    holders, heads = Holders(), array(NUMBERS, [NOBODY] * 3)
+    for key, slot in (("k7", 2), ("k8", 0), ("k9", 2)):
+        heads[slot] = holders.take(key, heads[slot])
+    assert heads.tolist() == [1, NOBODY, 2]
+    assert holders.nexts.tolist() == [NOBODY, NOBODY, 0]
+    assert holders.befores.tolist() == [2, NOBODY, NOBODY]
+    numbered = KeyBatch.of([[2], [0, 2]], holders)
+    batch = KeyBatch(numbered.offsets, numbered.slots, heads, holders)
+    assert [list(keys) for keys in batch] == [["k9", "k7"], ["k8", "k9", "k7"]]
+    assert batch[:1] == [["k9", "k7"]]
+    assert list(batch.first(1)) == [["k9", "k7"]]
+    assert batch.first(2) is batch
+    other = KeyBatch.of([[], [1]], holders)
+    assert list(numbered.beside(other)) == [["k9"], ["k7", "k9", "k8"]]

@@ -102,9 +102,6 @@ EXCEPTIONS: Final = (
 UNSAFE_MODULES: Final = frozenset({"cloudpickle", "dill", "marshal", "pickle", "shelve"})
 IMPURE_CALLS: Final = frozenset({"open", "print", "input"})
 UNSAFE_CALLS: Final = frozenset({"eval", "exec"})
-UNSAFE_ALL_THE_SAME: Final = frozenset({"sapwood.matching.compiling.libraries"})
-"""Machine code is read from where numba would keep it, and as numba does: whoever can write there
-can have any code run anyway."""
 
 MODULE_LINES_MAX: Final = 600
 FUNCTION_LINES_MAX: Final = 70
@@ -254,8 +251,7 @@ def _is_impure(name: str) -> bool:
 def is_safe(source: Source) -> Iterator[str]:
     """Nothing reads or writes pickles, or runs text as code."""
     for line, name in imports(source):
-        is_allowed = source.module in UNSAFE_ALL_THE_SAME
-        if name.split(".")[0] in UNSAFE_MODULES and not is_allowed:
+        if name.split(".")[0] in UNSAFE_MODULES:
             yield f"{source.module}:{line}: imports {name}"
     for line, call in _calls(source):
         if call in UNSAFE_CALLS:
@@ -341,8 +337,6 @@ def unreferenced(modules: list[Source], scripts: list[Source]) -> Iterator[str]:
         }
         for name in names:
             used |= {name, name.rpartition(".")[0]} - {source.module}
-            if name.endswith(".kernels"):  # a set of kernels: its package is named
-                used.add(f"{name}.compiled")
     packages = {module.rpartition(".")[0] for module in known}
     # The plain twin of a compiled kernel is there for the tests to compare the two.
     twins = {module for module in known if module.endswith(".kernels.plain")}

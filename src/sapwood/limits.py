@@ -237,15 +237,9 @@ LINK_OUTGOING_BYTES_MAX: Final = 1_073_741_824
 below, but the state of a very large router may pass the high-water mark at once."""
 
 PUBLICATIONS_AT_FIRST: Final = 32
-"""Publications of a connection that are handled at once before it is known how long they take."""
-
-PUBLICATIONS_AT_ONCE_MAX: Final = 4096
-"""The most that are handled at once, however little they take: a read of 256 KiB has fewer, unless
-they are of some dozen bytes."""
-
 COMPOSED_BYTES: Final = 4_194_304
-"""Bytes of deliveries that are composed at once, beside those of one publication, before they are
-handed to the connections of clients: they are in memory twice meanwhile."""
+"""Publications of a connection that are handled at once before it is known how long they take, and
+bytes of deliveries that are composed at once, beside those of one publication."""
 
 TRANSPORT_BYTES_MAX: Final = 262_144
 """Bytes handed to the operating system's queue at a time; the rest stays in our own queue, where

@@ -56,7 +56,7 @@ def test_what_must_be_compiled_is_said_and_goes_where_the_variable_says(tmp_path
         subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
     )
-    [file] = (tmp_path / "cache").glob("*.kernels")
+    [file] = (tmp_path / "cache").glob("*.nbi")
     assert first.stderr == "compiling the kernels for pipeline ...\n"
     assert re.fullmatch(
         rf"pipeline: 2 kernels, \d+ functions compiled in \d+\.\d s of processor time, in {file}\n",

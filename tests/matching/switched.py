@@ -13,7 +13,7 @@ class Switched(KernelSet):
     is_on: bool
 
     def __init__(self, real: KernelSet, *, is_on: bool = False) -> None:
-        super().__init__(real.name, real.package)
+        super().__init__(real.name, real.module)
         if real.compiled is None:  # they are loaded once for a process
             real.load()
         self.is_on = is_on

@@ -4,15 +4,16 @@
 `SAPWOOD_PEERS` says, and nothing anywhere else; it needs no root. What cannot be had is named with
 the reason, and changes nothing for the others: the exit status is 1 then.
 
-=========  ======================================  ================================================
-peer       comes from                              needs
-=========  ======================================  ================================================
-nats       Go modules                              Go
-mosquitto  the packages of Debian or Ubuntu        apt-get, dpkg, Go (driver)
-rabbitmq   the packages of Debian or Ubuntu, with  apt-get, dpkg, Go (driver)
-           their Erlang
-artemis    Maven                                   Java 17, Maven
-=========  ======================================  ================================================
+===========  ======================================  ============================
+peer         comes from                              needs
+===========  ======================================  ============================
+nats         Go modules                              Go
+nats-python  Go modules, PyPI                        Go, pip
+mosquitto    the packages of Debian or Ubuntu        apt-get, dpkg, Go (driver)
+rabbitmq     the packages of Debian or Ubuntu, with  apt-get, dpkg, Go (driver)
+             their Erlang
+artemis      Maven                                   Java 17, Maven
+===========  ======================================  ============================
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Final
 
 HERE: Final = Path(__file__).resolve().parent
 NATS: Final = "github.com/nats-io/nats-server/v2@v2.15.2"
+NATS_PYTHON: Final = "2.16.0"
 ARTEMIS: Final = "2.44.0"
 """As in `artemis/pom.xml`, where its dependencies are pinned with it."""
 
@@ -66,6 +68,17 @@ def nats(root: Path) -> str:
     run(("go", "install", NATS), GOBIN=str(root / "bin"))
     go_driver(root)
     return NATS.rpartition("@v")[2]
+
+
+def nats_python(root: Path) -> str:
+    """NATS server, and its Python client with a driver."""
+    run(("go", "install", NATS), GOBIN=str(root / "bin"))
+    into = root / "python"
+    shutil.rmtree(into, ignore_errors=True)
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(into))
+    run((*pip, f"nats-py=={NATS_PYTHON}"))
+    shutil.copy(HERE / "nats_python.py", into)
+    return f"{NATS.rpartition('@v')[2]}, nats-py {NATS_PYTHON}"
 
 
 def debian(root: Path, package: str) -> str:
@@ -134,7 +147,13 @@ def artemis(root: Path) -> str:
 
 
 PEERS: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType(
-    {"nats": nats, "mosquitto": mosquitto, "rabbitmq": rabbitmq, "artemis": artemis}
+    {
+        "nats": nats,
+        "nats-python": nats_python,
+        "mosquitto": mosquitto,
+        "rabbitmq": rabbitmq,
+        "artemis": artemis,
+    }
 )
 
 

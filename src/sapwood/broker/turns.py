@@ -20,7 +20,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from sapwood.limits import PUBLICATIONS_AT_FIRST, PUBLICATIONS_AT_ONCE_MAX, TURN_S
+from sapwood.limits import PUBLICATIONS_AT_FIRST, TURN_S
 
 
 class Progress(Enum):
@@ -48,10 +48,9 @@ class Pace:
 
     def took(self, publications: int, seconds: float) -> None:
         """So many publications took so long."""
-        enough = PUBLICATIONS_AT_ONCE_MAX
-        if seconds > 0.0:
-            enough = min(enough, int(publications * TURN_S / 2 / seconds))
-        self.publications = max(1, min(enough, 2 * self.publications))
+        twice = 2 * self.publications
+        enough = int(publications * TURN_S / 2 / seconds) if seconds > 0.0 else twice
+        self.publications = max(1, min(enough, twice))
 
 
 class Worker(Protocol):

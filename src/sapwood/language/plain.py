@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sapwood.language.lexer import NUMBER, number_of
@@ -23,6 +24,9 @@ from sapwood.model.strings import successor
 
 _CHARS_MAX: Final = FILTER_TEXT_CHARS_MAX // 64
 """Longer texts could pass a limit in their normal form, which only the parser looks after."""
+
+_NAMES_REMEMBERED: Final = 1024
+"""Names of which it is remembered whether they are keywords."""
 
 _NAME: Final = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _PREDICATE: Final = re.compile(
@@ -103,9 +107,15 @@ def read_plain(text: str) -> Plain | None:
             break
         position = match.end()
     names = (*spans, *texts)
-    if any(name.lower() in KEYWORDS for name in names) or not texts.keys().isdisjoint(spans):
+    if any(map(_is_keyword, names)) or not texts.keys().isdisjoint(spans):
         return None
     return Plain(spans, texts)
+
+
+@lru_cache(maxsize=_NAMES_REMEMBERED)
+def _is_keyword(name: str) -> bool:
+    """Whether a name is none; sets of filters have few of them."""
+    return name.lower() in KEYWORDS
 
 
 def _span(

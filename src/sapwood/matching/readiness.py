@@ -47,12 +47,12 @@ REPORTED: Final = 50_000
 class KernelSet:
     """The compiled kernels of one engine.
 
-    `package` has the modules `compiled` and `plain` in it; what the engine calls are the entries of
-    `compiled.LIBRARY`.
+    `module` is that of the compiled ones, beside which there is a `plain` one; what the engine
+    calls are the entries of its `LIBRARY`.
     """
 
     name: str
-    package: str
+    module: str
 
     @property
     def compiled(self) -> ModuleType | None:
@@ -62,14 +62,15 @@ class KernelSet:
         nothing, kernels are plain code and always at hand.
         """
         # A package has a module as an attribute when the import of that has ended.
-        module: ModuleType | None = getattr(import_module(self.package), "compiled", None)
+        package, _, name = self.module.rpartition(".")
+        module: ModuleType | None = getattr(import_module(package), name, None)
         if module is None or not (module.LIBRARY is None or module.LIBRARY.is_loaded):
             return None
         return module
 
     def library(self) -> KernelLibrary | None:
         """Their code, loaded or not; imports numba. `None` where that compiles nothing."""
-        library: KernelLibrary | None = import_module(f"{self.package}.compiled").LIBRARY
+        library: KernelLibrary | None = import_module(self.module).LIBRARY
         return library
 
     def is_cached(self) -> bool:
@@ -185,6 +186,6 @@ class Awaiting:
         return self._kernels.compiled
 
 
-RECORDS: Final = KernelSet("records", "sapwood.matching.columnar.kernels")
+RECORDS: Final = KernelSet("records", "sapwood.matching.columnar.kernels.compiled")
 
-DOCUMENTS: Final = KernelSet("documents", "sapwood.matching.automaton.kernels")
+DOCUMENTS: Final = KernelSet("documents", "sapwood.matching.automaton.kernels.compiled")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
+from sapwood.language.plain import plain_filter
 from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
@@ -185,7 +186,12 @@ class ClientSessionAtBroker:
         read: list[Judgement] = []
         for id_, text in zip(message.ids, message.filters, strict=True):
             request = SubscribeRequest(id_, text)
-            judged = self._judging.judge(request)
+            judged: Judgement | Callable[[], Judgement] | None = None
+            if isinstance(text, str):  # plain, most often: read in no time, as it is no work
+                plain = plain_filter(text)
+                judged = None if plain is None else Judgement(request, plain)
+            if judged is None:
+                judged = self._judging.judge(request)
             is_read = isinstance(judged, Judgement)
             if isinstance(judged, Judgement):
                 read.append(judged)

@@ -23,19 +23,15 @@ from sapwood.overlay.rewiring import with_link, with_router, without_link, witho
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
     Accepted,
-    AcceptedMany,
     Advertised,
     CloseLink,
     Connect,
     Deliver,
-    DeliverMany,
     Disconnect,
     Effect,
     Persist,
     Refused,
-    Remaining,
     Send,
-    SendMany,
     Subscribed,
     SubscribedMany,
     Unadvertised,
@@ -62,12 +58,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Publish, carried
 from sapwood.simulation.clock import Agenda
-from sapwood.simulation.history import (
-    AdvertisementName,
-    ClientName,
-    History,
-    SubscriptionName,
-)
+from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
 from sapwood.simulation.machine import Machine, MakeRouter
 from sapwood.simulation.network import (
     NOMINAL,
@@ -578,7 +569,7 @@ class World:
                 self.stored.keep(router, record)
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
-            case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+            case _:
                 raise InvariantError("here publications come one by one, and so do effects")
 
     def _answered(

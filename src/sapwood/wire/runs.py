@@ -80,7 +80,7 @@ _ENVELOPE: Final = msgspec.msgpack.Decoder(_Publish | _OnTree)
 _DIGEST: Final = msgspec.msgpack.Decoder(Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)])
 
 
-FRAMES: Final = KernelSet("frames", "sapwood.wire.kernels")
+FRAMES: Final = KernelSet("frames", "sapwood.wire.kernels.compiled")
 """The kernels of frames."""
 
 

@@ -95,7 +95,7 @@ def test_processes_that_start_at_once_compile_once_and_all_answer(tmp_path: Path
     (tmp_path / "some.py").write_text(KERNELS)
     place = tmp_path / "place"
     both = [told(run) for run in [start(tmp_path, place), start(tmp_path, place)]]
-    [file] = place.glob("*.kernels")
+    [file] = place.glob("*.nbi")
     assert sorted(one[5] for one in both) == [0, both[0][5] or both[1][5]]  # type: ignore[type-var]
     for one in both:
         assert one[1:5] == [[1, 2, 3], 9, "a value below 0", True]
@@ -106,7 +106,7 @@ def test_kept_code_is_that_of_these_sources_and_whole(tmp_path: Path) -> None:
     (tmp_path / "some.py").write_text(KERNELS)
     first = told(start(tmp_path, tmp_path / "place"))
     assert first[0] is False
-    [file] = (tmp_path / "place").glob("*.kernels")
+    [file] = (tmp_path / "place").glob("*.nbc")
     data = file.read_bytes()
     file.write_bytes(data[:-1])
     assert told(start(tmp_path, tmp_path / "place"))[5] == first[5]

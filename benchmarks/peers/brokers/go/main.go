@@ -22,7 +22,6 @@ type Task struct {
 	Subscribe string `json:"subscribe"`
 	Clients   int    `json:"clients"`
 	Folder    string `json:"folder"`
-	Window    int    `json:"window"`
 }
 
 // Subscription is a line of subscriptions.jsonl.

@@ -16,7 +16,6 @@ import (
 const (
 	chunk      = 64
 	nap        = 100 * time.Microsecond
-	stall      = 5 * time.Second
 	pingEvery  = time.Millisecond
 	patience   = 10 * time.Second
 	untold     = int32(-1)
@@ -154,19 +153,23 @@ func publishing(task *Task, system System) (map[string]func([]string) (map[strin
 		if err != nil {
 			return nil, err
 		}
-		// The deliveries that must have come before number first + i is sent, at i modulo window.
-		needed := make([]int64, task.Window)
+		window, err := strconv.Atoi(arguments[2])
+		if err != nil {
+			return nil, err
+		}
+		// The deliveries that must have come before a number is sent, at that modulo window.
+		needed := make([]int64, window)
 		total := atomic.LoadInt64(came)
 		for i := range needed {
 			needed[i] = total
 		}
 		begin, number := nowNs(), first
 		end := begin + int64(seconds*1e9)
-		for now := begin; now < end; now = nowNs() {
+		for nowNs() < end {
 			some, arrived := 0, atomic.LoadInt64(came)
-			for some < chunk && needed[(number+some)%task.Window] <= arrived {
+			for some < chunk && needed[(number+some)%window] <= arrived {
 				total += contents[(number+some)%len(contents)].Deliveries
-				needed[(number+some)%task.Window] = total
+				needed[(number+some)%window] = total
 				some++
 			}
 			if some == 0 {

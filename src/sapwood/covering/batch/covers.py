@@ -118,5 +118,5 @@ def _kernels(size: int) -> Any:
     return compiled
 
 
-PIPELINE: Final = KernelSet("pipeline", "sapwood.covering.batch.kernels")
+PIPELINE: Final = KernelSet("pipeline", "sapwood.covering.batch.kernels.compiled")
 """The compiled kernels of the pipeline."""

@@ -173,5 +173,5 @@ class ColumnarCovering:
         return self._last[1]
 
 
-COVERING: Final = KernelSet("covering", "sapwood.covering.columnar.kernels")
+COVERING: Final = KernelSet("covering", "sapwood.covering.columnar.kernels.compiled")
 """Its compiled kernels."""

@@ -353,7 +353,8 @@ class ColumnarEngine(MergeTree):
             self._sample = latest[-SAMPLED_MAX:]
         snapshot = self._published or self._published_snapshot()
         if len(snapshot.segments) > 1:
-            self._searched += self._policy.segment_cost * (len(snapshot.segments) - 1)
+            further = len(records) * (len(snapshot.segments) - 1)
+            self._searched += self._policy.segment_cost * further
             if self._searched > self._join_due and self._lock.acquire(blocking=False):
                 try:
                     self._call_worker()

@@ -8,7 +8,6 @@ the kernels, the constants that these read, numba, Python and the processor.
 from __future__ import annotations
 
 import hashlib
-import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,8 @@ from typing import Any, Final
 import llvmlite
 import numba
 import numpy as np
-from numba.core import config, serialize
+from numba.core import config
+from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler import Flags, compile_extra, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
@@ -34,7 +34,8 @@ from sapwood.matching.compiling.signatures import argument_types
 
 _DIGEST_CHARS: Final = 20
 
-_DIGEST_BYTES: Final = hashlib.sha256().digest_size
+_INDEX: Final = ".nbi"
+"""numba's ending for the file that leads to the code."""
 
 _COMPILED: Final = (Dispatcher, _Intrinsic)
 """What compiled code may call."""
@@ -61,10 +62,10 @@ class KernelLibrary:
 
     def is_kept(self) -> bool:
         """Whether it need not be compiled."""
-        return self.is_loaded or places.found(self.file_name()) is not None
+        return self.is_loaded or places.found(f"{self.file_name()}{_INDEX}") is not None
 
     def file_name(self) -> str:
-        """The name of the file in which this code is kept for this machine."""
+        """The name, without an ending, of the files in which this code is kept for this machine."""
         target = cpu_target.target_context
         told = hashlib.sha256()
         for part in (
@@ -75,7 +76,7 @@ class KernelLibrary:
         for module in self._modules():
             told.update(_source(module))
             told.update(repr(list(_constants(module))).encode())
-        return f"{self.name}-{told.hexdigest()[:_DIGEST_CHARS]}.kernels"
+        return f"{self.name}-{told.hexdigest()[:_DIGEST_CHARS]}"
 
     def load(self, tell: Callable[[str], None] | None = notice.tell) -> None:
         """Have all entries at hand: from the file, or compiled, and then kept if they can be.
@@ -95,23 +96,23 @@ class KernelLibrary:
                 else:
                     with places.claimed(place, name):
                         if not self._read(name):
-                            self.file = places.keep(place, name, self._compile())
+                            _files(place, name).save(name, self._compile())
+                            self.file = place / f"{name}{_INDEX}"
             self.is_loaded = True
 
     def _read(self, name: str) -> bool:
         """Take the library out of a file; returns whether there is one."""
-        file = places.found(name)
-        if file is None:
+        index = places.found(f"{name}{_INDEX}")
+        if index is None:
             return False
         try:
-            data = file.read_bytes()
-        except OSError:
+            kept = _files(index.parent, name).load(name)
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, it can be made again
             return False
-        digest, payload = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-        if hashlib.sha256(payload).digest() != digest:
+        if kept is None:
             return False
+        code, entries, environments, initial = kept
         with global_compiler_lock:
-            code, entries, environments, initial = pickle.loads(payload)  # noqa: S301 - our own
             target = cpu_target.target_context
             target.refresh()
             for begin in initial:
@@ -120,10 +121,10 @@ class KernelLibrary:
             self._give(library, entries)
             for environment in environments:
                 library.codegen.set_env(environment.env_name, environment)
-        self.file = file
+        self.file = index
         return True
 
-    def _compile(self) -> bytes:
+    def _compile(self) -> tuple[Any, ...]:
         """Compile all entries; returns what is kept of them."""
         begun = time.thread_time()
         with global_compiler_lock:
@@ -158,16 +159,14 @@ class KernelLibrary:
             self._give(library, entries)
             environments = give_environments(library)
             self.functions = len(parts)
-            payload: bytes = serialize.dumps(
-                (
-                    library.serialize_using_object_code(),
-                    entries,
-                    tuple(one for one in environments if one.can_cache()),
-                    tuple(library._reload_init),
-                )
+            made_of = (
+                library.serialize_using_object_code(),
+                entries,
+                tuple(one for one in environments if one.can_cache()),
+                tuple(library._reload_init),
             )
         self.seconds = time.thread_time() - begun
-        return hashlib.sha256(payload).digest() + payload
+        return made_of
 
     def _give(self, library: Any, entries: list[tuple[Any, Any, Any]]) -> None:
         """Let the entries call what is in a library."""
@@ -201,6 +200,11 @@ class KernelLibrary:
             compiled = (it for it in vars(module).values() if isinstance(it, _COMPILED))
             waiting |= {it.__module__ for it in compiled} - found.keys()
         return [found[name] for name in sorted(found)]
+
+
+def _files(place: Path, name: str) -> Any:
+    """The files of some code in a folder, each whole or not there, as numba keeps them."""
+    return IndexDataCacheFile(str(place), name, name)
 
 
 def library(name: str, *entries: Any) -> KernelLibrary | None:

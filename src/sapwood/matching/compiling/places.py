@@ -7,7 +7,7 @@ It is looked for in every place and kept in the first one that can be written:
 2. the package's own folder, which an image may have been given filled, and be read only;
 3. the user's cache folder (`XDG_CACHE_HOME`, or `~/.cache`).
 
-A file is whole or not there. Whoever compiles holds a lock of the system's on a file beside it,
+Whoever compiles holds a lock of the system's on a file beside it,
 which ends with the process, so there are no stale ones.
 """
 
@@ -71,20 +71,6 @@ def found(name: str) -> Path | None:
             if file.is_file():
                 return file
     return None
-
-
-def keep(place: Path, name: str, data: bytes) -> Path:
-    """Keep a file, and have no one see a part of it."""
-    descriptor, written = tempfile.mkstemp(dir=place, prefix=f".{name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        # Made for its owner alone; others of the machine may read it as they read the package.
-        Path(written).chmod(0o644)
-        return Path(written).replace(place / name)
-    except BaseException:
-        Path(written).unlink(missing_ok=True)
-        raise
 
 
 @contextmanager

@@ -25,8 +25,17 @@ from sapwood_lab.benchmarks.broker.systems import ROLES, Server, System
 from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task
 from sapwood_lab.benchmarks.broker.workers import Worker, WorkerError
 
-WINDOW: Final = 1024
+WINDOW_MAX: Final = 1024
 """Publications under way while a publisher is as fast as can be: half a megabyte."""
+
+WINDOW_MIN: Final = 32
+"""As many to get warm; a system that is slow gets no more than it delivers in half of the time,
+because what is under way has to be waited for."""
+
+WARM_UPS_MAX: Final = 6
+WARM_GAIN: Final = 1.2
+"""How often a system may get warm, and how much faster it must get to be let go on: compilers of
+virtual machines, and Sapwood's kernels, come in while it serves."""
 
 SHARES: Final = (10, 50, 80)
 """Percent of the capacity at which delays are measured."""
@@ -41,14 +50,15 @@ QUIET_S: Final = 5.0
 LEAD_NS: Final = 50_000_000
 """A schedule begins so much later than it is given out."""
 
-LEAST: Final = 64
+LEAST: Final = 8
 """Publications of a schedule at least, however slow the system is."""
 
 BACK_MAX_S: Final = 60.0
-_ROUND: Final = 128
+_ROUND_S: Final = 0.1
 _ROUND_RATE: Final = 2000.0
 _ROUND_QUIET_S: Final = 0.5
-"""A round of publications by which coming back is noticed: how many, how fast, how long waited."""
+"""A round of publications by which coming back is noticed: how long, how fast at most, and how long
+those that are missing are waited for."""
 
 FIGURES: Final = (
     "publications_per_s",
@@ -112,9 +122,7 @@ def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell
         server = system.start(folder, hops)
         stack.callback(server.close)
         task = folder / "task.json"
-        told = Task(
-            system.name, server.publish, server.subscribe, load.clients, str(folder), WINDOW
-        )
+        told = Task(system.name, server.publish, server.subscribe, load.clients, str(folder))
         task.write_bytes(msgspec.json.encode(told))
         receivers, publisher, pinger = (
             stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
@@ -133,23 +141,35 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
     for worker in (cell.publisher, cell.pinger):
         worker.ask("connect", timeout_s=ANSWER_S)
     try:
-        cell.flood(settings.seconds)  # to get warm
-        row |= _capacity(cell, settings.seconds)
+        window = _warm_up(cell, settings.seconds)
+        row |= _capacity(cell, settings.seconds, window)
         for share in SHARES:
             rate = row["publications_per_s"] * share / 100
             row |= _delays(cell, share, rate, settings.seconds)
-        row["pause_ms"] = _pause(cell, row["publications_per_s"] / 2, settings.seconds)
+        row |= _pause(cell, row["publications_per_s"] / 2, settings.seconds)
         row["memory_most_mib"] = most_bytes(cell.server.pids()) / 2**20
-        row["back_s"] = cell.come_back(settings.fill_seconds)
+        row["back_s"] = cell.come_back(settings.fill_seconds, row["publications_per_s"])
     finally:
         row["publications"], row["deliveries"] = cell.number, cell.deliveries
         row["verdict"] = str(cell.verdict)
 
 
-def _capacity(cell: _Cell, seconds: float) -> dict[str, Any]:
-    """How fast it is with a window full of publications, and what one costs."""
+def _warm_up(cell: _Cell, seconds: float) -> int:
+    """Publish until it gets hardly faster; returns the window that fits the last rate."""
+    window, rate = WINDOW_MIN, 0.0
+    for _ in range(WARM_UPS_MAX):
+        _, count, took_s = cell.flood(seconds, window)
+        before, rate = rate, count / took_s
+        window = min(WINDOW_MAX, max(WINDOW_MIN, int(rate * seconds / 2)))
+        if rate < before * WARM_GAIN:
+            break
+    return window
+
+
+def _capacity(cell: _Cell, seconds: float, window: int) -> dict[str, Any]:
+    """How fast it is with so many publications under way, and what one costs."""
     before, before_receivers = usage(cell.server.pids()), cell.receivers_cpu_s()
-    received, count, took_s = cell.flood(seconds)
+    received, count, took_s = cell.flood(seconds, window)
     spent_s = usage(cell.server.pids()).cpu_s - before.cpu_s
     receivers_s = cell.receivers_cpu_s() - before_receivers
     deliveries = delivery_count(received)
@@ -173,18 +193,21 @@ def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, A
     if len(places):
         delays_ms = ((came["time_ns"] - due_ns) / 1e6)[places]
         for quantile in QUANTILES:
+            if len(places) * (100 - quantile) < 100:
+                continue  # Not one delay would be above it.
             found[f"delay_{share}_p{quantile:g}_ms"] = float(np.percentile(delays_ms, quantile))
     return found
 
 
-def _pause(cell: _Cell, rate: float, seconds: float) -> float:
-    """The longest time that a ping takes at half load."""
+def _pause(cell: _Cell, rate: float, seconds: float) -> dict[str, Any]:
+    """The longest time that a ping takes at half load; a bound where some did not come at all."""
     cell.pinger.order("ping", seconds)
     cell.scheduled(rate, seconds)
     said = cell.pinger.answer(seconds + ANSWER_S)
+    found: dict[str, Any] = {"pause_ms": said["longest_ms"]}
     if said["lost"]:
-        raise WorkerError(f"{said['lost']} of {said['count']} pings did not come back")
-    return float(said["longest_ms"])
+        found["reason"] = f"{said['lost']} of {said['count']} pings did not come back in time"
+    return found
 
 
 @dataclass(slots=True)
@@ -220,10 +243,11 @@ class _Cell:
         """Processor seconds of all receivers so far."""
         return usage((self.receivers.process.pid,)).cpu_s
 
-    def flood(self, seconds: float) -> tuple[Received, int, float]:
+    def flood(self, seconds: float, window: int) -> tuple[Received, int, float]:
         """Publish as fast as can be: what came, how many were published, and the seconds."""
         came = self._came()
-        said = self.publisher.ask("flood", self.number, seconds, timeout_s=seconds + ANSWER_S)
+        order = ("flood", self.number, seconds, window)
+        said = self.publisher.ask(*order, timeout_s=seconds + ANSWER_S)
         count = said["count"]
         received = self._settle(count, came, QUIET_S)
         end_ns = int(received["time_ns"].max()) if len(received) else time.monotonic_ns()
@@ -237,36 +261,40 @@ class _Cell:
         self.publisher.ask(*order, timeout_s=count / rate + ANSWER_S)
         return self._settle(count, came, QUIET_S), first, start_ns
 
-    def come_back(self, fill_seconds: float) -> float:
+    def come_back(self, fill_seconds: float, capacity: float) -> float:
         """Seconds from when the server is killed until all is delivered again.
 
-        What is published meanwhile may be lost; nothing else may come.
+        What is published meanwhile may be lost or late; nothing else may come.
         """
-        begin = time.monotonic()
+        begin, first = time.monotonic(), self.number
         self.server.restart()
         self.subscribe(fill_seconds)
         self.publisher.ask("connect", timeout_s=ANSWER_S)
+        rate = min(_ROUND_RATE, capacity / 2)
+        count = max(LEAST, int(rate * _ROUND_S))
+        received = np.zeros(0, RECEIVED)
         while True:
-            began = time.monotonic()
-            verdict = self._round()
-            if verdict.is_exact:
-                self.verdict += verdict
+            began, number = time.monotonic(), self.number
+            received = np.concatenate([received, self._round(count, rate)])
+            last = judge(self.load, number, count, received[received["number"] >= number])
+            everything = judge(self.load, first, self.number - first, received)
+            in_time = began - begin < BACK_MAX_S
+            wrong = everything.unexpected or everything.duplicated
+            if wrong or last.is_exact or not in_time:
+                self.deliveries += delivery_count(received)
+                self.verdict += everything if wrong else last
+                if wrong or not last.is_exact:
+                    raise WorkerError(f"it did not come back within {BACK_MAX_S:g} s")
                 return began - begin
-            if verdict.unexpected or verdict.duplicated or began - begin > BACK_MAX_S:
-                self.verdict += verdict
-                raise WorkerError(f"it did not come back within {BACK_MAX_S:g} s: {verdict}")
 
-    def _round(self) -> Verdict:
-        """Publish a few, and judge them by themselves."""
+    def _round(self, count: int, rate: float) -> Received:
+        """Publish a few, by which coming back is noticed: what came."""
         came, first = self._came(), self.number
-        start_ns = time.monotonic_ns()
-        order = ("schedule", first, _ROUND, _ROUND_RATE, start_ns)
-        self.publisher.ask(*order, timeout_s=ANSWER_S)
-        self.number += _ROUND
-        self._wait(came + self._expected(first, _ROUND), _ROUND_QUIET_S)
-        received = self._collected()
-        self.deliveries += delivery_count(received)
-        return judge(self.load, first, _ROUND, received)
+        order = ("schedule", first, count, rate, time.monotonic_ns())
+        self.publisher.ask(*order, timeout_s=count / rate + ANSWER_S)
+        self.number += count
+        self._wait(came + self._expected(first, count), _ROUND_QUIET_S)
+        return self._collected()
 
     def _settle(self, count: int, came: int, quiet_s: float) -> Received:
         """Wait for all deliveries of the next so many numbers, and judge them."""

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.greetings import Hello, Role, Welcome, decode_greeting
 from sapwood.wire.interests import XPathText
-from sapwood.wire.messages import Pong, SubscribeRequest
+from sapwood.wire.messages import AcceptedReply, Pong, SubscribedManyReply, SubscribeManyRequest
 from sapwood.wire.publications import PublicationBody, encode_record
 from sapwood_lab.benchmarks.broker.load import NUMBER_DIGITS
 
 PING: Final = 1
 PUBLISH: Final = 12
 SUBSCRIBED: Final = 20
+SUBSCRIBED_MANY: Final = 55
+ACCEPTED: Final = 23
 REFUSED: Final = 22
 PUBLICATION_REFUSED: Final = 24
 DELIVERY: Final = 25
@@ -38,6 +41,10 @@ RECEIVE_BYTES: Final = 1 << 18
 _ID: Final = f"p{0:0{NUMBER_DIGITS}}"
 _ID_END: Final = 2 + len(_ID)
 """The id of an encoded publication stands after the headers of the array and of the text."""
+
+
+_SUBSCRIBED_MANY: Final = msgspec.msgpack.Decoder(SubscribedManyReply)
+_ACCEPTED: Final = msgspec.msgpack.Decoder(AcceptedReply)
 
 
 def greeted(address: str, name: str) -> socket.socket:
@@ -67,13 +74,34 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return data
 
 
-def subscribing(lines: Sequence[dict[str, Any]]) -> bytes:
-    """Requests to subscribe, one a line of `subscriptions.jsonl`, with the number as the id."""
+class SubscriptionLine(Struct, frozen=True, gc=False):
+    """A line of `subscriptions.jsonl`, but for what only peers read."""
+
+    number: int
+    client: int
+    filter: str = ""
+    xpath: str = ""
+
+
+def subscribing(lines: Sequence[SubscriptionLine]) -> bytes:
+    """A request to subscribe to all these, with their numbers in the ids."""
     buffer = bytearray()
-    for line in lines:
-        text = XPathText(line["xpath"]) if "xpath" in line else line["filter"]
-        append_message(buffer, SubscribeRequest(f"s{line['number']}", text))
+    texts = tuple(XPathText(line.xpath) if line.xpath else line.filter for line in lines)
+    ids = tuple(f"s{line.number}" for line in lines)
+    append_message(buffer, SubscribeManyRequest(ids, texts))
     return bytes(buffer)
+
+
+def confirmed_in(tag: int, body: bytes) -> int:
+    """How many subscriptions a reply says to be in force."""
+    if tag == SUBSCRIBED:
+        return 1
+    return len(_SUBSCRIBED_MANY.decode(body).ids) if tag == SUBSCRIBED_MANY else 0
+
+
+def accepted_through(body: bytes) -> int:
+    """The last publication that the broker says to have accepted, with all before it."""
+    return _ACCEPTED.decode(body).through
 
 
 def content_of(line: dict[str, Any]) -> bytes:
@@ -140,8 +168,3 @@ class Frames:
             start = stop
         self._held = data[start:]
         return data[:start], found
-
-
-def replies(frames: Sequence[tuple[int, int, int]]) -> Iterator[int]:
-    """The tags of what is no delivery."""
-    return (tag for tag, _, _ in frames if tag != DELIVERY)

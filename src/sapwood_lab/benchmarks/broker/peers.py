@@ -1,12 +1,14 @@
 """Other servers under the same load, each set up as its documentation recommends.
 
-==========  ======================================================================================
-nats        one subject; every client gets all, and filters (Go)
-mosquitto   one topic, quality of service 0, unbounded queues; every client gets all, and filters
-rabbitmq    a headers exchange, a binding with `x-match` a subscription, a queue a client, automatic
-            acknowledgement; equalities only
-artemis     a topic and a consumer with a JMS selector a subscription; nothing persistent
-==========  ======================================================================================
+===========  =====================================================================================
+nats         one subject; every client gets all, and filters (Go)
+nats-python  the same by the Python client
+mosquitto    one topic, quality of service 0, unbounded queues; every client gets all, and
+             filters (Go)
+rabbitmq     a headers exchange, a binding with `x-match` a subscription, a queue a client,
+             automatic acknowledgement; equalities only
+artemis      a topic and a consumer with a JMS selector a subscription; nothing persistent
+===========  =====================================================================================
 
 Their programs, and drivers that speak with them, are where `benchmarks/peers/brokers/get.py` puts
 them: in the folder that `SAPWOOD_PEERS` names, `~/.cache/sapwood-peers` otherwise.
@@ -18,6 +20,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -175,11 +178,19 @@ def _free_port() -> int:
 
 DEBIAN: Final = "debian"
 GO_DRIVER: Final = "bin/drive"
+PYTHON_DRIVER: Final = "python/nats_python.py"
 ARTEMIS: Final = "artemis"
 
 
 def _go_driver(root: Path) -> Command:
     return Command((str(root / GO_DRIVER),))
+
+
+def _python_driver(root: Path) -> Command:
+    """The driver with its client beside it, on this interpreter and its packages."""
+    driver = root / PYTHON_DRIVER
+    path = os.pathsep.join(filter(None, (str(driver.parent), *sys.path)))
+    return Command((sys.executable, str(driver)), {"PYTHONPATH": path})
 
 
 def _nats(root: Path, _folder: Path, port: int) -> Command:
@@ -223,6 +234,7 @@ def _artemis(root: Path, folder: Path, port: int) -> Command:
 
 PEERS: Final = (
     Peer("nats", ("bin/nats-server", GO_DRIVER), _nats, _go_driver),
+    Peer("nats-python", ("bin/nats-server", PYTHON_DRIVER), _nats, _python_driver),
     Peer("mosquitto", (f"{DEBIAN}/usr/sbin/mosquitto", GO_DRIVER), _mosquitto, _go_driver),
     Peer(
         "rabbitmq",

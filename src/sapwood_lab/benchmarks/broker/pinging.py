@@ -20,7 +20,9 @@ from sapwood_lab.benchmarks.broker.dialect import (
     PONG,
     RECEIVE_BYTES,
     SUBSCRIBED,
+    SUBSCRIBED_MANY,
     Frames,
+    SubscriptionLine,
     greeted,
     publishing,
     subscribing,
@@ -56,8 +58,8 @@ class Pair:
         self._sequence = 0
         places = ((self._task.publish, "ping-publisher"), (self._task.subscribe, "ping-receiver"))
         self._ends = [(greeted(*place), Frames()) for place in places]
-        self._ends[1][0].sendall(subscribing([{"number": 0, "filter": "ping = 1"}]))
-        while SUBSCRIBED not in self._heard(PATIENCE_S):
+        self._ends[1][0].sendall(subscribing([SubscriptionLine(0, 0, "ping = 1")]))
+        while not {SUBSCRIBED, SUBSCRIBED_MANY} & {*self._heard(PATIENCE_S)}:
             pass
         return {}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sapwood.errors import EnvironmentMissingError, UnknownNameError
+from sapwood_lab.benchmarks.apart import run_apart
 from sapwood_lab.benchmarks.broker.cells import Settings, measure_cell
 from sapwood_lab.benchmarks.broker.load import DOCUMENTS, Load, make_load
 from sapwood_lab.benchmarks.broker.peers import HOW_TO_GET, PEERS, installed, versions
@@ -17,7 +18,6 @@ from sapwood_lab.benchmarks.network import raw_echo
 CLIENTS: Final = 10
 MANY_CLIENTS: Final = 1000
 SIZES: Final = (1, 100, 10_000, 100_000)
-PEER_SIZES: Final = (100, 10_000)
 WORKLOADS: Final = ("eq", "mix")
 
 
@@ -51,7 +51,8 @@ class Cell:
 
 DEFAULT: Final = (
     Cell("eq", 1),
-    *(Cell(workload, size, with_peers=True) for size in PEER_SIZES for workload in WORKLOADS),
+    Cell("eq", 100, with_peers=True),
+    *(Cell(workload, 10_000, with_peers=True) for workload in WORKLOADS),
     *(Cell(workload, 100_000) for workload in WORKLOADS),
     Cell("flights", 10_000),
     Cell(DOCUMENTS, 10_000),
@@ -81,6 +82,7 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
     """
     settings = Settings(choices.seconds, choices.fill_seconds)
     peers, left_out = _peers(choices.peers)
+    warm_up()
     rows: list[dict[str, Any]] = []
     for cell in cells_of(choices):
         try:
@@ -98,6 +100,14 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
         "cells": rows,
         "left_out": left_out,
     }
+
+
+def warm_up() -> None:
+    """Compile Sapwood's kernels, as is recommended before a broker is put to work.
+
+    Raises `EnvironmentMissingError` where that fails.
+    """
+    run_apart("sapwood", ("warm-up",), "brokers")
 
 
 def _named(system: System, load: Load, cell: Cell) -> str:

@@ -4,14 +4,14 @@
 order                            what is done                                            answer
 ===============================  ======================================================  ===========
 `connect`                        connect, or connect again                               nothing
-`flood FIRST SECONDS`            publish as fast as deliveries come, numbers from FIRST  `count`,
-                                 on, with at most a window of publications under way     `begin_ns`
+`flood FIRST SECONDS WINDOW`     publish as fast as deliveries come, numbers from FIRST  `count`,
+                                 on, with at most WINDOW publications under way          `begin_ns`
 `schedule FIRST COUNT RATE NS`   publish number FIRST + i at NS + i / RATE seconds of    `count`
                                  the monotonic clock, whatever has become of those before
 ===============================  ======================================================  ===========
 
 What a window is reckoned by: a publication may be sent when all deliveries of the one that is
-`window` before it, and of those before that, have come to the receivers.
+WINDOW before it, and of those before that, have come to the receivers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ from collections import deque
 from typing import Any, Final
 
 from sapwood.errors import InputError
+from sapwood.limits import UNACKNOWLEDGED_MAX
+from sapwood.wire.frames import HEADER_BYTES
 from sapwood_lab.benchmarks.broker.dialect import (
+    ACCEPTED,
     PING,
     PONG,
     PUBLICATION_REFUSED,
     RECEIVE_BYTES,
     Frames,
+    accepted_through,
     content_of,
     greeted,
     publishing,
@@ -41,21 +45,22 @@ _CHUNK: Final = 64
 
 _NAP_S: Final = 0.0001
 STALL_S: Final = 5.0
-"""Seconds without a delivery that a publisher waits for room."""
+"""Seconds that a publisher waits for one of as many as may be unacknowledged to be accepted."""
 
 
 class Publisher:
     """One publishing connection."""
 
     def __init__(self, task: Task) -> None:
-        lines = task.lines("publications.jsonl")
+        lines = task.lines("publications.jsonl", dict[str, Any])
         self._task = task
         self._contents = [content_of(line) for line in lines]
         self._deliveries = [line["deliveries"] for line in lines]
         self._progress = task.progress()
         self._connection: socket.socket | None = None
         self._frames = Frames()
-        self._sequence = 0
+        #: of the session: what was sent last, and accepted last
+        self._sequence = self._accepted = 0
 
     def run(self) -> None:
         """Obey orders until standard input ends."""
@@ -69,13 +74,12 @@ class Publisher:
             self._connection.close()
         self._connection = greeted(self._task.publish, "publisher")
         self._frames = Frames()
-        self._sequence = 0
+        self._sequence = self._accepted = 0
         return {}
 
-    def flood(self, first_text: str, seconds_text: str) -> dict[str, Any]:
+    def flood(self, first_text: str, seconds_text: str, window_text: str) -> dict[str, Any]:
         """Publish as fast as deliveries come."""
-        first, seconds = int(first_text), float(seconds_text)
-        window = self._task.window
+        first, seconds, window = int(first_text), float(seconds_text), int(window_text)
         #: deliveries that must have come before a publication, for those to be sent next
         needed: deque[int] = deque([self._came()] * window)
         total, number = needed[0], first
@@ -85,14 +89,12 @@ class Publisher:
             some = self._room(needed)
             if not some:
                 time.sleep(_NAP_S)
-                if time.perf_counter() > end + STALL_S:
-                    break
                 continue
             for place in range(number, number + some):
                 needed.popleft()
                 total += self._deliveries[place % len(self._contents)]
                 needed.append(total)
-            self._send(number, some)
+            self._send_all(number, some)
             number += some
         return {"count": number - first, "begin_ns": begin_ns}
 
@@ -105,7 +107,7 @@ class Publisher:
             if due <= sent:
                 time.sleep(max(0.0, (start_ns + sent * step_ns - now_ns()) / 1e9))
                 continue
-            self._send(int(first) + sent, due - sent)
+            self._send_all(int(first) + sent, due - sent)
             sent = due
         return {"count": wanted}
 
@@ -121,6 +123,21 @@ class Publisher:
     def _came(self) -> int:
         return int(PROGRESS.unpack_from(self._progress)[0])
 
+    def _send_all(self, number: int, count: int) -> None:
+        """Send so many publications, as many at a time as may be unacknowledged."""
+        end = number + count
+        while number < end:
+            accepted = self._accepted
+            some = min(end - number, UNACKNOWLEDGED_MAX - (self._sequence - accepted))
+            if some:
+                self._send(number, some)
+                number += some
+                self._hear(0.0)
+                continue
+            self._hear(STALL_S)
+            if self._accepted == accepted:
+                raise InputError(f"the broker has accepted nothing for {STALL_S:g} s")
+
     def _send(self, number: int, count: int) -> None:
         assert self._connection is not None, "publish after `connect`"
         contents, size, sequence = self._contents, len(self._contents), self._sequence + 1
@@ -131,12 +148,20 @@ class Publisher:
                 for i in range(count)
             )
         )
-        while select.select([self._connection], (), (), 0)[0]:
+
+    def _hear(self, wait_s: float) -> None:
+        """Read what the broker says, and wait for it so long at most."""
+        assert self._connection is not None, "publish after `connect`"
+        while select.select([self._connection], (), (), wait_s)[0]:
+            wait_s = 0.0
             data = self._connection.recv(RECEIVE_BYTES)
             if not data:
                 raise InputError("the broker has closed the publisher's connection")
-            for tag, _, _ in self._frames.whole(data)[1]:
-                if tag == PING:
+            whole, frames = self._frames.whole(data)
+            for tag, start, stop in frames:
+                if tag == ACCEPTED:
+                    self._accepted = accepted_through(whole[start + HEADER_BYTES : stop])
+                elif tag == PING:
                     self._connection.sendall(PONG)
                 elif tag == PUBLICATION_REFUSED:
                     raise InputError("the broker refused a publication")

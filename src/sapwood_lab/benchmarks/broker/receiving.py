@@ -18,12 +18,13 @@ import time
 from array import array
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from sapwood.errors import InputError
+from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.messages import Delivery
 from sapwood_lab.benchmarks.broker.dialect import (
     DELIVERY,
@@ -31,8 +32,9 @@ from sapwood_lab.benchmarks.broker.dialect import (
     PONG,
     RECEIVE_BYTES,
     REFUSED,
-    SUBSCRIBED,
     Frames,
+    SubscriptionLine,
+    confirmed_in,
     greeted,
     number_of,
     subscribing,
@@ -40,11 +42,11 @@ from sapwood_lab.benchmarks.broker.dialect import (
 from sapwood_lab.benchmarks.broker.judge import RECEIVED
 from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Orders, Task, now_ns, obey, read_task
 
-_MORE = 0xC3
+_MORE: Final = 0xC3
 """The last byte of a delivery that goes on in the next frame."""
 
-_REQUESTS = 1024
-"""Requests to subscribe that are under way for a client."""
+_REQUESTED: Final = 4096
+"""Subscriptions of one request; a client has one under way."""
 
 
 class _Client:
@@ -52,7 +54,7 @@ class _Client:
 
     __slots__ = ("_unsent", "connection", "frames", "log", "number", "unanswered", "waiting")
 
-    def __init__(self, number: int, address: str, lines: list[dict[str, Any]]) -> None:
+    def __init__(self, number: int, address: str, lines: list[SubscriptionLine]) -> None:
         self.number = number
         self.connection = greeted(address, f"receiver-{number}")
         self.connection.settimeout(0.0)
@@ -67,8 +69,8 @@ class _Client:
         """Send requests, as many as may be under way and the connection takes."""
         while True:
             if not self._unsent:
-                some = min(_REQUESTS - self.unanswered, len(self.waiting))
-                if some <= 0:
+                some = min(_REQUESTED, len(self.waiting))
+                if self.unanswered or not some:
                     return
                 self._unsent = subscribing([self.waiting.pop() for _ in range(some)])
                 self.unanswered += some
@@ -92,9 +94,9 @@ class Receivers:
         self._count = 0
         self._poll = select.epoll()
         self._clients: dict[int, _Client] = {}
-        self._lines: list[list[dict[str, Any]]] = [[] for _ in range(task.clients)]
-        for line in task.lines("subscriptions.jsonl"):
-            self._lines[line["client"]].append(line)
+        self._lines: list[list[SubscriptionLine]] = [[] for _ in range(task.clients)]
+        for line in task.lines("subscriptions.jsonl", SubscriptionLine):
+            self._lines[line.client].append(line)
 
     def run(self) -> None:
         """Receive, and obey orders, until standard input ends."""
@@ -142,7 +144,7 @@ class Receivers:
                 for tag, start, stop in Frames().whole(data)[1]:
                     if tag != DELIVERY:
                         continue
-                    delivery = decode(data[start + 4 : stop])
+                    delivery = decode(data[start + HEADER_BYTES : stop])
                     more += delivery.subscriptions
                     if delivery.more:
                         continue
@@ -177,25 +179,25 @@ class Receivers:
         if not frames:
             return
         count = 0
-        for tag, _, stop in frames:
+        for tag, start, stop in frames:
             if tag == DELIVERY:
                 count += whole[stop - 1] != _MORE
             else:
-                self._hear(client, tag)
+                self._hear(client, tag, whole[start + HEADER_BYTES : stop])
         if count:
             client.log.append((came_ns, whole))
             self._count += count
             PROGRESS.pack_into(self._progress, 0, self._count)
 
-    def _hear(self, client: _Client, tag: int) -> None:
+    def _hear(self, client: _Client, tag: int, body: bytes) -> None:
         """Take note of what is no delivery."""
         if tag == PING:
             with suppress(BlockingIOError):
                 client.connection.send(PONG)
-        elif tag == SUBSCRIBED:
-            client.unanswered -= 1
         elif tag == REFUSED:
             raise InputError("the broker refused a subscription")
+        else:
+            client.unanswered -= confirmed_in(tag, body)
 
 
 def main(path: str) -> None:

@@ -1,7 +1,8 @@
 """The cells of a report as tables: on a terminal, or in Markdown for a page.
 
 `python -m sapwood_lab.benchmarks.broker.tables FILE` prints, in Markdown, the tables of the figures
-that `sapwood bench broker --out FILE` wrote, so that nobody types a figure into a page.
+that `sapwood bench broker --out FILE` wrote; with a page as a second argument it puts them there,
+between `BEGIN` and `END`. So nobody types a figure into a page.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 import msgspec
 from click import echo
 
+from sapwood.errors import FileFormatError
 from sapwood_lab.benchmarks.broker.cells import QUANTILES, SHARES
 from sapwood_lab.benchmarks.figures import Column, print_figures
 
@@ -55,6 +57,9 @@ _REST: Final = (
     Column("subscribed s", "subscribe_s", ",.2f"),
     Column("back s", "back_s", ",.2f"),
 )
+
+BEGIN: Final = "<!-- figures -->"
+END: Final = "<!-- end of figures -->"
 
 TABLES: Final = (
     ("Publications, and what one costs", _COSTS),
@@ -133,6 +138,29 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def fill(page: str, tables: str) -> str:
+    """A page with the tables in the place of what stands between its two marks.
+
+    Raises `FileFormatError` for a page without marks.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise FileFormatError("the page", f"it has no place between {BEGIN} and {END}")
+    return f"{before}{begin}\n\n{tables}\n{end}{after}"
+
+
+def main(figures: str, page: str | None = None) -> None:
+    """Print the tables of a file of figures, or put them into a page."""
+    report = msgspec.json.decode(Path(figures).read_bytes())
+    machine = report["machine"]
+    where = f"* Machine: {machine['processor']}, {machine['cores']} cores, {machine['system']}, "
+    text = f"{markdown(report['broker'])}{where}Python {machine['python']}.\n"
+    if page is None:
+        echo(text, nl=False)
+    else:
+        Path(page).write_text(fill(Path(page).read_text("utf-8"), text), "utf-8")
+
+
 if __name__ == "__main__":
-    figures = msgspec.json.decode(Path(sys.argv[1]).read_bytes())
-    echo(f"{markdown(figures['broker'])}\nMachine: {figures['machine']}", nl=True)
+    main(*sys.argv[1:])

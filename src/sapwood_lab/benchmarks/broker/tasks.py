@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ PROGRESS: Final = struct.Struct("<q")
 8 bytes, least first. 258 deliveries: 02 01 00 00 00 00 00 00."""
 
 
+_Line = TypeVar("_Line")
+
 Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
 """What a worker can do, by the first word of a line; the others are arguments."""
 
@@ -26,8 +28,7 @@ Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
 class Task(msgspec.Struct, frozen=True):
     """What is to be done: the same file for the workers of all systems.
 
-    `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load, and
-    `window` bounds the publications under way while a worker publishes as fast as it can.
+    `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load.
     """
 
     system: str
@@ -35,12 +36,12 @@ class Task(msgspec.Struct, frozen=True):
     subscribe: str
     clients: int
     folder: str
-    window: int
 
-    def lines(self, name: str) -> list[dict[str, Any]]:
+    def lines(self, name: str, kind: type[_Line]) -> list[_Line]:
         """The lines of one of the load's files."""
+        decode = msgspec.json.Decoder(kind).decode
         with (Path(self.folder) / name).open("rb") as lines:
-            return [msgspec.json.decode(line) for line in lines]
+            return [decode(line) for line in lines]
 
     def progress(self) -> mmap.mmap:
         """The deliveries so far, shared with the other workers."""

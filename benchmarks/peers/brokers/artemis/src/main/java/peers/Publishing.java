@@ -28,7 +28,12 @@ final class Publishing {
   Map<String, Main.Order> orders() {
     return Map.of(
         "connect", words -> connect(),
-        "flood", words -> flood(Integer.parseInt(words[1]), Double.parseDouble(words[2])),
+        "flood",
+            words ->
+                flood(
+                    Integer.parseInt(words[1]),
+                    Double.parseDouble(words[2]),
+                    Integer.parseInt(words[3])),
         "schedule", this::schedule);
   }
 
@@ -40,9 +45,10 @@ final class Publishing {
     return Map.of();
   }
 
-  private Map<String, Object> flood(int first, double seconds) throws JMSException {
-    // The deliveries that must have come before number first + i is sent, at i modulo window.
-    long[] needed = new long[task.get("window").asInt()];
+  private Map<String, Object> flood(int first, double seconds, int window)
+      throws JMSException {
+    // The deliveries that must have come before a number is sent, at that modulo window.
+    long[] needed = new long[window];
     long total = Load.came(progress);
     Arrays.fill(needed, total);
     long begin = System.nanoTime();

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
@@ -85,6 +86,18 @@ async def test_a_broker_that_does_not_fit_is_refused(
         assert (answer.code, answer.name) == (code, "r1")
         for tcp in (neighbor, raw):
             await tcp.close()
+
+
+async def test_who_is_refused_again_for_the_same_reason_is_no_news() -> None:
+    story = Story()
+    async with running(story=story) as broker:
+        for routing in ("flooding", "flooding", "simple", "simple"):
+            hello = msgspec.structs.replace(link_hello(broker, "r2"), routing=routing)
+            raw, answer = await Raw.greet(broker.address, hello)
+            assert isinstance(answer, Refusal)
+            await raw.close()
+    refused = [one for one in story.entries if one["event"] == "connection refused"]
+    assert [one["level"] for one in refused] == ["warning", "debug", "warning", "debug"]
 
 
 async def test_a_broker_does_not_link_to_itself() -> None:

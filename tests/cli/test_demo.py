@@ -61,3 +61,16 @@ def test_demo_finds_brokers_and_spark_of_one_mind_and_leaves_files(tmp_path: Pat
     for name in ("subscriptions.jsonl", "publications.jsonl", "deliveries-overlay.jsonl"):
         assert (tmp_path / name).stat().st_size > 0
     assert list((tmp_path / "deliveries-spark").glob("*.parquet"))
+
+
+def test_demo_without_java_says_so_before_it_does_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere(*_: object) -> None:
+        raise EnvironmentMissingError("Spark needs Java")
+
+    monkeypatch.setattr("sapwood.pipeline.spark.java.find_java", nowhere)
+    result = CliRunner().invoke(main, ["demo", "--flights", "8", "--out", str(tmp_path / "out")])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "sapwood: Spark needs Java\n"
+    assert not (tmp_path / "out").exists()

@@ -6,6 +6,7 @@ from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.logs import Log
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.errors import FrameError
+from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.routing.inputs import AttachClient, LinkUp
 from sapwood.session.admission import (
     Identity,
@@ -41,6 +42,8 @@ class Handshake:
         self.me = me
         self._circles = circles
         self.refusals = 0
+        #: the reason why each name was refused last; forgotten when there are too many
+        self._reasons: dict[str, str] = {}
         self._connections = connections
         self._memory = memory
         self._log = log
@@ -156,7 +159,12 @@ class Handshake:
 
     def _refuse(self, tcp: TcpConnection, name: str, refused: Refused) -> None:
         self.refusals += 1
-        # A link that stands by is refused again and again: that is no news.
-        log = self._log.debug if refused.code is RefusalCode.CIRCLE else self._log.warning
+        # Who connects again is refused again, as a link is that stands by: that is no news.
+        is_news = self._reasons.get(name) != refused.reason
+        if len(self._reasons) >= MESH_ROUTERS_MAX:
+            self._reasons.clear()
+        self._reasons[name] = refused.reason
+        is_news &= refused.code is not RefusalCode.CIRCLE
+        log = self._log.warning if is_news else self._log.debug
         log("connection refused", name=name, address=tcp.address, reason=refused.reason)
         tcp.connection.refuse(refused.code, refused.reason)

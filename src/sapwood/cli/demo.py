@@ -37,8 +37,9 @@ def command(ctx: click.Context, *, out: Path, flights: int | None, as_json: bool
     from sapwood.cli.tour.comparison import compare, read_json_lines, read_parquet
     from sapwood.cli.tour.inputs import write_inputs
     from sapwood.cli.tour.overlay import run_overlay
-    from sapwood.cli.tour.spark import run_spark
+    from sapwood.cli.tour.spark import check_environment, run_spark
 
+    check_environment()
     say(f"1. Writing the flights and the interests into {out}/ ...")
     with progress("writing", "flights") as advance:
         inputs = write_inputs(out, flights, advance)

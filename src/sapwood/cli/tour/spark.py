@@ -22,6 +22,15 @@ class SparkResult:
     total_s: float
 
 
+def check_environment() -> None:
+    """Raise `EnvironmentMissingError`, with the remedy, where Spark could not be started."""
+    from sapwood.pipeline.spark.java import find_java
+    from sapwood.pipeline.spark.session import check_installed
+
+    check_installed()
+    find_java()
+
+
 def run_spark(inputs: TourInputs, folder: Path) -> SparkResult:
     """Match the flights with the interests in a Spark job of two threads."""
     deliveries_folder = folder / "deliveries-spark"

@@ -193,14 +193,21 @@ def _build(app_name: str, master: str, options: Mapping[str, str]) -> SparkSessi
     return builder.getOrCreate()
 
 
-def _active_session() -> SparkSession | None:
-    """The session that is there already. Raises `EnvironmentMissingError` without PySpark."""
+def check_installed() -> None:
+    """Raise `EnvironmentMissingError` without PySpark."""
     try:
-        from pyspark.sql import SparkSession
+        import pyspark.sql  # noqa: F401 - whether it can be
     except ImportError:
         raise EnvironmentMissingError(
             "the pipeline runs on PySpark, which is not installed: pip install 'sapwood[spark]'"
         ) from None
+
+
+def _active_session() -> SparkSession | None:
+    """The session that is there already. Raises `EnvironmentMissingError` without PySpark."""
+    check_installed()
+    from pyspark.sql import SparkSession
+
     active: SparkSession | None = SparkSession.getActiveSession()
     return active
 

@@ -33,7 +33,9 @@ from sapwood.wire.interests import InterestText
 from sapwood.wire.messages import (
     AdvertisementRefused,
     AdvertiseRequest,
+    SubscribedManyReply,
     SubscribedReply,
+    SubscribeManyRequest,
     SubscribeRequest,
     SubscriptionRefused,
     UnsubscribeRequest,
@@ -100,6 +102,10 @@ async def test_a_withdrawal_is_done_when_its_connection_is_lost() -> None:
                 if isinstance(message, SubscribeRequest):
                     reply = bytearray()
                     append_message(reply, SubscribedReply(message.id))
+                    writer.write(bytes(reply))
+                if isinstance(message, SubscribeManyRequest):
+                    reply = bytearray()
+                    append_message(reply, SubscribedManyReply(message.ids))
                     writer.write(bytes(reply))
                 if isinstance(message, UnsubscribeRequest):
                     return

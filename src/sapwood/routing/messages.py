@@ -343,3 +343,19 @@ def carried(message: Message) -> Message:
     if isinstance(message, Stamped):
         message = message.message
     return message.message if isinstance(message, OnTree) else message
+
+
+def counted(message: Message) -> tuple[type[Message], int]:
+    """As which kind a message counts, and as how many: several at once are what they hold.
+
+    So figures can be compared with those of the works, whose routers say everything one by one.
+    """
+    match carried(message):
+        case SubscribeMany(keys):
+            return Subscribe, len(keys)
+        case UnsubscribeMany(keys):
+            return Unsubscribe, len(keys)
+        case ConfirmMany(keys):
+            return Confirm, len(keys)
+        case single:
+            return type(single), 1

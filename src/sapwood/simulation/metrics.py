@@ -70,9 +70,10 @@ class Verdicts:
 class Metrics:
     """All figures of one simulation; `to_json` writes them.
 
-    `messages` counts what was put on links by kind, `tables` the entries per router at the end,
-    `hops` the pairs by the number of links between the two homes in the overlay in which the
-    publication was sent, as long as no link fails; those that no links joined then are left out.
+    `messages` counts what was put on links by kind, of several at once each one, `tables` the
+    entries per router at the end, `hops` the pairs by the number of links between the two homes in
+    the overlay in which the publication was sent, as long as no link fails; those that no links
+    joined then are left out.
     """
 
     protocol: str

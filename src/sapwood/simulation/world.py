@@ -56,7 +56,7 @@ from sapwood.routing.inputs import (
     Restored,
     Tick,
 )
-from sapwood.routing.messages import Publish, carried
+from sapwood.routing.messages import Publish, carried, counted
 from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
 from sapwood.simulation.machine import Machine, MakeRouter
@@ -545,7 +545,8 @@ class World:
         history, now = self.history, self.now
         match effect:
             case Send(neighbor, message):
-                self.tally.messages[type(carried(message)).__name__.lower()] += 1
+                kind, count = counted(message)
+                self.tally.messages[kind.__name__.lower()] += count
                 self.network.send(router, neighbor, message)
             case Deliver(client, subscriptions, publication):
                 for id_ in subscriptions:

@@ -20,6 +20,7 @@ from threading import Lock, Thread
 from typing import Final
 
 from sapwood.broker.logs import Log
+from sapwood.limits import SWITCH_S
 from sapwood.matching.compiling.places import VARIABLES, given_place, writable_place
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS, KernelSet
@@ -91,6 +92,10 @@ class KernelLoader:
         """Load kernels, in a thread."""
         with self._turn:
             begun = time.monotonic()
+            # An import reads thousands of files, and waits after each until the loop gives way:
+            # beside a loop that is busy it would not end.
+            before = sys.getswitchinterval()
+            sys.setswitchinterval(min(before, SWITCH_S))
             try:
                 if not kernels.is_cached():
                     self._log.info("compiling kernels", kernels=kernels.name)
@@ -103,6 +108,8 @@ class KernelLoader:
             except Exception as error:  # noqa: BLE001 - plain Python goes on whatever it is
                 self._say_plain(kernels, repr(error))
                 return
+            finally:
+                sys.setswitchinterval(before)
         seconds = round(time.monotonic() - begun, 1)
         self._log.info("kernels loaded", kernels=kernels.name, seconds=seconds)
 

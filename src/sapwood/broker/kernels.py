@@ -20,7 +20,6 @@ from threading import Lock, Thread
 from typing import Final
 
 from sapwood.broker.logs import Log
-from sapwood.limits import SWITCH_S
 from sapwood.matching.compiling.places import VARIABLES, given_place, writable_place
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS, KernelSet
@@ -31,6 +30,9 @@ cost the loop next to nothing, but a hundred megabytes."""
 
 NICE: Final = 5
 """How much the process that compiles gives way."""
+
+LOADING_SWITCH_S: Final = 0.0001
+"""Seconds after which the loop gives way to a thread that loads kernels."""
 
 _REASON_CHARS: Final = 500
 
@@ -95,7 +97,7 @@ class KernelLoader:
             # An import reads thousands of files, and waits after each until the loop gives way:
             # beside a loop that is busy it would not end.
             before = sys.getswitchinterval()
-            sys.setswitchinterval(min(before, SWITCH_S))
+            sys.setswitchinterval(min(before, LOADING_SWITCH_S))
             try:
                 if not kernels.is_cached():
                     self._log.info("compiling kernels", kernels=kernels.name)

@@ -24,6 +24,7 @@ from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
@@ -115,6 +116,7 @@ class Broker:
         #: finds publications that come together
         self._runs = RunFinder(self._kernels)
         self._side_thread = SideThread(self._failed_beside)
+        self._filter_process = FilterProcess(self._log)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -157,7 +159,8 @@ class Broker:
         )
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
-        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
+        given = (me, self.connections, self._memory, self._log, circles)
+        self.handshake = Handshake(*given, elsewhere=self._filter_process.ask)
         try:
             self._open_journal(loop)
         except SapwoodError:
@@ -212,6 +215,7 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        self._filter_process.close()
         await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
         self._side_thread.close()

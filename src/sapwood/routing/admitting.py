@@ -78,7 +78,8 @@ class Admission:
             here = _judged(promised, some)
             verdicts[done : done + len(here)] = here
             done += len(here)
-        return np.flatnonzero(~verdicts).tolist()  # type: ignore[no-any-return]
+        places: list[int] = np.flatnonzero(~verdicts).tolist()
+        return places
 
 
 def _promised(

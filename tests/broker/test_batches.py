@@ -6,6 +6,7 @@ of a piece together, the other decodes them one by one.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import tempfile
@@ -20,9 +21,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from sapwood.broker import turns
+from sapwood.limits import TURN_S
 from sapwood.matching.readiness import RECORDS
 from sapwood.model.publication import Publication
+from sapwood.routing import sided_index
 from sapwood.wire.greetings import Hello, Role
+from sapwood.wire.interests import XPathText
 from sapwood.wire.messages import (
     AdvertiseRequest,
     Ping,
@@ -43,7 +47,8 @@ TOKENS = [count()]
 CLIENTS = {"a": "r1", "b": "r2", "c": "r3", "d": "r1"}
 FILTERS = (
     *("n >= 0", "n < 3", "n >= 3 and s = 'x'", "s like '%y%'", "exists o.k", "n = 1 or n = 4"),
-    *("b", "not b and n > 1"),
+    *("b", "not b and n > 1", "n is null"),
+    *map(XPathText, ("//e", "/d/e[@k='x']", "/d", "//d[e=1]")),
 )
 PROTOCOLS = ("covering", "flooding", "mesh+covering", "identity", "advertisement+covering")
 
@@ -57,6 +62,7 @@ def _the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 1)
     monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # no turn ever ends
     monkeypatch.setattr(turns, "PUBLICATIONS_AT_FIRST", 2)
+    monkeypatch.setattr(sided_index, "KEYS_AT_ONCE", 5)
 
 
 def bodies() -> st.SearchStrategy[bytes]:
@@ -72,8 +78,19 @@ def bodies() -> st.SearchStrategy[bytes]:
     )
     ids = st.sampled_from(("p", "q", "r", "größe"))
     good = st.builds(lambda id_, record: encode_publication(Publication(id_, record)), ids, records)
-    documents = st.sampled_from(
-        [encode_publication(Publication("d", {"n": 1}, b"<d><e/></d>")), b"\x93\xa1d\xc0\xc4\3<d>"]
+    xml = st.sampled_from((b"<d><e/></d>", b"<d><e k='x'>1</e></d>", b"<f><d/></f>", b"<d/>\xc0"))
+    documents = st.one_of(
+        st.builds(
+            lambda id_, record, text: encode_publication(Publication(id_, record, text)),
+            *(ids, st.none() | records, xml),
+        ),
+        st.sampled_from(
+            (
+                *(b"\x93\xa1d\xc0\xc4\3<d>", b"\x93\xa1d\x80\xc4\0", b"\x93\xa1d\xc0\xc0"),
+                *(b"\x93\xa1d\x81\xa1n\xc4\1x\xc4\4<d/>", b"\x93\xa1d\x90\xc4\4<d/>"),
+                *(b"\x93\xa1d\x81\xa1n\1\xa4<d/>", b"\x94\xa1d\xc0\xc4\4<d/>\xc0"),
+            )
+        ),
     )
     bad = st.sampled_from(
         (
@@ -82,7 +99,7 @@ def bodies() -> st.SearchStrategy[bytes]:
             *(b"\x92\xa1p\x81\xa1n\1", b"\x93\xa1p\x81\xa1n\xca\x3f\x80\0\0\xc0"),
         )
     )
-    return good | good | good | good | good | documents | bad
+    return good | good | good | good | documents | documents | bad
 
 
 class Streams:
@@ -219,3 +236,33 @@ async def test_brokers_send_the_same_bytes_with_batches_and_without(
             found.append(await run(pieces, runs, protocol, None))
     one_by_one, together = found
     assert together == one_by_one
+
+
+async def test_between_the_parts_of_a_batch_with_many_matches_others_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = count()
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock) * TURN_S / 3)  # turns are short
+    monkeypatch.setattr(turns, "PUBLICATIONS_AT_FIRST", 16)
+    async with overlay(("r1",), RunFinder(), Story()) as made:
+        for name in ("a", "b", "c"):
+            made.connect(name, "r1", Hello(role=Role.CLIENT, name=name, session="s"))
+        subscriptions = [SubscribeRequest(f"s{n}", f"n >= {-n}") for n in range(4)]
+        for request in subscriptions:
+            made.say("c", frames(request))
+            await asyncio.sleep(0)
+        made.settle()
+        already = len(made.said()["c"])
+        some = [encode_publication(Publication(f"p{n}", {"n": 1})) for n in range(8)]
+        made.peers["a"].feed(frames(*(PublishRequest(n, body) for n, body in enumerate(some, 1))))
+        made.peers["b"].feed(
+            frames(PublishRequest(1, encode_publication(Publication("q", {"n": 1}))))
+        )
+        for _ in range(40):
+            await asyncio.sleep(0)
+        made.settle()
+        heard = made.said()["c"][already:]
+        _validate(made)
+    places = [heard.index(b"\xa2p%d" % n) for n in range(8)]
+    assert places == sorted(places)
+    assert places[0] < heard.index(b"\xa1q") < places[-1]

@@ -31,13 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
+from sapwood.matching.batch_matches import match_documents, match_records
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
-from sapwood.matching.publication_batch import PublicationBatch, take
+from sapwood.matching.publication_batch import take
 from sapwood.model.interest import Interest
 from sapwood.model.kept import Kept, content_of, kept
-from sapwood.model.publication import Publication, Record
+from sapwood.model.publication import Publication
 from sapwood.routing.gates import NO_LINK, Gates
 from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
 
@@ -63,7 +64,7 @@ _CROWD: Final = 512
 
 _NO_CROWDS: Final[Mapping[int, int]] = MappingProxyType({})
 
-_HELD_MAX: Final = 1 << 22
+_HELD_MAX: Final = 1 << 20
 """Matches of a batch that are held at a time, beside those of one publication."""
 
 
@@ -86,6 +87,7 @@ class Pool:
     """
 
     __slots__ = (
+        "_counts",
         "_filters",
         "_gates",
         "_heads",
@@ -119,7 +121,8 @@ class Pool:
         #: an array of objects, which the garbage collector does not look at; as long as `_ways`
         self._filters = np.full(len(self._ways), None, np.object_)
         self._slots: dict[Kept, int] = {}
-        self._heads = array(NUMBERS)
+        #: the first key of each slot, and how many keys it has
+        self._heads, self._counts = array(NUMBERS), array(NUMBERS)
         #: (slot, bit of a link) -> the keys of the link beyond the first; 1 at least
         self._repeats: dict[tuple[int, int], int] = {}
 
@@ -172,8 +175,11 @@ class Pool:
         slot = self._slot(wanted)
         heads = self._heads
         if slot >= len(heads):
-            heads.extend([NOBODY] * (slot + 1 - len(heads)))
+            missing = slot + 1 - len(heads)
+            heads.extend([NOBODY] * missing)
+            self._counts.extend([0] * missing)
         heads[slot] = self.holders.take(key, heads[slot])
+        self._counts[slot] += 1
         self._ways[slot] |= 1
         return slot
 
@@ -185,6 +191,7 @@ class Pool:
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
         before, behind = self.holders.release(key)
+        self._counts[slot] -= 1
         if before != NOBODY:
             return
         self._heads[slot] = behind
@@ -215,13 +222,16 @@ class Pool:
 
     def keys_of(self, found: SlotBatch) -> KeyBatch:
         """The clients' keys of what some publications match."""
-        heads = self._heads
-        if len(heads) < len(self._filters):
-            heads.extend([NOBODY] * (len(self._filters) - len(heads)))
-        return KeyBatch(found.offsets, found.slots, heads, self.holders)
+        heads, missing = self._heads, len(self._filters) - len(self._heads)
+        if missing > 0:
+            heads.extend([NOBODY] * missing)
+            self._counts.extend([0] * missing)
+        return KeyBatch(found.offsets, found.slots, heads, self.holders, self._counts)
 
     def links_of(self, found: SlotBatch) -> list[int]:
         """The links, as bits, of what each of some publications matches."""
+        if not self._held:
+            return [0] * (len(found.offsets) - 1)
         gates = self._ways.take(found.slots) >> 1
         if self._held >> _WORD_BITS:
             ranges = pairwise(found.offsets.tolist())
@@ -324,6 +334,8 @@ class Pool:
             raise InvariantError("a pool's keys of clients are of other filters")
         if any(self.holders.befores[self._heads[slot]] != NOBODY for slot in led):
             raise InvariantError("a pool's first key of a filter is not the first one")
+        if any(count != len(self.keys(slot)) for slot, count in enumerate(self._counts)):
+            raise InvariantError("a pool counts the keys of a filter wrong")
         if 0 in ways.values():
             raise InvariantError("nobody holds a filter of a pool")
         self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))
@@ -381,18 +393,9 @@ class Pool:
 
         All publications, or the first ones with so many matches as are held at a time.
         """
-        records: Sequence[Record | None] = ()
-        documents = None
         if self._is_of_documents:
-            documents = [one.readable_document for one in publications]
-            records = [None] * len(publications)
-        elif isinstance(publications, PublicationBatch):
-            records = publications.records
-        else:
-            records = [None if one.attributes is None else one.record for one in publications]
-        return self._index.match_slots(
-            records, documents, in_order=False, max_matches=_HELD_MAX, limit=limit
-        )
+            return match_documents(self._index, publications, _HELD_MAX)
+        return match_records(self._index, publications, _HELD_MAX, limit)
 
     def _opened(self, slots: Slots) -> Opened:
         """What some slots open."""

@@ -8,7 +8,7 @@ deadline: machines are slow at times.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Final
 
 import pytest
@@ -41,18 +41,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Look for no garbage among the tests, neither while they are found nor later."""
     gc.disable()
-    yield
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(GARBAGE_AFTER, *gc.get_threshold()[1:])
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(GARBAGE_AFTER, *gc.get_threshold()[1:])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and keep what is heavy together (`-n 2 --dist loadgroup`)."""
+    """Leave out what is long, and keep what is heavy together (`-n 3 --dist loadgroup`)."""
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]

@@ -47,9 +47,11 @@ STEPS: Final = (
     ),
     # Once, while there is a processor to spare, and not by all who start with the tests.
     Step("kernels", ("scripts.kernels",)),
-    # One worker for what runs on Spark, one after the other, and one for all the rest. The lab's
-    # come with the product's: a run of their own would collect anew, and start Spark again.
-    Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "tests", "tests_lab")),
+    # One worker begins with what runs on Spark, and one with what starts brokers, both one after the
+    # other; these wait for processes half of the time, in which the third keeps two processors busy.
+    # The lab's come with the product's: a run of their own would collect anew, and start Spark
+    # again.
+    Step("tests", ("pytest", "-q", "-n", "3", "--dist", "loadgroup", "tests", "tests_lab")),
 )
 
 

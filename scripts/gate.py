@@ -47,10 +47,9 @@ STEPS: Final = (
     ),
     # Once, while there is a processor to spare, and not by all who start with the tests.
     Step("kernels", ("scripts.kernels",)),
-    # One worker begins with what runs on Spark, and one with what starts brokers, both one after the
-    # other; these wait for processes half of the time, in which the third keeps two processors busy.
-    # The lab's come with the product's: a run of their own would collect anew, and start Spark
-    # again.
+    # One worker begins with what runs on Spark, one with what starts brokers, both one after the
+    # other. These wait for other processes at times; the third keeps two processors busy then. The
+    # lab's come with the product's: a run of their own would collect anew, and start Spark again.
     Step("tests", ("pytest", "-q", "-n", "3", "--dist", "loadgroup", "tests", "tests_lab")),
 )
 

@@ -132,7 +132,8 @@ class History:
     #: outages holds only links that were ever down, by their ends in both orders
     #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
     #: change: from the beginning, or a change of a link, until nothing is left that could change a
-    #: table; all but the last are settled
+    #: table; all but the last are settled. Where routers keep what they know on one tree, there is
+    #: the first only, in which neighbors get to know each other
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
@@ -156,7 +157,7 @@ class History:
 
     def __post_init__(self) -> None:
         self.overlays.append((BEGINNING, self.topology))
-        if self.is_mesh:
+        if self.is_mesh or self.is_kept:
             self._stir(0.0)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:

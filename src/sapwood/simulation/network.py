@@ -171,9 +171,9 @@ class Network:
         state = self._state(a, b)
         return not state.reasons and all(told == state.session for told in state.told.values())
 
-    def believes_up(self, router: str, neighbor: str) -> bool:
-        """Whether a router was last told that its link to a neighbor is up."""
-        return self._state(router, neighbor).told[router] is not None
+    def session(self, router: str, neighbor: str) -> int | None:
+        """Which life of its link to a neighbor a router was last told is up; `None` for none."""
+        return self._state(router, neighbor).told[router]
 
     def delay_max_s(self, link: Link) -> float:
         """The longest that a message may be under way on a link, and wait to be written down."""

@@ -13,7 +13,7 @@ inputs, the first ones, and of the next one perhaps a torn piece, which the stor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -51,24 +51,28 @@ class Tail(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """An effect that waits; what is to be sent, for the life of the link that it was meant for."""
+
+    effect: Effect
+    session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """What one input asks to be written, and what waits for it, in order."""
 
     records: tuple[Record, ...]
     deliveries: tuple[Deliver, ...]
-    waiting: list[Effect]
+    waiting: list[Held]
 
 
-def units_of(effects: Sequence[Effect]) -> tuple[Sequence[Effect], Unit | None]:
-    """What of an input's effects need not wait for it, and the rest, if it persists something."""
-    first = next((at for at, one in enumerate(effects) if isinstance(one, Persist)), None)
-    if first is None:
-        return effects, None
-    rest = effects[first:]
-    return effects[:first], Unit(
-        tuple(one.record for one in rest if isinstance(one, Persist)),
-        tuple(one for one in rest if isinstance(one, Deliver)),
-        [one for one in rest if not isinstance(one, Persist | Deliver)],
+def unit_of(effects: Sequence[Effect], held: Iterable[Held]) -> Unit:
+    """What an input asks to be written, and what waits for that."""
+    return Unit(
+        tuple(one.record for one in effects if isinstance(one, Persist)),
+        tuple(one for one in effects if isinstance(one, Deliver)),
+        [one for one in held if not isinstance(one.effect, Persist | Deliver)],
     )
 
 

@@ -7,8 +7,8 @@ be relied on until the overlay has settled, with whatever links it has then. Lin
 disturb nothing.
 
 Where routers keep what they know, an outage only delays: what may disturb is a link that is not
-there yet, or goes for good. How long an outage delays what is under way, nobody says; nor, where
-routers route on many trees, how long anything takes while links come up.
+there yet, or goes for good. How long an outage delays what is under way, nobody says; nor how long
+anything takes while neighbors get to know each other, nor on many trees.
 
 Routers and links may come and go (`History.overlays`). A link that is added was down before, and
 one that is removed goes down for good; on one tree the way is that of the overlay in which a
@@ -98,7 +98,9 @@ class _KeptWays:
             return Way(math.inf, tuple(self._unrests()))
         delay, outages = self._tree.way(start, end, sent)
         until = Moment(sent.time + delay + _SLACK_S, 0)
-        delay = math.inf if any(outage.down <= until for outage in outages) else delay
+        begun = self._history.unrests[0].settled
+        if begun is None or sent <= begun or any(outage.down <= until for outage in outages):
+            delay = math.inf
         return Way(delay, tuple(o for o in outages if o.for_good or o.down == BEGINNING))
 
     def _unrests(self) -> Iterator[Outage]:

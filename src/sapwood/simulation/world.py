@@ -29,6 +29,7 @@ from sapwood.routing.effects import (
     Deliver,
     Disconnect,
     Effect,
+    Persist,
     Refused,
     Release,
     Send,
@@ -79,7 +80,7 @@ from sapwood.simulation.network import (
     is_periodic,
     is_upkeep,
 )
-from sapwood.simulation.stored import Stored, Tail, Unit, Wishes, units_of
+from sapwood.simulation.stored import Held, Stored, Tail, Unit, Wishes, unit_of
 from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
 
@@ -322,8 +323,6 @@ class World:
             for id_, wanted in wishes.subscriptions.items():
                 self.history.subscribe(self.now, SubscriptionName(router, client, id_), wanted)
                 self._feed(router, ClientSubscribe(client, id_, wanted))
-        if self.history.is_kept:
-            self._publish_again(router)
 
     def heal(self) -> None:
         """End all faults: crashed routers return, failed links come up."""
@@ -539,7 +538,7 @@ class World:
         self._take_down(a, b, REMOVED)
         self.history.link_removed(a, b)
         for router, neighbor in ((a, b), (b, a)):
-            if self.history.is_kept and not self.network.believes_up(router, neighbor):
+            if self.history.is_kept and self.network.session(router, neighbor) is None:
                 self._feed(router, LinkDown(neighbor, for_good=True))  # that is news only now
 
     def _take_down(self, a: str, b: str, reason: str) -> None:
@@ -688,24 +687,43 @@ class World:
 
     def _perform(self, router: str, effects: Sequence[Effect]) -> None:
         """Carry out what an input comes to; what has to wait for the store, with all behind it."""
-        at_once, unit = units_of(effects)
         gathered = self._gathered.get(router)
+        first = next((at for at, one in enumerate(effects) if isinstance(one, Persist)), None)
+        at_once, rest = effects[:first], effects[len(effects) if first is None else first :]
         if gathered:
-            gathered[-1].waiting.extend(at_once)
+            gathered[-1].waiting.extend(self._held(router, at_once))
         else:
             for effect in at_once:
                 self._carry_out(router, effect)
-        if unit is None:
+        if not rest:
             return
-        if self.network.writes_at_once:
-            self._gathered[router] = deque((unit,))
-            self._write(router, 1)
-            return
+        unit = unit_of(rest, self._held(router, rest))
         if gathered:
             gathered.append(unit)
             return
         self._gathered[router] = deque((unit,))
-        self.network.write(router, 1)
+        if self.network.writes_at_once:
+            self._write(router, 1)
+        else:
+            self.network.write(router, 1)
+
+    def _held(self, router: str, effects: Sequence[Effect]) -> list[Held]:
+        """Effects that have to wait."""
+        return [
+            Held(one, self.network.session(router, one.neighbor))
+            if isinstance(one, Send | SendMany)
+            else Held(one)
+            for one in effects
+        ]
+
+    def _let_out(self, router: str, held: Held) -> None:
+        """Carry out an effect that waited; what was for a link that has gone is gone."""
+        effect = held.effect
+        if isinstance(effect, Send | SendMany):
+            session = self.network.session(router, effect.neighbor)
+            if session is None or session != held.session:
+                return
+        self._carry_out(router, effect)
 
     def _written(self, written: Written) -> None:
         """A store has written, and begins with what was gathered meanwhile."""
@@ -732,13 +750,13 @@ class World:
             self._keep(router, unit)
             if doom is not None:
                 doom.steps -= 1
-            for effect in unit.waiting:
+            for held in unit.waiting:
                 if doom is not None:
                     if doom.steps == 0:
                         self._crash_now(router)
                         return
                     doom.steps -= 1
-                self._carry_out(router, effect)
+                self._let_out(router, held)
         if not gathered:
             del self._gathered[router]
 
@@ -749,7 +767,8 @@ class World:
             if isinstance(record, DetachClient):
                 self._departing.discard(ClientName(router, record.client))
         for delivery in unit.deliveries:
-            self._carry_out(router, delivery)
+            if ClientName(router, delivery.client) not in self._departing:  # before it left
+                self._carry_out(router, delivery)
 
     def _crash_now(self, router: str) -> None:
         self.crash_router(router, self._doomed.pop(router).tail)
@@ -768,9 +787,11 @@ class World:
     def _take_leave(self, router: str) -> None:
         """Tell a router which links are there no longer."""
         present = set(self.topology.neighbors(router))
-        for other in self._wishes:
-            if other not in present and other != router:
-                self._feed(router, LinkDown(other, for_good=True))
+        for link in self.history.links():
+            if router in (link.a, link.b):
+                other = link.b if router == link.a else link.a
+                if other not in present:
+                    self._feed(router, LinkDown(other, for_good=True))
 
     def _let_go(self, router: str) -> None:
         """Tell a router which of the clients that it remembers have left."""
@@ -779,32 +800,40 @@ class World:
             name = ClientName(router, client)
             if client not in wishes or name in self._departing:
                 self._feed(router, DetachClient(client))
-            self._departing.discard(name)
+            else:
+                self._departing.discard(name)
 
     def _ask_again(self, router: str) -> None:
-        """Let clients end what they asked to end."""
-        for name in self.history.unanswered_of(router):
-            if isinstance(name, str) or not self.history.is_leaving(name):
+        """Let clients ask again, in the same order, what has not been answered."""
+        for owed in self.history.unanswered_of(router):
+            if isinstance(owed, str):
+                self._publish_again(router, owed)
                 continue
-            self._asked_again[router, name.client, name.id] = name
-            if isinstance(name, SubscriptionName):
-                self._feed(router, ClientUnsubscribe(name.client, name.id))
-            else:
-                self._feed(router, ClientUnadvertise(name.client, name.id))
+            if self.history.is_leaving(owed):
+                self._asked_again[router, owed.client, owed.id] = owed
+                undo = ClientUnsubscribe if isinstance(owed, SubscriptionName) else ClientUnadvertise
+                self._feed(router, undo(owed.client, owed.id))
+            wishes = self._wishes[router][owed.client]
+            if isinstance(owed, AdvertisementName):
+                if owed.id in wishes.advertisements:
+                    promised = wishes.advertisements[owed.id]
+                    self.history.advertise(self.now, owed, promised)
+                    self._feed(router, ClientAdvertise(owed.client, owed.id, promised))
+            elif owed.id in wishes.subscriptions:
+                wanted = wishes.subscriptions[owed.id]
+                self.history.subscribe(self.now, owed, wanted)
+                self._feed(router, ClientSubscribe(owed.client, owed.id, wanted))
 
-    def _publish_again(self, router: str) -> None:
-        """Let clients publish again what was not accepted, unless the router has it."""
-        for id_ in self.history.unanswered_of(router):
-            if not isinstance(id_, str):
-                continue
-            published = self.history.publications[id_]
-            publisher, publication = published.publisher, published.publication
-            if self.stored.has_accepted(router, id_):
-                self.history.accepted(self.now, id_)
-            elif publisher.client in self._wishes[router]:
-                self._feed(router, ClientPublish(publisher.client, publication))
-            else:
-                self.history.abandoned(id_)
+    def _publish_again(self, router: str, id_: str) -> None:
+        """Let a client publish again what was not accepted, unless the router has it."""
+        published = self.history.publications[id_]
+        publisher = published.publisher
+        if self.stored.has_accepted(router, id_):
+            self.history.accepted(self.now, id_)
+        elif publisher.client in self._wishes[router] and publisher not in self._departing:
+            self._feed(router, ClientPublish(publisher.client, published.publication))
+        else:
+            self.history.abandoned(id_)
 
     def _ended(self, name: StatementName) -> None:
         """What a client asked to end is not there, so it has ended."""

@@ -309,7 +309,7 @@ class World:
         if restored is not None:
             self._feed(router, restored)
             self._take_leave(router)
-            self._let_go(router)
+        self._let_go(router)
         for neighbor in self.topology.neighbors(router):
             self._bring_up(router, neighbor, f"{router} is down")
         for client in self._wishes[router]:
@@ -795,13 +795,14 @@ class World:
 
     def _let_go(self, router: str) -> None:
         """Tell a router which of the clients that it remembers have left."""
-        wishes = self._wishes[router]
-        for client in list(getattr(self.routers.get(router), "absent", ())):
-            name = ClientName(router, client)
-            if client not in wishes or name in self._departing:
+        absent = set(getattr(self.routers.get(router), "absent", ()))
+        self._departing = {
+            name for name in self._departing if name.home != router or name.client in absent
+        }
+        for client in sorted(absent):
+            left = ClientName(router, client) in self._departing
+            if left or client not in self._wishes[router]:
                 self._feed(router, DetachClient(client))
-            else:
-                self._departing.discard(name)
 
     def _ask_again(self, router: str) -> None:
         """Let clients ask again, in the same order, what has not been answered."""

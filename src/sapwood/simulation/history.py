@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -223,10 +224,19 @@ class History:
             == (self.publications[owed].publisher if isinstance(owed, str) else owed).home
         ]
 
-    def is_leaving(self, name: StatementName) -> bool:
-        """Whether a client waits for the end of something that it asked for."""
-        epoch = _unfinished(self._lives_of(name), name)
-        return epoch is not None and epoch.leaving is not None
+    def leaving(self, name: StatementName) -> tuple[Epoch[Any], ...]:
+        """The lives of something asked for that its client waits to see ended."""
+        lives = self._lives_of(name)[name]
+        return tuple(one for one in lives if one.leaving is not None and one.left is None)
+
+    def ended(self, now: float, name: StatementName, lives: Iterable[Epoch[Any]]) -> None:
+        """Some lives of something asked for have ended, or were never there."""
+        last = self._lives_of(name)[name][-1]
+        for epoch in lives:
+            if epoch.left is None:
+                epoch.left = self._moment(now)
+                if epoch is last:
+                    self.owed.pop(name, None)
 
     def refused(self, now: float, client: ClientName, subject: str) -> None:
         """The home router does not do what a client asked for."""

@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
@@ -62,6 +63,7 @@ from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import (
     AdvertisementName,
     ClientName,
+    Epoch,
     History,
     StatementName,
     SubscriptionName,
@@ -117,6 +119,13 @@ class Doom:
     tail: Tail
 
 
+class _Ending(NamedTuple):
+    """What a client asked to end, and which lives of it that is."""
+
+    name: StatementName
+    lives: tuple[Epoch[Any], ...]
+
+
 class World:
     """One overlay in virtual time.
 
@@ -159,7 +168,7 @@ class World:
         #: clients that left, where the router has not written so
         self._departing: set[ClientName] = set()
         #: what clients ask again, whose first answer was lost
-        self._asked_again: dict[tuple[str, str, str], StatementName] = {}
+        self._asked_again: dict[tuple[str, str, str], _Ending] = {}
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
         for name in topology.routers:
@@ -629,8 +638,11 @@ class World:
             case Advertised(client, id_):
                 history.advertised(now, AdvertisementName(router, client, id_))
             case Unadvertised(client, id_):
-                self._asked_again.pop((router, client, id_), None)
-                history.unadvertised(now, AdvertisementName(router, client, id_))
+                again = self._asked_again.pop((router, client, id_), None)
+                if again is None:
+                    history.unadvertised(now, AdvertisementName(router, client, id_))
+                else:
+                    history.ended(now, *again)
             case Accepted(_, id_):
                 history.accepted(now, id_)
             case Refused(client, subject, _):
@@ -638,7 +650,7 @@ class World:
                 if again is None:
                     history.refused(now, ClientName(router, client), subject)
                 else:
-                    self._ended(again)
+                    history.ended(now, *again)
             case CloseLink(neighbor, reason):
                 self.tally.links_closed += 1
                 if self.network.close(router, neighbor):
@@ -665,9 +677,13 @@ class World:
         is_in_force = isinstance(effect, Subscribed | SubscribedMany)
         write = self.history.subscribed if is_in_force else self.history.unsubscribed
         for id_ in ids:
+            again = None
             if not is_in_force:
-                self._asked_again.pop((router, client, id_), None)
-            write(self.now, SubscriptionName(router, client, id_))
+                again = self._asked_again.pop((router, client, id_), None)
+            if again is None:
+                write(self.now, SubscriptionName(router, client, id_))
+            else:
+                self.history.ended(self.now, *again)
 
     def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
         """A router asks for a link that there is not, or gives one up."""
@@ -810,8 +826,9 @@ class World:
             if isinstance(owed, str):
                 self._publish_again(router, owed)
                 continue
-            if self.history.is_leaving(owed):
-                self._asked_again[router, owed.client, owed.id] = owed
+            leaving = self.history.leaving(owed)
+            if leaving:
+                self._asked_again[router, owed.client, owed.id] = _Ending(owed, leaving)
                 undo = ClientUnsubscribe if isinstance(owed, SubscriptionName) else ClientUnadvertise
                 self._feed(router, undo(owed.client, owed.id))
             wishes = self._wishes[router][owed.client]
@@ -835,10 +852,3 @@ class World:
             self._feed(router, ClientPublish(publisher.client, published.publication))
         else:
             self.history.abandoned(id_)
-
-    def _ended(self, name: StatementName) -> None:
-        """What a client asked to end is not there, so it has ended."""
-        if isinstance(name, SubscriptionName):
-            self.history.unsubscribed(self.now, name)
-        else:
-            self.history.unadvertised(self.now, name)

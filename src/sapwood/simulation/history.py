@@ -117,7 +117,7 @@ class Outage:
     down: Moment
     joined: Moment | None = None
     settled: Moment | None = None
-    for_good: bool = False
+    for_good: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -220,8 +220,7 @@ class History:
         return [
             owed
             for owed in self.owed
-            if home
-            == (self.publications[owed].publisher if isinstance(owed, str) else owed).home
+            if home == (self.publications[owed].publisher if isinstance(owed, str) else owed).home
         ]
 
     def leaving(self, name: StatementName) -> tuple[Epoch[Any], ...]:
@@ -310,6 +309,13 @@ class History:
         for _, overlay in self.overlays:
             last.update((frozenset((link.a, link.b)), link) for link in overlay.links)
         return tuple(last.values())
+
+    def former_neighbors(self, router: str) -> list[str]:
+        """The routers to which another one had a link, and has none in the present overlay."""
+        ends = ((link.a, link.b) for link in self.links() if router in (link.a, link.b))
+        is_here = router in self.topology
+        present = set(self.topology.neighbors(router) if is_here else ())
+        return [end for pair in ends for end in pair if end != router and end not in present]
 
     @property
     def settling(self) -> bool:

@@ -38,3 +38,13 @@ class Machine(Protocol):
 
 MakeRouter: TypeAlias = Callable[[str, int], Machine]
 """Makes the router of a name and an incarnation (0, and one more each time it starts again)."""
+
+
+def keep(machines: Collection[Machine]) -> bool:
+    """Whether all machines, and some, ask for a place where what they know survives a crash."""
+    return bool(machines) and all(getattr(one, "persists", False) for one in machines)
+
+
+def absent_from(machine: Machine) -> frozenset[str]:
+    """The clients that a machine which was restored has, and that have not come back to it."""
+    return frozenset(getattr(machine, "absent", ()))

@@ -149,7 +149,7 @@ class Recover:
         if isinstance(received, ReceiveMany):
             count = len(received.publications.batch)
         elif isinstance(received.message, UpkeepMessage):
-            return self._heard(neighbor, conversation, received.message, now)
+            return self._heard(neighbor, conversation, received.message)
         if conversation.expected is None:
             # Before it knew that this end began afresh; or it never says what it has.
             return () if conversation.has_heard else self._stranger(neighbor)
@@ -259,7 +259,7 @@ class Recover:
     # What neighbors say ------------------------------------------------------------------------
 
     def _heard(
-        self, neighbor: str, conversation: Conversation, message: UpkeepMessage, now: float
+        self, neighbor: str, conversation: Conversation, message: UpkeepMessage
     ) -> Sequence[Action]:
         said = said_in(message.note) if isinstance(message, UpkeepNote) else None
         match said:
@@ -281,9 +281,7 @@ class Recover:
             case _:
                 return self._stranger(neighbor)
 
-    def _hear_back(
-        self, neighbor: str, conversation: Conversation, back: Back
-    ) -> Sequence[Action]:
+    def _hear_back(self, neighbor: str, conversation: Conversation, back: Back) -> Sequence[Action]:
         before = conversation.theirs
         verdict = conversation.hear(back)
         self._due.pop(neighbor, None)
@@ -318,7 +316,7 @@ class Recover:
         if count <= 0:
             return ()
         for entry in owed.since(conversation.sent, count):
-            conversation.sent = entry.number + entry.count - 1
+            conversation.sent = entry.last
             effects.append(send(neighbor, entry.content))
         return effects
 

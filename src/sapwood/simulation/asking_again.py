@@ -127,7 +127,7 @@ class AskingAgain:
         elif publisher.client in self._wishes[router] and not self._is_gone(publisher):
             self._feed(router, ClientPublish(publisher.client, published.publication))
         else:
-            self._history.abandoned(id_)
+            self._history.abandoned(router, id_)
 
     def _is_gone(self, client: ClientName) -> bool:
         """Whether what a router has for a client is for one that has left."""

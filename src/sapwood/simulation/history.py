@@ -211,9 +211,14 @@ class History:
             published.accepted = self._moment(now)
             self.owed.pop(publication, None)
 
-    def abandoned(self, publication: str) -> None:
-        """Nobody asks for the publication any more: its client left before it was answered."""
-        self.owed.pop(publication, None)
+    def abandoned(self, home: str, publication: str | None = None) -> None:
+        """Nobody asks for a publication any more, or for any that is owed by a router.
+
+        Its client has left before it was answered, or the router for good.
+        """
+        for owed in self.unanswered_of(home) if publication is None else (publication,):
+            if isinstance(owed, str):
+                self.owed.pop(owed, None)
 
     def unanswered_of(self, home: str) -> list[StatementName | str]:
         """What the clients of a router asked for and were not told yet."""
@@ -273,6 +278,8 @@ class History:
         """Routers or links have come or gone; the links that went are down already."""
         self.topology = overlay
         self.overlays.append((self._moment(now), overlay))
+        if self.is_mesh and self.is_kept:
+            self._stir(now)  # also where the link was down: somebody waited for it
 
     def link_added(self, a: str, b: str) -> None:
         """There is a link now, which carries no messages yet."""

@@ -470,6 +470,7 @@ class World:
         self._timers.forget(router)
         if reason == REMOVED or not self.history.is_kept:
             self.history.gone(self.now, router)
+            self.history.abandoned(router)
         for neighbor in self.topology.neighbors(router):
             self._take_down(router, neighbor, reason)
         self.network.forget(router)

@@ -7,6 +7,7 @@ as the first time, what was withdrawn is not there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -55,19 +56,19 @@ class AskingAgain:
         self._stored = stored
         self._wishes = wishes
         self._feed = feed
-        #: clients that left, where the router has not written so
-        self._departing: set[ClientName] = set()
+        #: clients that left, and how often, where the router has not written so
+        self._departing: Counter[ClientName] = Counter()
         self._endings: dict[tuple[str, str, str], Ending] = {}
 
     def left(self, client: ClientName) -> None:
         """A client has left."""
-        self._departing.add(client)
+        self._departing[client] += 1
 
     def deliveries(self, router: str, unit: Unit) -> list[Deliver]:
         """What a router delivers with what it has written: not to clients that had left before."""
         for record in unit.records:
             if isinstance(record, DetachClient):
-                self._departing.discard(ClientName(router, record.client))
+                self._departing -= Counter([ClientName(router, record.client)])
         return [one for one in unit.deliveries if not self._is_gone(ClientName(router, one.client))]
 
     def ending(self, router: str, client: str, id_: str) -> Ending | None:
@@ -76,9 +77,10 @@ class AskingAgain:
 
     def let_go(self, router: str, absent: Collection[str]) -> None:
         """Tell a router which of the clients that it remembers have left."""
-        self._departing = {
-            name for name in self._departing if name.home != router or name.client in absent
-        }
+        for name in list(self._departing):
+            if name.home == router:  # the router hears of it once more, if it remembers the client
+                self._departing[name] = int(name.client in absent)
+        self._departing += Counter()
         for client in sorted(absent):
             left = ClientName(router, client) in self._departing
             if left or client not in self._wishes[router]:

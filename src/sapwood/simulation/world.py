@@ -60,7 +60,7 @@ from sapwood.simulation.history import (
     History,
     SubscriptionName,
 )
-from sapwood.simulation.machine import Machine, MakeRouter, absent_from, keep
+from sapwood.simulation.machine import Machine, MakeRouter, absent_from, keep, owe
 from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
@@ -113,15 +113,14 @@ class World:
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
-        #: router -> client -> what that client asked for: clients outlive their routers
+        #: router -> client -> what it asked for: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
         self._timers = Timers(calm_s)
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
-        self._writing = Writing(
-            self.stored, self.network, self._carry_out, self._kept, self.crash_router
-        )
+        shell = self._carry_out, self._kept, self.crash_router
+        self._writing = Writing(self.stored, self.network, *shell)
         for name in topology.routers:
             self._start(name)
         is_mesh = not all(router.is_tree for router in self.routers.values())
@@ -423,6 +422,7 @@ class World:
             and self.network.control_pending == 0
             and self._writing.is_idle
             and self._timers.is_calm(self.now)
+            and not (self.history.is_kept and owe(self.routers, self.topology))
         ):
             self.history.settle(self.now)
 

@@ -23,7 +23,9 @@ from sapwood.routing.effects import (
     Disconnect,
     Effect,
     Persist,
+    Recall,
     Refused,
+    Release,
     Remaining,
     Send,
     SendMany,
@@ -81,6 +83,8 @@ class EffectRunner:
             Connect: self._connect,
             Disconnect: self._disconnect,
             Persist: self._persist,
+            Release: self._persist,
+            Recall: self._persist,
             DeliverMany: self._deliver_many,
             SendMany: self._send_many,
             AcceptedMany: self._accepted_many,
@@ -198,7 +202,5 @@ class EffectRunner:
     def _disconnect(self, effect: Disconnect) -> None:
         self._dialers.release(effect.neighbor)
 
-    def _persist(self, effect: Persist) -> None:
-        raise InvariantError(
-            f"a broker without a store is to keep a {type(effect.record).__name__}"
-        )
+    def _persist(self, effect: Persist | Release | Recall) -> None:
+        raise InvariantError(f"a broker without a store is to keep something: {effect}")

@@ -75,6 +75,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Recalled,
     Receive,
     ReceiveMany,
     Restored,
@@ -150,7 +151,7 @@ class RoutingCore:
                 return self._receive_many(input, now)
             case Tick():
                 return []
-            case Restored():
+            case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
             case _:
                 return self.apply(input)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -110,33 +111,37 @@ class Outage:
     `joined` is when it carried messages again and both ends knew; `settled` when, after that, no
     message was left in the overlay that could still change a routing table. Where the link goes
     down again before, `joined` stays `None`. A link that is added was down since `BEGINNING`; one
-    that is removed goes down and does not join.
+    that is removed goes down, or was down, `for_good`, and does not join.
     """
 
     down: Moment
     joined: Moment | None = None
     settled: Moment | None = None
+    for_good: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True)
 class History:
     """The record of one simulation.
 
-    `topology` is the present overlay, at first the one that everything begins with.
+    `topology` is the present overlay, at first the one that everything begins with. Where routers
+    keep what they know (`is_kept`), what clients asked for outlives them.
 
     #: overlays has every overlay that there was, and since when; `topology` is the last of them
-    #: epochs of one subscription follow each other: all but the last have `left` set; and so do
-    #: those of one advertisement
+    #: epochs of one subscription follow each other: all but the last have `leaving` set, and are
+    #: answered in their order; and so do those of one advertisement
     #: outages holds only links that were ever down, by their ends in both orders
     #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
     #: change: from the beginning, or a change of a link, until nothing is left that could change a
-    #: table; all but the last are settled
+    #: table; all but the last are settled. Where routers keep what they know on one tree, there is
+    #: the first only, in which neighbors get to know each other
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
 
     topology: Overlay
     is_mesh: bool = False
+    is_kept: bool = False
     subscriptions: dict[SubscriptionName, list[Epoch[Interest]]] = field(default_factory=dict)
     advertisements: dict[AdvertisementName, list[Epoch[AdvertisedContent]]] = field(
         default_factory=dict
@@ -153,7 +158,7 @@ class History:
 
     def __post_init__(self) -> None:
         self.overlays.append((BEGINNING, self.topology))
-        if self.is_mesh:
+        if self.is_mesh or self.is_kept:
             self._stir(0.0)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:
@@ -206,6 +211,37 @@ class History:
             published.accepted = self._moment(now)
             self.owed.pop(publication, None)
 
+    def abandoned(self, home: str, publication: str | None = None) -> None:
+        """Nobody asks for a publication any more, or for any that is owed by a router.
+
+        Its client has left before it was answered, or the router for good.
+        """
+        for owed in self.unanswered_of(home) if publication is None else (publication,):
+            if isinstance(owed, str):
+                self.owed.pop(owed, None)
+
+    def unanswered_of(self, home: str) -> list[StatementName | str]:
+        """What the clients of a router asked for and were not told yet."""
+        return [
+            owed
+            for owed in self.owed
+            if home == (self.publications[owed].publisher if isinstance(owed, str) else owed).home
+        ]
+
+    def leaving(self, name: StatementName) -> tuple[Epoch[Any], ...]:
+        """The lives of something asked for that its client waits to see ended."""
+        lives = self._lives_of(name)[name]
+        return tuple(one for one in lives if one.leaving is not None and one.left is None)
+
+    def ended(self, now: float, name: StatementName, lives: Iterable[Epoch[Any]]) -> None:
+        """Some lives of something asked for have ended, or were never there."""
+        last = self._lives_of(name)[name][-1]
+        for epoch in lives:
+            if epoch.left is None:
+                epoch.left = self._moment(now)
+                if epoch is last:
+                    self.owed.pop(name, None)
+
     def refused(self, now: float, client: ClientName, subject: str) -> None:
         """The home router does not do what a client asked for."""
         moment = self._moment(now)
@@ -242,6 +278,8 @@ class History:
         """Routers or links have come or gone; the links that went are down already."""
         self.topology = overlay
         self.overlays.append((self._moment(now), overlay))
+        if self.is_mesh and self.is_kept:
+            self._stir(now)  # also where the link was down: somebody waited for it
 
     def link_added(self, a: str, b: str) -> None:
         """There is a link now, which carries no messages yet."""
@@ -254,6 +292,9 @@ class History:
 
     def link_removed(self, a: str, b: str) -> None:
         """There is no link any more; nobody waits for the end of its outage."""
+        outages = self.outages.get((a, b))
+        if outages:
+            outages[-1].for_good = True
         self._unsettled = [(hop, one) for hop, one in self._unsettled if set(hop) != {a, b}]
 
     def overlay_at(self, moment: Moment) -> Overlay:
@@ -275,6 +316,13 @@ class History:
         for _, overlay in self.overlays:
             last.update((frozenset((link.a, link.b)), link) for link in overlay.links)
         return tuple(last.values())
+
+    def former_neighbors(self, router: str) -> list[str]:
+        """The routers to which another one had a link, and has none in the present overlay."""
+        ends = ((link.a, link.b) for link in self.links() if router in (link.a, link.b))
+        is_here = router in self.topology
+        present = set(self.topology.neighbors(router) if is_here else ())
+        return [end for pair in ends for end in pair if end != router and end not in present]
 
     @property
     def settling(self) -> bool:
@@ -323,7 +371,7 @@ class History:
         self.owed[name] = None
 
     def _confirm(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
-        epoch = _current(lives, name)
+        epoch = _unfinished(lives, name)
         if epoch is not None and epoch.confirmed is None:
             epoch.confirmed = self._moment(now)
             if epoch.leaving is None:
@@ -336,20 +384,27 @@ class History:
             self.owed[name] = None
 
     def _end(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
-        epoch = _current(lives, name)
-        if epoch is not None and epoch.left is None:
+        epoch = _unfinished(lives, name)
+        if epoch is not None and epoch.leaving is not None:
             epoch.left = self._moment(now)
-            self.owed.pop(name, None)
+            if epoch is lives[name][-1]:
+                self.owed.pop(name, None)
 
     def _gone(
         self, lives: dict[N, list[Epoch[Any]]], now: float, home: str, client: str | None
     ) -> None:
         for name, epochs in lives.items():
-            if name.home == home and client in (None, name.client) and epochs[-1].left is None:
-                moment = self._moment(now)
-                epochs[-1].leaving = epochs[-1].leaving or moment
-                epochs[-1].left = moment
-                self.owed.pop(name, None)
+            if name.home != home or client not in (None, name.client):
+                continue
+            for epoch in epochs:
+                if epoch.left is None:
+                    moment = self._moment(now)
+                    epoch.leaving = epoch.leaving or moment
+                    epoch.left = moment
+                    self.owed.pop(name, None)
+
+    def _lives_of(self, name: StatementName) -> dict[Any, list[Epoch[Any]]]:
+        return self.subscriptions if isinstance(name, SubscriptionName) else self.advertisements
 
     @property
     def _is_stirred(self) -> bool:
@@ -368,6 +423,11 @@ class History:
 def _current(lives: dict[N, list[Epoch[Any]]], name: N) -> Epoch[Any] | None:
     epochs = lives.get(name)
     return epochs[-1] if epochs else None
+
+
+def _unfinished(lives: dict[N, list[Epoch[Any]]], name: N) -> Epoch[Any] | None:
+    """The first life that has not ended: what is answered next is about it."""
+    return next((epoch for epoch in lives.get(name, ()) if epoch.left is None), None)
 
 
 def _live(lives: dict[N, list[Epoch[W]]]) -> list[tuple[N, W]]:

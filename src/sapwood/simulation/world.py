@@ -9,9 +9,7 @@ way at that time already comes first.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from random import Random
 
 from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
@@ -22,21 +20,18 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
-    Accepted,
-    Advertised,
+    AcceptedMany,
     CloseLink,
     Connect,
-    Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
-    Refused,
+    Recall,
+    Release,
+    Remaining,
     Send,
-    Subscribed,
-    SubscribedMany,
-    Unadvertised,
-    Unsubscribed,
-    UnsubscribedMany,
+    SendMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
@@ -53,13 +48,19 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
-    Restored,
     Tick,
 )
 from sapwood.routing.messages import Publish, carried, counted
+from sapwood.simulation.answers import Answers
+from sapwood.simulation.asking_again import AskingAgain
 from sapwood.simulation.clock import Agenda
-from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
-from sapwood.simulation.machine import Machine, MakeRouter
+from sapwood.simulation.history import (
+    AdvertisementName,
+    ClientName,
+    History,
+    SubscriptionName,
+)
+from sapwood.simulation.machine import Machine, MakeRouter, absent_from, keep, owe
 from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
@@ -69,31 +70,15 @@ from sapwood.simulation.network import (
     Occurrence,
     Room,
     Timing,
+    Written,
     is_periodic,
     is_upkeep,
 )
-from sapwood.simulation.stored import Stored, Wishes
+from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
+from sapwood.simulation.tally import Tally
 from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of what happened between the routers."""
-
-    #: inputs that all routers took, and how many of them were ticks
-    inputs: int = 0
-    ticks: int = 0
-    #: messages put on links, by kind
-    messages: Counter[str] = field(default_factory=Counter)
-    #: publication id -> the links it crossed, in order of arrival
-    crossings: dict[str, list[Hop]] = field(default_factory=dict)
-    #: publications that routers matched against their tables
-    content_matches: int = 0
-    #: publications that could not be handed over because the home router was down
-    unsent: int = 0
-    #: links that a router closed because its neighbor broke a rule
-    links_closed: int = 0
+from sapwood.simulation.writing import Doom, Writing
 
 
 class World:
@@ -128,16 +113,20 @@ class World:
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
-        #: router -> client -> what that client asked for: clients outlive their routers
+        #: router -> client -> what it asked for: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
         self._timers = Timers(calm_s)
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
+        shell = self._carry_out, self._kept, self.crash_router
+        self._writing = Writing(self.stored, self.network, *shell)
         for name in topology.routers:
             self._start(name)
         is_mesh = not all(router.is_tree for router in self.routers.values())
-        self.history = History(topology, is_mesh)
+        self.history = History(topology, is_mesh, keep(self.routers.values()))
+        self._asking_again = AskingAgain(self.history, self.stored, self._wishes, self._feed)
+        self._answers = Answers(self.history, self._asking_again)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))
@@ -173,16 +162,21 @@ class World:
         wishes = self._wishes_of(client).subscriptions
         for id_ in ids:
             wishes.pop(id_, None)
-        if client.home in self.routers:
+        if client.home in self.routers or self.history.is_kept:
             for id_ in ids:
                 self.history.unsubscribe(self.now, SubscriptionName(*client, id_))
+        if client.home in self.routers:
             self._feed(client.home, ClientUnsubscribeMany(client.client, tuple(ids)))
 
     def unsubscribe(self, name: SubscriptionName) -> None:
-        """Let a client withdraw a subscription; if its router is down it is gone already."""
+        """Let a client withdraw a subscription.
+
+        If its router is down it is gone already, or will be when a router that remembers is back.
+        """
         self._wishes_of(name.owner).subscriptions.pop(name.id, None)
-        if name.home in self.routers:
+        if name.home in self.routers or self.history.is_kept:
             self.history.unsubscribe(self.now, name)
+        if name.home in self.routers:
             self._feed(name.home, ClientUnsubscribe(name.client, name.id))
 
     def advertise(self, name: AdvertisementName, promised: AdvertisedContent) -> None:
@@ -193,10 +187,11 @@ class World:
             self._feed(name.home, ClientAdvertise(name.client, name.id, promised))
 
     def unadvertise(self, name: AdvertisementName) -> None:
-        """Let a client withdraw an advertisement; if its router is down it is gone already."""
+        """Let a client withdraw an advertisement; as `unsubscribe`."""
         self._wishes_of(name.owner).advertisements.pop(name.id, None)
-        if name.home in self.routers:
+        if name.home in self.routers or self.history.is_kept:
             self.history.unadvertise(self.now, name)
+        if name.home in self.routers:
             self._feed(name.home, ClientUnadvertise(name.client, name.id))
 
     def publish(self, publisher: ClientName, publication: Publication) -> bool:
@@ -214,9 +209,13 @@ class World:
 
     def detach(self, client: ClientName) -> None:
         """Let a client leave; what it asked for goes with it."""
-        known = self._wishes[self._known(client.home)].pop(client.client, None)
-        if known is not None and client.home in self.routers:
+        if self._wishes[self._known(client.home)].pop(client.client, None) is None:
+            return
+        if client.home in self.routers or self.history.is_kept:
             self.history.gone(self.now, client.home, client.client)
+        if self.history.is_kept:
+            self._asking_again.left(client)
+        if client.home in self.routers:
             self._feed(client.home, DetachClient(client.client))
 
     def clients(self) -> list[ClientName]:
@@ -237,40 +236,46 @@ class World:
         self._failed.pop((min(a, b), max(a, b)), None)
         self._bring_up(a, b, "failed")
 
-    def crash_router(self, router: str) -> None:
-        """Stop a router: its state is lost, its links go down, its clients are cut off."""
+    def crash_router(self, router: str, tail: Tail = Tail.LOST, steps: int | None = None) -> None:
+        """Stop a router: its state is lost, its links go down, its clients are cut off.
+
+        With `steps` it crashes when it has taken so many (`Doom`), if it does so before it is to
+        return. `tail` is what is left of what was not written.
+        """
         if self.topology.known(router) not in self.routers:
             return
-        self.trace.remark(self.now, f"{router} crashes")
+        if steps is not None:
+            self._writing.doom(router, Doom(steps, tail))
+            return
+        self.trace.remark(self.now, f"{router} crashes, {tail.value} tail")
+        self.tally.crashes += 1
+        self._writing.leave_tail(router, tail)
         self._stop(router, f"{router} is down")
 
     def return_router(self, router: str) -> None:
-        """Start a crashed router afresh; its clients come back and ask again for all they had."""
-        if self.topology.known(router) in self.routers:
+        """Start a crashed router afresh, with what it has kept.
+
+        Its clients come back and ask again for all that they had.
+        """
+        self._writing.spare(self.topology.known(router))
+        if router in self.routers:
             return
         self.trace.remark(self.now, f"{router} returns")
         self._incarnations[router] += 1
         self._start(router)
-        records = self.stored.of(router)
-        if records:
-            self._feed(router, Restored(records))
+        restored = self.stored.restored(router)
+        if restored is not None:
+            self._feed(router, restored)
+            for other in self.history.former_neighbors(router):
+                self._feed(router, LinkDown(other, for_good=True))
+        self._asking_again.let_go(router, absent_from(self.routers[router]))
         for neighbor in self.topology.neighbors(router):
             self._bring_up(router, neighbor, f"{router} is down")
-        stale = list(self.stored.stale(router, self._wishes[router])) if records else []
-        for client, wishes in self._wishes[router].items():
+        for client in self._wishes[router]:
             self._feed(router, AttachClient(client))
-            for request in stale:
-                if request.client == client:
-                    self._feed(router, request)
-            for id_, promised in wishes.advertisements.items():
-                self.history.advertise(self.now, AdvertisementName(router, client, id_), promised)
-                self._feed(router, ClientAdvertise(client, id_, promised))
-            for id_, wanted in wishes.subscriptions.items():
-                self.history.subscribe(self.now, SubscriptionName(router, client, id_), wanted)
-                self._feed(router, ClientSubscribe(client, id_, wanted))
-        for request in stale:
-            if isinstance(request, DetachClient):
-                self._feed(router, request)
+        if self.history.is_kept:
+            self._asking_again.ask(router, self.now)
+        self._asking_again.restate(router, self.now)
 
     def heal(self) -> None:
         """End all faults: crashed routers return, failed links come up."""
@@ -306,6 +311,7 @@ class World:
         if router in self.routers:
             self._stop(router, REMOVED)
         self.stored.forget(router)
+        self._writing.spare(router)
         self._wishes[router] = {}
         self._rewire(overlay)
 
@@ -400,6 +406,8 @@ class World:
                     self._arrive(occurrence)
                 case Notice():
                     self._notice(occurrence)
+                case Written():
+                    self._writing.written(occurrence)
                 case Room(router, neighbor):
                     if self.network.has_room(occurrence):
                         self._feed(router, Drained(neighbor))
@@ -412,7 +420,9 @@ class World:
         if (
             self.history.settling
             and self.network.control_pending == 0
+            and self._writing.is_idle
             and self._timers.is_calm(self.now)
+            and not (self.history.is_kept and owe(self.routers, self.topology))
         ):
             self.history.settle(self.now)
 
@@ -444,7 +454,9 @@ class World:
         up = notice.session is not None
         if up and self.network.is_joined(notice.router, notice.neighbor):
             self.history.link_joined(self.now, notice.router, notice.neighbor)
-        self._feed(notice.router, (LinkUp if up else LinkDown)(notice.neighbor))
+        neighbor, router = notice.neighbor, notice.router
+        is_gone = not up and neighbor in self.history.former_neighbors(router)
+        self._feed(router, LinkUp(neighbor) if up else LinkDown(neighbor, for_good=is_gone))
 
     def _start(self, router: str) -> None:
         """Let a router run, with whatever it has kept; all lives of a router begin here."""
@@ -454,9 +466,11 @@ class World:
     def _stop(self, router: str, reason: str) -> None:
         """Let a router run no more; all lives of a router end here."""
         del self.routers[router]
-        self.stored.stop(router, self._wishes[router])
+        self._writing.forget(router)
         self._timers.forget(router)
-        self.history.gone(self.now, router)
+        if reason == REMOVED or not self.history.is_kept:
+            self.history.gone(self.now, router)
+            self.history.abandoned(router)
         for neighbor in self.topology.neighbors(router):
             self._take_down(router, neighbor, reason)
         self.network.forget(router)
@@ -471,6 +485,9 @@ class World:
         self.trace.remark(self.now, f"link {a}-{b} is removed")
         self._take_down(a, b, REMOVED)
         self.history.link_removed(a, b)
+        for router, neighbor in ((a, b), (b, a)):
+            if self.history.is_kept and self.network.session(router, neighbor) is None:
+                self._feed(router, LinkDown(neighbor, for_good=True))  # that is news only now
 
     def _take_down(self, a: str, b: str, reason: str) -> None:
         if self.network.take_down(a, b, reason):
@@ -516,6 +533,8 @@ class World:
 
     def _feed(self, name: str, event: Input) -> None:
         """Give one input to one router, and carry out what it wants done."""
+        if name not in self.routers:
+            return  # it crashed over what it was given last
         self.tally.inputs += 1
         if self.tally.inputs > self._inputs_max:
             raise LimitError(
@@ -531,8 +550,9 @@ class World:
         self.trace.note(self.now, name, event, effects)
         if self._validate:
             router.validate()
-        for effect in effects:
-            self._carry_out(name, effect)
+        self._writing.perform(name, effects)
+        if name not in self.routers:
+            return
         self._await_deadline(name)
         self._make_room(name)
         if is_routine and sizes == router.table_sizes() and all(map(is_upkeep, effects)):
@@ -542,50 +562,33 @@ class World:
             self._timers.changed(self.now)
 
     def _carry_out(self, router: str, effect: Effect) -> None:
-        history, now = self.history, self.now
         match effect:
             case Send(neighbor, message):
                 kind, count = counted(message)
                 self.tally.messages[kind.__name__.lower()] += count
                 self.network.send(router, neighbor, message)
-            case Deliver(client, subscriptions, publication):
-                for id_ in subscriptions:
-                    name = SubscriptionName(router, client, id_)
-                    history.delivered(now, publication.id, name)
-            case Subscribed() | SubscribedMany() | Unsubscribed() | UnsubscribedMany():
-                self._answered(router, effect)
-            case Advertised(client, id_):
-                history.advertised(now, AdvertisementName(router, client, id_))
-            case Unadvertised(client, id_):
-                history.unadvertised(now, AdvertisementName(router, client, id_))
-            case Accepted(_, id_):
-                history.accepted(now, id_)
-            case Refused(client, subject, _):
-                history.refused(now, ClientName(router, client), subject)
             case CloseLink(neighbor, reason):
                 self.tally.links_closed += 1
                 if self.network.close(router, neighbor):
                     self._note_down(router, neighbor, reason)
-            case Persist(record):
-                self.stored.keep(router, record)
+            case SendMany():
+                for message in effect.publications.messages():
+                    self._carry_out(router, Send(effect.neighbor, message))
+            case Release():
+                self.stored.release(router, effect)
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
-            case _:
+            case Persist() | Recall():
+                raise InvariantError("what is to be kept is kept before anything is carried out")
+            case DeliverMany() | AcceptedMany() | Remaining():
                 raise InvariantError("here publications come one by one, and so do effects")
+            case _:
+                self._answers.give(router, effect, self.now)
 
-    def _answered(
-        self, router: str, effect: Subscribed | SubscribedMany | Unsubscribed | UnsubscribedMany
-    ) -> None:
-        """A client hears of its subscriptions."""
-        match effect:
-            case Subscribed(client, id_) | Unsubscribed(client, id_):
-                ids: tuple[str, ...] = (id_,)
-            case SubscribedMany(client, ids) | UnsubscribedMany(client, ids):
-                pass
-        is_in_force = isinstance(effect, Subscribed | SubscribedMany)
-        write = self.history.subscribed if is_in_force else self.history.unsubscribed
-        for id_ in ids:
-            write(self.now, SubscriptionName(router, client, id_))
+    def _kept(self, router: str, unit: Unit) -> None:
+        """Something is written, and so is what it delivers: into mailboxes that clients empty."""
+        for delivery in self._asking_again.deliveries(router, unit):
+            self._answers.give(router, delivery, self.now)
 
     def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
         """A router asks for a link that there is not, or gives one up."""

@@ -85,6 +85,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Recalled,
     Receive,
     ReceiveMany,
     Restored,
@@ -144,7 +145,7 @@ class Mesh:
                 effects = self.forest.drained(input, now)
             case Tick():
                 return []
-            case Restored():
+            case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
             case _:
                 effects = self._client(input, now)

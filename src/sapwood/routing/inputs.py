@@ -197,7 +197,7 @@ class Note:
     value: bytes
 
 
-Record: TypeAlias = Change | Note
+Record: TypeAlias = Change | BatchInput | Note
 """What survives a crash: see `effects.Persist`."""
 
 

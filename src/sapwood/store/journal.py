@@ -32,15 +32,8 @@ from sapwood.limits import (
     JOURNAL_SEGMENT_BYTES_MAX,
 )
 from sapwood.model.publication import Publication
-from sapwood.store.segments import (
-    Line,
-    Segment,
-    end_of,
-    mended,
-    read_lines,
-    segment_name,
-    segments,
-)
+from sapwood.store.lines import Line, end_of, mended, read_lines
+from sapwood.store.segments import Segment, segments
 
 _LOCK: Final = ".lock"
 """Spark passes over files whose names begin with a dot."""
@@ -93,7 +86,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(folder)
-            self._segments = segments(folder) or [Segment(folder / segment_name(0), 0)]
+            self._segments = segments(folder) or [Segment(folder / f"{0:020d}.jsonl", 0, 0)]
             self._file = self._segments[-1].path.open("ab", buffering=0)
             self._size = mended(self._file, self._segments[-1].path)
         except OSError as error:
@@ -210,7 +203,7 @@ class Journal:
 
     def _begin_segment(self) -> None:
         """Write to a new file from here on, and let go of the oldest beyond the bound."""
-        following = Segment(self.folder / segment_name(self._end), self._end)
+        following = Segment(self.folder / f"{self._end:020d}.jsonl", self._end, 0)
         file = following.path.open("xb", buffering=0)
         _sync_folder(self.folder)
         self._file.close()

@@ -64,6 +64,6 @@ DURABLE_AHEAD_MAX: Final = 65_536
 """What arrives for a subscription that catches up is remembered for when it has, up to so many
 publications; of more the journal is read further instead."""
 
-CLIENT_STATE_RECORDS_MAX: Final = 1_048_576
-"""Records in a client's state file until it is written anew with what still counts: at some 30
-bytes each 30 MB, next to UNACKNOWLEDGED_BYTES_MAX of publications."""
+CLIENT_STATE_BYTES_MAX: Final = 67_108_864
+"""Bytes of a client's state file, 64 MiB, at which it is written anew with what still counts: four
+times UNACKNOWLEDGED_BYTES_MAX, so that it is mostly written forward."""

@@ -74,6 +74,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Recalled,
     Receive,
     ReceiveMany,
     Restored,
@@ -148,7 +149,7 @@ class RoutingCore:
                 return self._receive_many(input, now)
             case Tick():
                 return []
-            case Restored():
+            case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
             case _:
                 return self.apply(input)
@@ -199,6 +200,10 @@ class RoutingCore:
     def takes_many(self, client: str) -> bool:
         """Whether nothing that a client publishes is refused, for it has advertised nothing."""
         return not self.protocol.clients_advertise and not self.advertisements.own(client)
+
+    def refuses(self, request: ClientPublish) -> bool:
+        """Whether what a client publishes would be refused now."""
+        return self._objection(request.client, request.publication) is not None
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""

@@ -25,12 +25,14 @@ class Send:
 class Deliver:
     """Hand a publication to a client, once, with the ids of all its subscriptions that match.
 
-    `subscriptions` is sorted and never empty.
+    `subscriptions` is sorted and never empty. `place` is that of a publication whose record an
+    earlier input has persisted: it was held back.
     """
 
     client: str
     subscriptions: tuple[str, ...]
     publication: Publication
+    place: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,30 @@ class CloseLink:
 class Persist:
     """Write a record down where it survives a crash, before any effect that stands behind it.
 
-    `Restored` brings all of them back, in order.
+    `Restored` brings them back. What one input persists, with what it delivers, is written as a
+    whole or not at all, and so is what follows from its `Remaining`. Effects of later inputs do not
+    overtake those that wait for it.
     """
 
     record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Routing needs no publication any more that was persisted at a place before this one.
+
+    The publications that a router persists have the places 0, 1, 2 and so on, in their order; those
+    of a batch have one each (`records.publications_in`).
+    """
+
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Read the publications at these places again; `inputs.Recalled` brings them."""
+
+    places: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +241,8 @@ Effect: TypeAlias = (
     | Refused
     | CloseLink
     | Persist
+    | Release
+    | Recall
     | Connect
     | Disconnect
     | BatchEffect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -140,9 +140,13 @@ class LinkUp:
 
 @dataclass(frozen=True, slots=True)
 class LinkDown:
-    """The link to a neighbor is gone, with everything that was on it."""
+    """The link to a neighbor is gone, with everything that was on it.
+
+    It may come up again, unless it is gone `for_good`: nobody waits for the neighbor any more.
+    """
 
     neighbor: str
+    for_good: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,18 +201,40 @@ class Note:
     value: bytes
 
 
-Record: TypeAlias = Change | BatchInput | Note
-"""What survives a crash: see `effects.Persist`."""
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The routing state as an upkeep strategy writes it: takes the place of what led to it.
+
+    That is all records before it, publications and notes excepted. The parts are the strategy's own
+    and can be written one by one; they count when all of them are there.
+    """
+
+    parts: Sequence[bytes]
+
+
+Record: TypeAlias = Change | BatchInput | Note | Checkpoint
+"""What survives a crash: see `effects.Persist`, and `records` for the kinds of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What an earlier life of this router has persisted, in order; comes before all other inputs.
+    """What an earlier life of this router has persisted; comes before all other inputs.
 
-    Its clients count as gone until they are attached again, its links as down.
+    Notes come first, each once; then the last checkpoint, if there is one; then, in the order in
+    which they were persisted, all changes since and the publications that were not released
+    (`effects.Release`), of which the first has the place `first`. They are asked for once, one
+    by one. Its clients count as gone until they are attached again, its links as down.
     """
 
-    records: tuple[Record, ...]
+    records: Iterable[Record]
+    first: int = 0
 
 
-Input: TypeAlias = Change | BatchInput | Tick | Restored
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Publications that `effects.Recall` asked for, with their places, in the order asked."""
+
+    publications: Sequence[tuple[int, Publication]]
+
+
+Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled

@@ -47,6 +47,7 @@ from sapwood.routing.strategies import (
     UpkeepStrategy,
 )
 from sapwood.routing.tables import Follower
+from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
 
 S = TypeVar("S", bound=Strategy)
@@ -193,6 +194,12 @@ UPKEEPS: Final = _catalogue(
         name=DEFAULT_UPKEEP,
         summary="a link that is gone is forgotten, one that comes is told everything",
         make=Replay,
+    ),
+    UpkeepStrategy(
+        name="recover",
+        summary="what was acknowledged survives: a crash or a broken link only delays",
+        make=Recover,
+        persists=True,
     ),
 )
 

@@ -17,12 +17,12 @@ is what `Persist` and `Restored` rest on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
-from sapwood.routing.effects import CloseLink, Effect, Send
+from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
 from sapwood.routing.inputs import (
     AttachClient,
     BatchInput,
@@ -34,9 +34,9 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Recalled,
     Receive,
     ReceiveMany,
-    Record,
     Restored,
     Tick,
 )
@@ -61,7 +61,8 @@ class Router:
     router of that name. `protocol` and `engines` are names from their catalogues, or the protocol
     itself. What a client may publish: see `RoutingCore`.
 
-    #: absent are clients that were restored and have not come back; the membership has them
+    #: _absent are clients that were restored and have not come back; the membership has them
+    #: _remaining is what was last to be handed in next: upkeep has seen all of it
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Router:
         self.upkeep = self.protocol.upkeep.make(self)
         self._is_passive = self.upkeep.is_passive
         self._absent: dict[str, None] = {}
+        self._remaining: BatchInput | None = None
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now` (seconds, any origin, never going back).
@@ -89,10 +91,8 @@ class Router:
         """
         if self._is_passive and isinstance(input, _ROUTED):
             return self.membership.handle(input, now)
-        if isinstance(input, ReceiveMany):  # upkeep looks at each message
-            return [effect for one in input.messages() for effect in self.handle(one, now)]
-        if isinstance(input, ClientPublishMany):
-            return [effect for one in input.requests() for effect in self.handle(one, now)]
+        if isinstance(input, BatchInput):
+            return self._handle_many(input, now)
         upkeep = self.upkeep
         match input:
             case Receive():
@@ -104,8 +104,10 @@ class Router:
             case Tick():
                 effects = self._do(upkeep.tick(now), now)
                 return [*effects, *self._apply(input, now)]
-            case Restored(records):
-                return self._restore(records, now)
+            case Restored():
+                return self._restore(input, now)
+            case Recalled():
+                return self._do(upkeep.recalled(input, now), now)
             case AttachClient(client) if client in self._absent:
                 del self._absent[client]
                 return []
@@ -116,6 +118,20 @@ class Router:
     def takes_many(self, client: str) -> bool:
         """Whether what a client publishes may come as a `ClientPublishMany`: nothing is refused."""
         return self.membership.takes_many(client)
+
+    def refuses(self, request: ClientPublish) -> bool:
+        """Whether what a client publishes would be refused now."""
+        return self.membership.refuses(request)
+
+    @property
+    def persists(self) -> bool:
+        """Whether the router asks for a place where records survive a crash."""
+        return self.protocol.persists
+
+    @property
+    def absent(self) -> Collection[str]:
+        """The clients of an earlier life that have not come back: `DetachClient` lets them go."""
+        return self._absent.keys()
 
     def next_deadline(self) -> float | None:
         """When `handle` wants a `Tick`, if no input comes before; `None` for never."""
@@ -177,11 +193,25 @@ class Router:
 
     # What upkeep answers -----------------------------------------------------------------------
 
-    def _do(self, actions: Sequence[Action], now: float) -> list[Effect]:
+    def _handle_many(self, batch: BatchInput, now: float) -> list[Effect]:
+        """Take several inputs at once; one by one, where upkeep looks at each."""
+        if batch is self._remaining:
+            return self._apply(batch, now)
+        match batch:
+            case ReceiveMany():
+                if self.upkeep.takes_batches:
+                    return self._do(self.upkeep.arrived(batch, now), now)
+                return [effect for one in batch.messages() for effect in self.handle(one, now)]
+            case ClientPublishMany():
+                if self.upkeep.takes_batches:
+                    return self._do(self.upkeep.asked(batch, now), now)
+                return [effect for one in batch.requests() for effect in self.handle(one, now)]
+
+    def _do(self, actions: Iterable[Action], now: float) -> list[Effect]:
         """Do what upkeep says, in order."""
         effects: list[Effect] = []
         for action in actions:
-            if isinstance(action, Change):
+            if isinstance(action, Change | BatchInput):
                 effects.extend(self._apply(action, now))
             elif isinstance(action, Resume):
                 raise InvariantError("a router becomes its earlier self only when it is restored")
@@ -189,40 +219,48 @@ class Router:
                 effects.append(action)
         return effects
 
-    def _apply(self, change: Change | Tick, now: float) -> list[Effect]:
+    def _apply(self, change: Change | BatchInput | Tick, now: float) -> list[Effect]:
         """Let the membership take an input, and upkeep see what comes of it."""
         below = self.membership.handle(change, now)
+        self._remaining = None
         if self._is_passive:
             return below
         effects: list[Effect] = []
         for effect in below:
-            if isinstance(effect, Send):
-                effects.extend(self.upkeep.sent(effect, now))
-                continue
-            effects.append(effect)
-            if isinstance(effect, CloseLink):  # what the shell does not say, as we know it
-                effects.extend(self._do(self.upkeep.link_down(LinkDown(effect.neighbor), now), now))
+            match effect:
+                case Send() | SendMany():
+                    effects.extend(self.upkeep.sent(effect, now))
+                case Remaining(rest):
+                    self._remaining = rest
+                    effects.append(effect)
+                case CloseLink(neighbor):  # what the shell does not say, as we know it
+                    effects.append(effect)
+                    effects.extend(self._do(self.upkeep.closed(LinkDown(neighbor), now), now))
+                case _:
+                    effects.append(effect)
         return effects
 
-    def _restore(self, records: Sequence[Record], now: float) -> list[Effect]:
+    def _restore(self, restored: Restored, now: float) -> list[Effect]:
         """Become what an earlier life was: its changes again, and not what came of them."""
         effects: list[Effect] = []
-        for action in self.upkeep.restored(records, now):
+        for action in self.upkeep.restored(restored, now):
             match action:
                 case Resume(incarnation):
                     self.incarnation = incarnation
                     self.membership = self._make_membership()
+                    continue
                 case AttachClient(client):
                     self._absent[client] = None
-                    self._apply(action, now)
                 case DetachClient(client):
                     self._absent.pop(client, None)
-                    self._apply(action, now)
                 case _:
-                    if isinstance(action, Change):
-                        self._apply(action, now)
-                    else:
-                        effects.append(action)
+                    pass
+            if isinstance(action, Change | BatchInput):
+                self._apply(action, now)
+                while self._remaining is not None:
+                    self._apply(self._remaining, now)
+            else:
+                effects.append(action)
         return effects
 
     def _make_membership(self) -> Membership:

@@ -110,33 +110,37 @@ class Outage:
     `joined` is when it carried messages again and both ends knew; `settled` when, after that, no
     message was left in the overlay that could still change a routing table. Where the link goes
     down again before, `joined` stays `None`. A link that is added was down since `BEGINNING`; one
-    that is removed goes down and does not join.
+    that is removed goes down, or was down, `for_good`, and does not join.
     """
 
     down: Moment
     joined: Moment | None = None
     settled: Moment | None = None
+    for_good: bool = False
 
 
 @dataclass(slots=True)
 class History:
     """The record of one simulation.
 
-    `topology` is the present overlay, at first the one that everything begins with.
+    `topology` is the present overlay, at first the one that everything begins with. Where routers
+    keep what they know (`is_kept`), what clients asked for outlives them.
 
     #: overlays has every overlay that there was, and since when; `topology` is the last of them
-    #: epochs of one subscription follow each other: all but the last have `left` set; and so do
-    #: those of one advertisement
+    #: epochs of one subscription follow each other: all but the last have `leaving` set, and are
+    #: answered in their order; and so do those of one advertisement
     #: outages holds only links that were ever down, by their ends in both orders
     #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
     #: change: from the beginning, or a change of a link, until nothing is left that could change a
-    #: table; all but the last are settled
+    #: table; all but the last are settled. Where routers keep what they know on one tree, there is
+    #: the first only, in which neighbors get to know each other
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
 
     topology: Overlay
     is_mesh: bool = False
+    is_kept: bool = False
     subscriptions: dict[SubscriptionName, list[Epoch[Interest]]] = field(default_factory=dict)
     advertisements: dict[AdvertisementName, list[Epoch[AdvertisedContent]]] = field(
         default_factory=dict
@@ -153,7 +157,7 @@ class History:
 
     def __post_init__(self) -> None:
         self.overlays.append((BEGINNING, self.topology))
-        if self.is_mesh:
+        if self.is_mesh or self.is_kept:
             self._stir(0.0)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:
@@ -206,6 +210,24 @@ class History:
             published.accepted = self._moment(now)
             self.owed.pop(publication, None)
 
+    def abandoned(self, publication: str) -> None:
+        """Nobody asks for the publication any more: its client left before it was answered."""
+        self.owed.pop(publication, None)
+
+    def unanswered_of(self, home: str) -> list[StatementName | str]:
+        """What the clients of a router asked for and were not told yet."""
+        return [
+            owed
+            for owed in self.owed
+            if home
+            == (self.publications[owed].publisher if isinstance(owed, str) else owed).home
+        ]
+
+    def is_leaving(self, name: StatementName) -> bool:
+        """Whether a client waits for the end of something that it asked for."""
+        epoch = _unfinished(self._lives_of(name), name)
+        return epoch is not None and epoch.leaving is not None
+
     def refused(self, now: float, client: ClientName, subject: str) -> None:
         """The home router does not do what a client asked for."""
         moment = self._moment(now)
@@ -254,6 +276,9 @@ class History:
 
     def link_removed(self, a: str, b: str) -> None:
         """There is no link any more; nobody waits for the end of its outage."""
+        outages = self.outages.get((a, b))
+        if outages:
+            outages[-1].for_good = True
         self._unsettled = [(hop, one) for hop, one in self._unsettled if set(hop) != {a, b}]
 
     def overlay_at(self, moment: Moment) -> Overlay:
@@ -323,7 +348,7 @@ class History:
         self.owed[name] = None
 
     def _confirm(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
-        epoch = _current(lives, name)
+        epoch = _unfinished(lives, name)
         if epoch is not None and epoch.confirmed is None:
             epoch.confirmed = self._moment(now)
             if epoch.leaving is None:
@@ -336,20 +361,27 @@ class History:
             self.owed[name] = None
 
     def _end(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
-        epoch = _current(lives, name)
-        if epoch is not None and epoch.left is None:
+        epoch = _unfinished(lives, name)
+        if epoch is not None and epoch.leaving is not None:
             epoch.left = self._moment(now)
-            self.owed.pop(name, None)
+            if epoch is lives[name][-1]:
+                self.owed.pop(name, None)
 
     def _gone(
         self, lives: dict[N, list[Epoch[Any]]], now: float, home: str, client: str | None
     ) -> None:
         for name, epochs in lives.items():
-            if name.home == home and client in (None, name.client) and epochs[-1].left is None:
-                moment = self._moment(now)
-                epochs[-1].leaving = epochs[-1].leaving or moment
-                epochs[-1].left = moment
-                self.owed.pop(name, None)
+            if name.home != home or client not in (None, name.client):
+                continue
+            for epoch in epochs:
+                if epoch.left is None:
+                    moment = self._moment(now)
+                    epoch.leaving = epoch.leaving or moment
+                    epoch.left = moment
+                    self.owed.pop(name, None)
+
+    def _lives_of(self, name: StatementName) -> dict[Any, list[Epoch[Any]]]:
+        return self.subscriptions if isinstance(name, SubscriptionName) else self.advertisements
 
     @property
     def _is_stirred(self) -> bool:
@@ -368,6 +400,11 @@ class History:
 def _current(lives: dict[N, list[Epoch[Any]]], name: N) -> Epoch[Any] | None:
     epochs = lives.get(name)
     return epochs[-1] if epochs else None
+
+
+def _unfinished(lives: dict[N, list[Epoch[Any]]], name: N) -> Epoch[Any] | None:
+    """The first life that has not ended: what is answered next is about it."""
+    return next((epoch for epoch in lives.get(name, ()) if epoch.left is None), None)
 
 
 def _live(lives: dict[N, list[Epoch[W]]]) -> list[tuple[N, W]]:

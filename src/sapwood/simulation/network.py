@@ -50,8 +50,17 @@ class Room:
     life: int
 
 
-Occurrence: TypeAlias = Arrival | Notice | Room
-"""What the network puts on the agenda."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A router's store has written what the first `count` inputs asked for; as `Notice`."""
+
+    router: str
+    count: int
+    life: int
+
+
+Occurrence: TypeAlias = Arrival | Notice | Room | Written
+"""What is put on the agenda."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +68,13 @@ class Timing:
     """How far times differ from the nominal ones.
 
     A message takes between `latency_s` and `latency_s * (1 + jitter)`; an end learns of a change of
-    its link within `notice_s` seconds.
+    its link within `notice_s` seconds. A store writes what was gathered within `commit_s` seconds,
+    and meanwhile gathers for the next time.
     """
 
     jitter: float = 0.0
     notice_s: float = 0.0
+    commit_s: float = 0.0
 
 
 NOMINAL: Final = Timing()
@@ -160,9 +171,13 @@ class Network:
         state = self._state(a, b)
         return not state.reasons and all(told == state.session for told in state.told.values())
 
+    def session(self, router: str, neighbor: str) -> int | None:
+        """Which life of its link to a neighbor a router was last told is up; `None` for none."""
+        return self._state(router, neighbor).told[router]
+
     def delay_max_s(self, link: Link) -> float:
-        """The longest that a message may be under way on a link."""
-        return link.latency_s * (1 + self._timing.jitter)
+        """The longest that a message may be under way on a link, and wait to be written down."""
+        return link.latency_s * (1 + self._timing.jitter) + 2 * self._timing.commit_s
 
     def send(self, source: str, target: str, message: Message) -> None:
         """Put a message on the way.
@@ -199,6 +214,22 @@ class Network:
             return False
         self._state(notice.router, notice.neighbor).told[notice.router] = notice.session
         return True
+
+    def write(self, router: str, count: int) -> None:
+        """Let a router know soon that its store has written something."""
+        at = self._agenda.now + self._timing.commit_s * self._draw()
+        self.control_pending += 1
+        self._agenda.schedule(at, Written(router, count, self._lives[router]))
+
+    def is_written(self, written: Written) -> bool:
+        """Take the end of a writing off; false if that life of the router is over."""
+        self.control_pending -= 1
+        return written.life == self._lives[written.router]
+
+    @property
+    def writes_at_once(self) -> bool:
+        """Whether stores take no time."""
+        return self._timing.commit_s == 0
 
     def make_room(self, router: str, neighbor: str) -> None:
         """Let a router that is behind know soon that the link takes more, if it believes it up.

@@ -181,7 +181,9 @@ def judge(
     must = may = 0
     interested: dict[str, frozenset[str]] = {}
     for number, id_ in enumerate(checked, 1):
-        duties = _obligations(history.publications[id_], groups, evidence)
+        duties = _obligations(
+            history.publications[id_], groups, evidence, is_kept=history.is_kept
+        )
         homes: set[str] = set()
         for name, obligation in duties.items():
             homes.add(name.home)
@@ -234,31 +236,36 @@ def _checked(ids: list[str], filters: int, pairs_max: int, seed: int) -> list[st
 
 
 def _obligations(
-    published: Published, groups: _Groups, evidence: _Evidence
+    published: Published, groups: _Groups, evidence: _Evidence, *, is_kept: bool
 ) -> dict[SubscriptionName, Obligation]:
     """What one publication demands, for every subscription that must or may receive it."""
     duties: dict[SubscriptionName, Obligation] = {}
     if published.refused is not None:
         return duties
     sent = published.accepted or published.asked
+    taken = published.asked if is_kept else published.accepted
     for lives in groups.values():
         if not evidence.accepts(lives[0][1].filter, published.publication):
             continue
         for name, epoch in lives:
             delay, outages = evidence.ways.way(published.publisher.home, name.home, sent)
             far = name.home != published.publisher.home
-            obligation = _obligation(published, epoch, delay if far else None, outages)
+            obligation = _obligation(published, taken, epoch, delay if far else None, outages)
             if obligation > duties.get(name, Obligation.MUST_NOT):
                 duties[name] = obligation
     return duties
 
 
 def _obligation(
-    published: Published, epoch: Epoch[Interest], delay_s: float | None, outages: Iterable[Outage]
+    published: Published,
+    taken: Moment | None,
+    epoch: Epoch[Interest],
+    delay_s: float | None,
+    outages: Iterable[Outage],
 ) -> Obligation:
     """What a publication that matches demands of one life of a subscription.
 
-    It counts as under way for `delay_s` seconds; `None` where both clients are at one router, so
+    Where it was accepted, it was `taken` by a router no earlier than that. It counts as under way for `delay_s` seconds; `None` where both clients are at one router, so
     that nothing can come in between.
     """
     sent = published.accepted or published.asked
@@ -268,7 +275,7 @@ def _obligation(
     if (
         published.accepted is None
         or epoch.confirmed is None
-        or epoch.confirmed > published.accepted
+        or (taken is not None and epoch.confirmed > taken)
         or (epoch.leaving is not None and epoch.leaving <= deadline)
     ):
         return Obligation.MAY

@@ -24,6 +24,7 @@ from sapwood.overlay.rewiring import with_link, with_router, without_link, witho
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Overlay
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
+from sapwood.simulation.stored import Tail
 
 T = TypeVar("T")
 
@@ -114,9 +115,19 @@ class ReturnLink:
 
 @dataclass(frozen=True, slots=True)
 class CrashRouter:
-    """A router stops and loses its state."""
+    """A router stops and loses its state, but for what it has written.
+
+    `tail` is what is left of what it was about to write. With `steps` it stops while it writes: see
+    `sapwood.simulation.world.Doom`.
+    """
 
     router: str
+    tail: Tail = Tail.LOST
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is not None and self.steps < 0:
+            raise InputError(f"a router crashes after some steps, not {self.steps}")
 
 
 @dataclass(frozen=True, slots=True)

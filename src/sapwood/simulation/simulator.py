@@ -143,8 +143,8 @@ def _fail_or_return(
             world.fail_link(a, b)
         case ReturnLink(a, b):
             world.return_link(a, b)
-        case CrashRouter(router):
-            world.crash_router(router)
+        case CrashRouter(router, tail, steps):
+            world.crash_router(router, tail, steps)
         case ReturnRouter(router):
             world.return_router(router)
         case _:

@@ -1,23 +1,34 @@
-"""What survives a crash: the records that routers have persisted, and what clients want.
+"""What survives a crash: what routers have persisted; and what clients want.
 
-A client that comes back to a router which remembers it takes back what it no longer wants.
+A store writes what one input asks for, its records and what it delivers, as a whole or not at all
+(`effects.Persist`). Until that is written, what else comes of the input waits, and so does what
+comes of later inputs. A crash takes what waits, and of what is not written it leaves a part: whole
+inputs, the first ones, and of the next one perhaps a torn piece, which the store sets aside.
+
+::
+
+    inputs since the last writing   1    2    3    4
+    left by the crash               whole  whole  torn, set aside   gone
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.routing.effects import Deliver, Effect, Persist, Release
 from sapwood.routing.inputs import (
-    ClientInput,
-    ClientUnadvertise,
-    ClientUnsubscribe,
-    DetachClient,
+    Checkpoint,
+    ClientPublish,
+    ClientPublishMany,
     Note,
     Record,
+    Restored,
 )
+from sapwood.routing.records import publications_in, rest_of
 
 
 @dataclass(slots=True)
@@ -27,57 +38,134 @@ class Wishes:
     subscriptions: dict[str, Interest] = field(default_factory=dict)
     advertisements: dict[str, AdvertisedContent] = field(default_factory=dict)
 
-    def copy(self) -> Wishes:
-        """The same, as it is now."""
-        return Wishes(dict(self.subscriptions), dict(self.advertisements))
+
+class Tail(Enum):
+    """What a crash leaves of what was not written."""
+
+    LOST = "lost"
+    """Nothing."""
+    TORN = "torn"
+    """The first half of the inputs, and a piece of the next one."""
+    WHOLE = "whole"
+    """All of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An effect that waits; what is to be sent, for the life of the link that it was meant for."""
+
+    effect: Effect
+    session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one input asks to be written, and what waits for it, in order."""
+
+    records: tuple[Record, ...]
+    deliveries: tuple[Deliver, ...]
+    waiting: list[Held]
+
+
+def unit_of(effects: Sequence[Effect], held: Iterable[Held]) -> Unit:
+    """What an input asks to be written, and what waits for that."""
+    return Unit(
+        tuple(one.record for one in effects if isinstance(one, Persist)),
+        tuple(one for one in effects if isinstance(one, Deliver)),
+        [one for one in held if not isinstance(one.effect, Persist | Deliver)],
+    )
+
+
+@dataclass(slots=True)
+class _Disk:
+    """One router's store.
+
+    #: log has the records since the checkpoint in their order, publications with their places
+    #: released publications are not there any more; torn pieces are at its end only, and not read
+    """
+
+    notes: dict[str, Note] = field(default_factory=dict)
+    checkpoint: Checkpoint | None = None
+    log: list[tuple[int, Record]] = field(default_factory=list)
+    end: int = 0
+    released: int = 0
+    accepted: set[str] = field(default_factory=set)
+    torn: int = 0
+
+    def write(self, record: Record) -> None:
+        match record:
+            case Note(name):
+                self.notes[name] = record
+                return
+            case Checkpoint():
+                self.checkpoint = record
+                self.log = [one for one in self.log if publications_in(one[1])]
+                return
+            case ClientPublish(_, publication):
+                self.accepted.add(publication.id)
+            case ClientPublishMany(_, publications):
+                self.accepted.update(one.id for one in publications)
+            case _:
+                pass
+        self.log.append((self.end, record))
+        self.end += publications_in(record)
+
+    def release(self, before: int) -> None:
+        self.released = max(self.released, before)
+        kept: list[tuple[int, Record]] = []
+        for place, record in self.log:
+            count = publications_in(record)
+            if count == 0 or place >= before:
+                kept.append((place, record))
+            elif place + count > before:
+                kept.append((before, rest_of(record, before - place)))
+        self.log = kept
+
+    def restored(self) -> Restored:
+        first = next((place for place, one in self.log if publications_in(one)), self.end)
+        head = [*self.notes.values()]
+        checkpoint = () if self.checkpoint is None else (self.checkpoint,)
+        return Restored((*head, *checkpoint, *(record for _, record in self.log)), first)
 
 
 class Stored:
-    """What each router of a world has persisted, by name, in the order in which it was written.
+    """What each router of a world has persisted, by name."""
 
-    #: _wishes has what the clients of a router wanted when it last stopped
-    """
-
-    __slots__ = ("_records", "_wishes")
+    __slots__ = ("_disks",)
 
     def __init__(self) -> None:
-        self._records: dict[str, list[Record]] = {}
-        self._wishes: dict[str, dict[str, Wishes]] = {}
+        self._disks: dict[str, _Disk] = {}
 
-    def keep(self, router: str, record: Record) -> None:
-        """A router persists a record; a note takes the place of the earlier one of its name."""
-        records = self._records.setdefault(router, [])
-        if isinstance(record, Note):
-            records[:] = [one for one in records if not _is_named(one, record.name)]
-        records.append(record)
+    def keep(self, router: str, unit: Unit) -> None:
+        """Write what an input asks for."""
+        disk = self._disks.setdefault(router, _Disk())
+        for record in unit.records:
+            disk.write(record)
 
-    def of(self, router: str) -> tuple[Record, ...]:
-        """What a router has persisted, in all its lives."""
-        return tuple(self._records.get(router, ()))
+    def tear(self, router: str) -> None:
+        """A crash leaves a piece of what an input asks for: no later one counts it."""
+        self._disks.setdefault(router, _Disk()).torn += 1
 
-    def stop(self, router: str, wishes: Mapping[str, Wishes]) -> None:
-        """A router stops, which may remember that its clients want this."""
-        self._wishes[router] = {client: own.copy() for client, own in wishes.items()}
+    def release(self, router: str, release: Release) -> None:
+        """A router needs no publication before a place any more."""
+        self._disks.setdefault(router, _Disk()).release(release.before)
 
-    def stale(self, router: str, wishes: Mapping[str, Wishes]) -> Iterator[ClientInput]:
-        """What clients have to take back at a router that remembers what they wanted."""
-        for client, before in self._wishes.get(router, {}).items():
-            now = wishes.get(client)
-            if now is None:
-                yield DetachClient(client)
-                continue
-            for id_, wanted in before.subscriptions.items():
-                if now.subscriptions.get(id_) != wanted:
-                    yield ClientUnsubscribe(client, id_)
-            for id_, promised in before.advertisements.items():
-                if now.advertisements.get(id_) != promised:
-                    yield ClientUnadvertise(client, id_)
+    def restored(self, router: str) -> Restored | None:
+        """What a router has persisted in all its lives; `None` if it is nothing."""
+        disk = self._disks.get(router)
+        return None if disk is None else disk.restored()
+
+    def has_accepted(self, router: str, publication: str) -> bool:
+        """Whether a router has persisted a publication of one of its clients."""
+        disk = self._disks.get(router)
+        return disk is not None and publication in disk.accepted
+
+    def sizes(self) -> Iterator[tuple[str, int, int]]:
+        """Each router with the state records and the publications that it keeps."""
+        for router, disk in self._disks.items():
+            counts = [publications_in(record) for _, record in disk.log]
+            yield router, counts.count(0), sum(counts)
 
     def forget(self, router: str) -> None:
         """A router has left for good, and what it kept is gone."""
-        self._records.pop(router, None)
-        self._wishes.pop(router, None)
-
-
-def _is_named(record: Record, name: str) -> bool:
-    return isinstance(record, Note) and record.name == name
+        self._disks.pop(router, None)

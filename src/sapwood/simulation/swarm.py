@@ -8,7 +8,7 @@ which covering, equal and overlapping filters are frequent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from random import Random
@@ -29,8 +29,10 @@ from sapwood.simulation.rewiring import Rewiring
 from sapwood.simulation.scenario import (
     Action,
     AdvertiseAction,
+    CrashRouter,
     DetachAction,
     PublishAction,
+    ReturnRouter,
     Scenario,
     Step,
     SubscribeAction,
@@ -40,6 +42,7 @@ from sapwood.simulation.scenario import (
     WaitAction,
     timed_steps,
 )
+from sapwood.simulation.stored import Tail
 from sapwood.simulation.vocabulary import (
     RECORD_ATTRIBUTES,
     draw_chain_filter,
@@ -64,7 +67,8 @@ class Mixture:
 
     With `documents` there are subscriptions of both languages, and publications with documents;
     with `circles` there is more than one way between some routers, where there are three or more;
-    with `rewiring` routers join and leave, and links are added and removed.
+    with `rewiring` routers join and leave, and links are added and removed. With `stores` writing
+    takes time, and routers crash while they write, too.
     """
 
     routers_max: int = 8
@@ -75,6 +79,7 @@ class Mixture:
     documents: bool = False
     circles: bool = False
     rewiring: bool = False
+    stores: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -110,6 +115,8 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
             actions.move(rewiring.overlay)
         if with_faults and still is not None:
             timed.extend(_draw_faults(generator, still, seconds))
+            if limits.stores:
+                timed.extend(_draw_dooms(generator, still, seconds))
         steps.extend(timed_steps(timed))
         if rewiring is not None and rewiring.must_rest:
             steps.append(Step(WaitAction(Until.QUIET)))
@@ -135,6 +142,8 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     if limits.advertisements:
         steps.extend(Step(DetachAction(client)) for client in last)
     timing = generator.choice((NOMINAL, Timing(jitter=3.0), Timing(jitter=1.0, notice_s=0.05)))
+    if limits.stores:
+        timing = replace(timing, commit_s=generator.choice((0.0, 0.001, 0.02, 0.2)))
     return Scenario(f"swarm {seed}", topology, tuple(steps), seed, timing)
 
 
@@ -307,4 +316,17 @@ def _draw_faults(
         window = Window(0.0, seconds, generator.random())
         for fault in RECIPES[name](topology, window, generator):
             timed.extend(fault.actions())
+    return timed
+
+
+def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tuple[float, Action]]:
+    """Crashes while routers write, and of what was not written some is left."""
+    timed: list[tuple[float, Action]] = []
+    for _ in range(generator.choice((0, 1, 2, 4))):
+        router = generator.choice(topology.routers)
+        steps = generator.choice((None, 0, 1, 2, generator.randrange(12)))
+        down, up = sorted((generator.random() * seconds, generator.random() * seconds))
+        if down < up:
+            timed.append((down, CrashRouter(router, generator.choice(tuple(Tail)), steps)))
+            timed.append((up, ReturnRouter(router)))
     return timed

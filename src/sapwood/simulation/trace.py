@@ -22,7 +22,9 @@ from sapwood.routing.effects import (
     Disconnect,
     Effect,
     Persist,
+    Recall,
     Refused,
+    Release,
     Remaining,
     Send,
     SendMany,
@@ -34,6 +36,7 @@ from sapwood.routing.effects import (
 )
 from sapwood.routing.inputs import (
     AttachClient,
+    Checkpoint,
     ClientAdvertise,
     ClientPublish,
     ClientPublishMany,
@@ -48,6 +51,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Note,
+    Recalled,
     Receive,
     ReceiveMany,
     Record,
@@ -137,8 +141,10 @@ class Trace:
                 return f"link to {neighbor} up"
             case LinkDown(neighbor):
                 return f"link to {neighbor} down"
-            case Restored(records):
-                return f"restored {len(records)} records"
+            case Restored(_, first):
+                return f"restored, with publications from {first} on"
+            case Recalled(publications):
+                return f"recalled {', '.join(str(place) for place, _ in publications)}"
             case ClientPublishMany() | ReceiveMany():
                 raise InvariantError("a trace has publications one by one")
             case _:
@@ -186,9 +192,13 @@ class Trace:
                 return _many_or_wired(effect)
 
     def _record(self, record: Record) -> str:
-        if isinstance(record, Note):
-            return f"{record.name}: {record.value.hex()}"
-        return self._input(record)
+        match record:
+            case Note(name, value):
+                return f"{name}: {value.hex()}"
+            case Checkpoint(parts):
+                return f"checkpoint: {blake2b(b''.join(parts), digest_size=_DIGEST_BYTES).hexdigest()}"
+            case _:
+                return self._input(record)
 
     def _message(self, message: Message) -> str:
         match message:  # what is most frequent first
@@ -253,9 +263,19 @@ class Trace:
 
 
 def _many_or_wired(
-    effect: SubscribedMany | UnsubscribedMany | Connect | Disconnect | BatchEffect,
+    effect: SubscribedMany
+    | UnsubscribedMany
+    | Release
+    | Recall
+    | Connect
+    | Disconnect
+    | BatchEffect,
 ) -> str:
     match effect:
+        case Release(before):
+            return f"release what is before {before}"
+        case Recall(places):
+            return f"recall {', '.join(map(str, places))}"
         case SubscribedMany(client, ids):
             return f"{client} is subscribed {', '.join(ids)}"
         case UnsubscribedMany(client, ids):

@@ -6,6 +6,10 @@ these only those that a tree of the publication's source may have on the way; th
 be relied on until the overlay has settled, with whatever links it has then. Links that come up
 disturb nothing.
 
+Where routers keep what they know, an outage only delays: what may disturb is a link that is not
+there yet, or goes for good. How long an outage delays what is under way, nobody says; nor how long
+anything takes while neighbors get to know each other, nor on many trees.
+
 Routers and links may come and go (`History.overlays`). A link that is added was down before, and
 one that is removed goes down for good; on one tree the way is that of the overlay in which a
 publication was accepted, and where there is none it may arrive all the same, should a link come in
@@ -50,6 +54,8 @@ class Ways(Protocol):
 
 def ways_of(history: History, longest: LongestDelay) -> Ways:
     """The ways of the overlay that a history is of."""
+    if history.is_kept:
+        return _KeptWays(history, longest)
     kind = _MeshWays if history.is_mesh else _TreeWays
     return kind(history, longest)
 
@@ -78,6 +84,29 @@ class _TreeWays:
         delay = math.fsum(self._longest(overlay.link(a, b)) for a, b in hops)
         outages = tuple(o for hop in hops for o in self._history.outages.get(hop, ()))
         return Way(delay, outages)
+
+
+class _KeptWays:
+    """Where a link or a router that comes back goes on where it stopped."""
+
+    def __init__(self, history: History, longest: LongestDelay) -> None:
+        self._history = history
+        self._tree = None if history.is_mesh else _TreeWays(history, longest)
+
+    def way(self, start: str, end: str, sent: Moment) -> Way:
+        if self._tree is None:
+            return Way(math.inf, tuple(self._unrests()))
+        delay, outages = self._tree.way(start, end, sent)
+        until = Moment(sent.time + delay + _SLACK_S, 0)
+        begun = self._history.unrests[0].settled
+        if begun is None or sent <= begun or any(outage.down <= until for outage in outages):
+            delay = math.inf
+        return Way(delay, tuple(o for o in outages if o.for_good or o.down == BEGINNING))
+
+    def _unrests(self) -> Iterator[Outage]:
+        """The first, in which routers get to know each other; and all where links come or go."""
+        unrests = self._history.unrests
+        yield from unrests if len(self._history.overlays) > 1 else unrests[:1]
 
 
 class _MeshWays:

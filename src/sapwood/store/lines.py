@@ -133,9 +133,15 @@ def check_line(encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX) -> None:
         raise LimitError("JOURNAL_LINE_BYTES_MAX", bytes_max, size, subject)
 
 
-def is_plainly_a_line(encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX) -> bool:
-    """Whether all publications in these bytes can be read from the journal, at a glance."""
-    if len(encoded) * _GROWTH + _BESIDE_BYTES > bytes_max:
+def is_plainly_a_line(
+    encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX, longest: int | None = None
+) -> bool:
+    """Whether a publication can be read from the journal, as can be told at a glance.
+
+    `encoded` may hold several, the `longest` of which has so many bytes.
+    """
+    size = len(encoded) if longest is None else longest
+    if size * _GROWTH + _BESIDE_BYTES > bytes_max:
         return False
     return not any(number in encoded for number in _INFINITE)
 

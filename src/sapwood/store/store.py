@@ -41,6 +41,9 @@ JOURNAL: Final = "journal"
 DEFAULT: Final = Policy()
 NO_ORIGIN: Final = ("", 0)
 
+_RESERVE_PART: Final = 20
+"""Of a small disk not more than such a part is kept free."""
+
 
 class Store:
     """The store in a folder; `close` it.
@@ -174,9 +177,10 @@ class Store:
     def has_room(self) -> bool:
         """Whether the disk has room for more than what is accepted already."""
         try:
-            return shutil.disk_usage(self.folder).free >= STORE_RESERVE_BYTES
+            usage = shutil.disk_usage(self.folder)
         except OSError:
             return True  # whatever it is, writing will tell
+        return usage.free >= min(STORE_RESERVE_BYTES, usage.total // _RESERVE_PART)
 
     # What has survived -------------------------------------------------------------------------
 

@@ -160,11 +160,12 @@ class Writer:
         """Apply to the state file what the log holds. Raises `OSError`, `StoreFullError`."""
         self.sync()
         log = self.log
+        self._applied_at = self._clock()  # of the attempt: one that fails is not repeated at once
         try:
             self.state.apply(self._changes, log.number - 1, log.place)
         except sqlite3.Error as error:
             raise _of_sqlite(error, self.state) from error
-        self._changes, self._changes_size, self._applied_at = [], 0, self._clock()
+        self._changes, self._changes_size = [], 0
 
     def _retire(self, hold: int | None, now: float) -> None:
         """Remove the oldest segments that nobody needs and that need not be kept."""

@@ -11,8 +11,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from sapwood.errors import InvariantError
-from sapwood.routing.effects import Effect, Send
-from sapwood.routing.inputs import Change, LinkDown, LinkUp, Receive, Record
+from sapwood.routing.effects import Effect, Send, SendMany
+from sapwood.routing.inputs import (
+    Change,
+    ClientPublishMany,
+    LinkDown,
+    LinkUp,
+    Recalled,
+    Receive,
+    ReceiveMany,
+    Restored,
+)
 from sapwood.routing.messages import UpkeepNote
 from sapwood.routing.strategies import UpkeepStrategy
 from sapwood.routing.upkeep.protocol import Action, Kept
@@ -40,6 +49,10 @@ class Beats:
     def is_passive(self) -> bool:
         return False
 
+    @property
+    def takes_batches(self) -> bool:
+        return False
+
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
         self._due[link.neighbor] = now + PERIOD_S
         self._doubts[link.neighbor] = 0
@@ -51,10 +64,17 @@ class Beats:
         self._deaf.discard(link.neighbor)
         return (link,)
 
-    def asked(self, request: Change, now: float) -> Sequence[Action]:
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+        return self.link_down(link, now)
+
+    def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
+        return ()
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
         return (request,)
 
-    def arrived(self, received: Receive, now: float) -> Sequence[Action]:
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
+        assert isinstance(received, Receive), "publications come one by one"
         neighbor, message = received.neighbor, received.message
         if neighbor not in self._due:
             return ()
@@ -70,10 +90,10 @@ class Beats:
             return () if is_deaf else self._compare(neighbor, int.from_bytes(message.note))
         return () if is_deaf else (received,)
 
-    def sent(self, send: Send, now: float) -> Sequence[Effect]:
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
         return (send,)
 
-    def restored(self, records: Sequence[Record], now: float) -> Sequence[Action]:
+    def restored(self, restored: Restored, now: float) -> Sequence[Action]:
         return ()
 
     def tick(self, now: float) -> Sequence[Action]:

@@ -12,8 +12,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from sapwood.errors import InvariantError
-from sapwood.routing.effects import Effect, Persist, Send
-from sapwood.routing.inputs import Change, LinkDown, LinkUp, Note, Receive, Record
+from sapwood.routing.effects import Effect, Persist, Send, SendMany
+from sapwood.routing.inputs import (
+    Change,
+    ClientPublishMany,
+    LinkDown,
+    LinkUp,
+    Note,
+    Recalled,
+    Receive,
+    ReceiveMany,
+    Restored,
+)
 from sapwood.routing.messages import RouterMessage, Stamped, UpkeepMessage, UpkeepNote
 from sapwood.routing.strategies import UpkeepStrategy
 from sapwood.routing.upkeep.protocol import Action, Kept, Resume
@@ -43,6 +53,10 @@ class Logged:
     def is_passive(self) -> bool:
         return False
 
+    @property
+    def takes_batches(self) -> bool:
+        return False
+
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
         neighbor, actions = link.neighbor, list[Action]()
         if neighbor not in self._owed:
@@ -54,10 +68,18 @@ class Logged:
         self._ready.discard(link.neighbor)
         return ()
 
-    def asked(self, request: Change, now: float) -> Sequence[Action]:
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+        return self.link_down(link, now)
+
+    def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
+        return ()
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
+        assert isinstance(request, Change), "publications come one by one"
         return (*self._log(request), request)
 
-    def arrived(self, received: Receive, now: float) -> Sequence[Action]:
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
+        assert isinstance(received, Receive), "publications come one by one"
         neighbor, message = received.neighbor, received.message
         match message:
             case Stamped(stamp, inner):
@@ -78,16 +100,17 @@ class Logged:
             case _:
                 raise InvariantError(f"{neighbor} has sent something without a number")
 
-    def sent(self, send: Send, now: float) -> Sequence[Effect]:
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
+        assert isinstance(send, Send), "publications go one by one"
         neighbor, message = send.neighbor, send.message
         assert not isinstance(message, UpkeepMessage)
         number = self._made[neighbor] = self._made[neighbor] + 1
         self._owed[neighbor][number] = message
         return (Send(neighbor, _stamped(number, message)),) if neighbor in self._ready else ()
 
-    def restored(self, records: Sequence[Record], now: float) -> Sequence[Action]:
+    def restored(self, restored: Restored, now: float) -> Sequence[Action]:
         actions: list[Action] = []
-        for record in records:
+        for record in restored.records:
             if isinstance(record, Note):
                 actions.append(Resume(int.from_bytes(record.value)))
                 self._is_known = True
@@ -96,6 +119,7 @@ class Logged:
                 self._know(record.neighbor)
             elif isinstance(record, Receive):
                 self._taken[record.neighbor] += 1
+            assert isinstance(record, Change), "nothing else was persisted"
             actions.append(record)
         return actions
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from sapwood.routing.effects import Effect
-from sapwood.routing.inputs import Input
+from sapwood.routing.inputs import ClientPublish, Input
 from sapwood.routing.tables import LinkSubscription
 
 
@@ -49,6 +49,10 @@ class Membership(Protocol):
 
     def takes_many(self, client: str) -> bool:
         """Whether nothing that a client publishes is refused: see `Router.takes_many`."""
+        ...
+
+    def refuses(self, request: ClientPublish) -> bool:
+        """Whether what a client publishes would be refused now."""
         ...
 
     def next_deadline(self) -> float | None:

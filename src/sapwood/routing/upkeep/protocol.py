@@ -13,6 +13,8 @@ the place of one, or something else: the router asks, and never asserts what the
   state is what comes of its changes, one after the other. `restored` gets the records back and
   answers with the changes to carry out again, all or some. What has to be the router's earlier self
   to the letter, with the keys and numbers that neighbors know, answers `Resume` first.
+* Publications come in batches (`ReceiveMany`, `ClientPublishMany`, and `SendMany` the other way) to
+  a strategy that `takes_batches`, one by one to any other.
 * A message for the strategy of a neighbor is an `UpkeepNote`; what goes with every message, a
   number or a time, is a `Stamped` one. What the neighbor's strategy does not take off reaches
   routing, which closes the link.
@@ -22,12 +24,23 @@ A strategy keeps what it knows of links itself: one instance for a router, whate
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from sapwood.routing.effects import Effect, Send
-from sapwood.routing.inputs import Change, LinkDown, LinkUp, Receive, Record
+from sapwood.routing.effects import Effect, Send, SendMany
+from sapwood.routing.inputs import (
+    BatchInput,
+    Change,
+    ClientPublish,
+    ClientPublishMany,
+    LinkDown,
+    LinkUp,
+    Recalled,
+    Receive,
+    ReceiveMany,
+    Restored,
+)
 from sapwood.routing.tables import LinkSubscription
 
 
@@ -42,7 +55,7 @@ class Resume:
     incarnation: int
 
 
-Action: TypeAlias = Change | Effect | Resume
+Action: TypeAlias = Change | BatchInput | Effect | Resume
 """What is to be done: an input for the membership, an effect, or to be an earlier incarnation."""
 
 
@@ -57,6 +70,10 @@ class Kept(Protocol):
     @property
     def incarnation(self) -> int:
         """Which life of the router this is."""
+        ...
+
+    def refuses(self, request: ClientPublish) -> bool:
+        """Whether routing, as it is now, would not take what a client publishes."""
         ...
 
     def received(self) -> Iterator[LinkSubscription]:
@@ -79,28 +96,44 @@ class Upkeep(Protocol):
         """
         ...
 
+    @property
+    def takes_batches(self) -> bool:
+        """Whether publications come to it in batches; else they come one by one."""
+        ...
+
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
         """A link carries messages from now on, for the first time or again."""
         ...
 
     def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
-        """A link is gone, or routing has closed it."""
+        """A link is gone."""
         ...
 
-    def asked(self, request: Change, now: float) -> Sequence[Action]:
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+        """Routing has closed a link, and has forgotten it."""
+        ...
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
         """A client comes, leaves, publishes, or asks for something."""
         ...
 
-    def arrived(self, received: Receive, now: float) -> Sequence[Action]:
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         """A message came over a link."""
         ...
 
-    def sent(self, send: Send, now: float) -> Sequence[Effect]:
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
         """Routing sends a message; also while changes are restored, and then nothing leaves."""
         ...
 
-    def restored(self, records: Sequence[Record], now: float) -> Sequence[Action]:
-        """An earlier life has persisted these, in order. Effects of changes are dropped."""
+    def restored(self, restored: Restored, now: float) -> Iterable[Action]:
+        """What an earlier life has persisted. Effects of changes are dropped.
+
+        Each action is done before the next one is asked for.
+        """
+        ...
+
+    def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
+        """Publications that it asked for (`Recall`) have been read."""
         ...
 
     def tick(self, now: float) -> Sequence[Action]:

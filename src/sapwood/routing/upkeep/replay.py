@@ -9,8 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sapwood.routing.effects import Effect, Send
-from sapwood.routing.inputs import Change, LinkDown, LinkUp, Receive, Record
+from sapwood.routing.effects import Effect, Send, SendMany
+from sapwood.routing.inputs import (
+    Change,
+    ClientPublishMany,
+    LinkDown,
+    LinkUp,
+    Recalled,
+    Receive,
+    ReceiveMany,
+    Restored,
+)
 from sapwood.routing.upkeep.protocol import Action, Kept
 
 
@@ -27,6 +36,11 @@ class Replay:
         """Nothing is looked at but links."""
         return True
 
+    @property
+    def takes_batches(self) -> bool:
+        """They pass."""
+        return True
+
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:  # noqa: ARG002
         """Tell the neighbor all that it should know."""
         return (link,)
@@ -35,20 +49,28 @@ class Replay:
         """Drop what came over the link and withdraw it elsewhere."""
         return (link,)
 
-    def asked(self, request: Change, now: float) -> Sequence[Action]:  # noqa: ARG002
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
+        """Routing knows."""
+        return ()
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:  # noqa: ARG002
         """As it is."""
         return (request,)
 
-    def arrived(self, received: Receive, now: float) -> Sequence[Action]:  # noqa: ARG002
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:  # noqa: ARG002
         """As it is."""
         return (received,)
 
-    def sent(self, send: Send, now: float) -> Sequence[Effect]:  # noqa: ARG002
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
         """As it is."""
         return (send,)
 
-    def restored(self, records: Sequence[Record], now: float) -> Sequence[Action]:  # noqa: ARG002
+    def restored(self, restored: Restored, now: float) -> Sequence[Action]:  # noqa: ARG002
         """Nothing was persisted that could be used."""
+        return ()
+
+    def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:  # noqa: ARG002
+        """Nothing was asked for."""
         return ()
 
     def tick(self, now: float) -> Sequence[Action]:  # noqa: ARG002

@@ -84,6 +84,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Recalled,
     Receive,
     ReceiveMany,
     Restored,
@@ -143,7 +144,7 @@ class Mesh:
                 effects = self.forest.drained(input, now)
             case Tick():
                 return []
-            case Restored():
+            case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
             case _:
                 effects = self._client(input, now)
@@ -156,6 +157,10 @@ class Mesh:
     def takes_many(self, client: str) -> bool:
         """Whether nothing that a client publishes is refused, by the own branch that carries."""
         return self.forest.own.core.takes_many(client)
+
+    def refuses(self, request: ClientPublish) -> bool:
+        """Whether what a client publishes would be refused now, by the same branch."""
+        return self.forest.own.core.refuses(request)
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""

@@ -26,7 +26,9 @@ from sapwood.routing.effects import (
     Disconnect,
     Effect,
     Persist,
+    Recall,
     Refused,
+    Release,
     Remaining,
     Send,
     SendMany,
@@ -244,7 +246,7 @@ class TreeSet:
                 case Accepted() | Refused() | Unsubscribed() | UnsubscribedMany() | Unadvertised():
                     if branch is self.own:
                         effects.append(effect)
-                case Persist() | Connect() | Disconnect():
+                case Persist() | Release() | Recall() | Connect() | Disconnect():
                     raise InvariantError("a core asks for no link, and for nothing to be kept")
         if waiting is not None:
             effects.extend(self._hold(branch, waiting))

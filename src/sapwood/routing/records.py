@@ -1,0 +1,60 @@
+"""The kinds of records, and how many places they take.
+
+*Notes* are looked up by their names. *Publications* take places, one each: 0, 1, 2 and so on, in
+the order in which a router persists them; a store keeps them under these numbers. All else are
+*state records*, each of which lies between two places:
+
+::
+
+    record                      places
+    AttachClient("ann")         -           before place 0
+    ClientPublish("ann", p)     0
+    ReceiveMany("b", 3 of them) 1, 2, 3
+    Receive("b", Subscribe)     -           between 3 and 4
+    ClientPublish("ann", q)     4
+"""
+
+from __future__ import annotations
+
+from sapwood.routing.inputs import (
+    Checkpoint,
+    ClientPublish,
+    ClientPublishMany,
+    Note,
+    Receive,
+    ReceiveMany,
+    Record,
+)
+from sapwood.routing.messages import Publish, carried
+
+
+def publications_in(record: Record) -> int:
+    """How many publications a record is of: the places that it takes."""
+    match record:
+        case ClientPublish():
+            return 1
+        case ReceiveMany(_, many):
+            return len(many.batch)
+        case ClientPublishMany(_, publications):
+            return len(publications)
+        case Receive(_, message):
+            return int(isinstance(carried(message), Publish))
+        case _:
+            return 0
+
+
+def is_state(record: Record) -> bool:
+    """Whether a record is neither of publications nor a note nor a checkpoint."""
+    return not isinstance(record, Note | Checkpoint) and publications_in(record) == 0
+
+
+def rest_of(record: Record, first: int) -> Record:
+    """A record of publications without those before the `first` of it."""
+    match record:
+        case ReceiveMany(neighbor, many):
+            return ReceiveMany(neighbor, many.part(first))
+        case ClientPublishMany(client, publications):
+            return ClientPublishMany(client, publications[first:])
+        case _:
+            assert first == 0, "one publication has no part"
+            return record

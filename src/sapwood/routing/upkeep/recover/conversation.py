@@ -1,0 +1,133 @@
+"""What was said over one link since both ends began afresh, whatever happened to the link since.
+
+Each end gives a conversation an id of its own. `Back` has both ids as the sender knows them, which
+tells an end that goes on from one that has lost its state, or has older one:
+
+* both know both: they go on, each from what the other has taken;
+* an end learns a new id of the other's while it has taken nothing and nothing that it said is
+  missing: it takes the id over;
+* all else: what came from there is void. The end begins afresh, under a new id.
+
+Whoever changes what it knows says `Back` again, and sends nothing that is counted until the other
+has said that it knows the present ids. An end that begins afresh has taken nothing, so each end
+does so once at most while the link is up, unless the other loses its state again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sapwood.errors import InvariantError
+from sapwood.routing.upkeep.recover.notes import Back, ConversationId, Taken
+from sapwood.routing.upkeep.recover.owed import Owed
+
+
+class Verdict(Enum):
+    """What a `Back` comes to."""
+
+    AGREED = "both ends mean the same: send what the other lacks"
+    WAIT = "the other does not know this end's id yet: it will answer"
+    AFRESH = "what was said before is void"
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One router's end of it.
+
+    #: taken messages of the neighbor's were applied; owed has what the neighbor may lack
+    #: while the link is up and the neighbor has said `From`, `expected` is its next number; it is
+    #: at most taken + 1 (below that it repeats something)
+    #: while both agree, the messages up to `sent` were put on the link; is_live: these are all
+    #: restored is what had been made when this life of the router began, until the neighbor has
+    #: said what it has: that cannot be more
+    #: answered is what the neighbor knows to be taken
+    """
+
+    mine: ConversationId
+    theirs: ConversationId | None = None
+    taken: int = 0
+    owed: Owed = field(default_factory=Owed)
+    has_heard: bool = False
+    expected: int | None = None
+    sent: int | None = None
+    restored: int | None = None
+    answered: int = 0
+
+    @property
+    def is_live(self) -> bool:
+        """Whether what is to be sent goes out at once."""
+        return self.sent == self.owed.made
+
+    def back(self) -> Back:
+        """What this end says when the link comes up."""
+        return Back(self.mine, self.theirs, self.taken)
+
+    def link_down(self) -> None:
+        """Whatever was on the link is gone."""
+        self.has_heard = False
+        self.expected = self.sent = None
+
+    def hear(self, back: Back) -> Verdict:
+        """Take in what the other end says of the conversation."""
+        self.has_heard = True
+        self.expected = self.sent = None
+        is_known, is_new = back.theirs == self.mine, back.mine != self.theirs
+        if is_known and not self._can_have(back.taken):
+            return Verdict.AFRESH
+        if not is_known and self.owed.acknowledged:
+            return Verdict.AFRESH  # what it has had is not there to be sent again
+        if is_new and self.taken:
+            return Verdict.AFRESH
+        self.theirs = back.mine
+        if not is_known:
+            return Verdict.WAIT
+        self.restored = None
+        self.answered = self.taken
+        self.owed.acknowledge(back.taken)
+        self.sent = back.taken
+        return Verdict.AGREED
+
+    def take(self, count: int) -> int:
+        """Count messages that came; returns how many of them, the first ones, came before."""
+        assert self.expected is not None, "it is known which number comes next"
+        known = min(count, self.taken - self.expected + 1)
+        self.expected += count
+        self.taken += count - known
+        return known
+
+    def answer(self) -> Taken:
+        """What this end says now and then: all that came is applied and kept."""
+        self.answered = self.taken
+        return Taken(self.taken, self.sent or 0)
+
+    def answered_by(self, taken: Taken) -> str | None:
+        """Take in the other end's answer; returns what is wrong with it."""
+        if self.expected is None or self.sent is None:
+            return None  # of before one end began afresh
+        if not self.owed.acknowledged <= taken.number <= self.sent:
+            return (
+                f"it says it has {taken.number} messages, where it had "
+                f"{self.owed.acknowledged} and was sent {self.sent}"
+            )
+        if taken.sent != self.expected - 1:
+            return f"it sent {taken.sent} messages, of which {self.expected - 1} came"
+        self.owed.acknowledge(taken.number)
+        return None
+
+    def validate(self) -> None:
+        """Check the relations above; raises `InvariantError`."""
+        self.owed.validate()
+        if self.expected is not None and not self.has_heard:
+            raise InvariantError("messages are counted of a neighbor that has not said from where")
+        if self.expected is not None and self.expected > self.taken + 1:
+            raise InvariantError(f"message {self.taken + 1} is missing")
+        if self.answered > self.taken:
+            raise InvariantError("more is acknowledged than was taken")
+        if self.sent is not None and not self.owed.acknowledged <= self.sent <= self.owed.made:
+            raise InvariantError(f"{self.sent} messages were sent of {self.owed.made}")
+
+    def _can_have(self, taken: int) -> bool:
+        """Whether the other end may have taken so many messages of this one."""
+        made = self.owed.made if self.restored is None else self.restored
+        return self.owed.acknowledged <= taken <= made

@@ -67,3 +67,7 @@ publications; of more the journal is read further instead."""
 CLIENT_STATE_BYTES_MAX: Final = 67_108_864
 """Bytes of a client's state file, 64 MiB, at which it is written anew with what still counts: four
 times UNACKNOWLEDGED_BYTES_MAX, so that it is mostly written forward."""
+
+DURABLE_RECENT_BYTES: Final = 33_554_432
+"""Bytes of publications for mailboxes that a broker remembers, 32 MiB, so that what is handed out
+soon is not read from the disk. What is not committed yet is remembered beyond."""

@@ -134,6 +134,7 @@ class Lives(RuleBasedStateMachine):
                 new = self._unasked(reader)
                 if new:
                     world.acknowledge(reader, new)
+            world.advance(0.1)
             if world.hub.looks() is None and world.hub.holds() is None:
                 break
         world.commit()

@@ -22,7 +22,7 @@ from sapwood.session.durable.mailbox import Consumer, Mailbox
 from sapwood.session.durable.policy import Bounds
 from sapwood.session.durable.restoring import restored
 from sapwood.session.durable.rows import Kind, Row, SeenValue, SubscriptionValue, encoded
-from sapwood.session.durable.subscription import DurableSubscription
+from sapwood.session.durable.subscription import NOT_KEPT, DurableSubscription
 from sapwood.wire.durable import AcknowledgeRequest, DurableRequest, DurablesReply, DurableState
 from sapwood.wire.interests import InterestText
 
@@ -77,6 +77,7 @@ class DurableSubscriptions:
         self._waiting: dict[str, DurableSubscription] = {}
         self._removed: list[Row] = []
         self._seen: int | None = None
+        self._held: int | None = None
         self._age_due = 0.0
 
     def __len__(self) -> int:
@@ -96,6 +97,7 @@ class DurableSubscriptions:
             self._by_owner[subscription.owner] = subscription
             effects.append(Attach(subscription.owner, subscription.filter))
             effects += self._let_go(subscription, subscription.age(time))
+        self._look_at_holds()
         return effects
 
     def open(
@@ -148,6 +150,7 @@ class DurableSubscriptions:
         )
         made.change()
         self._by_owner[owner] = made
+        self._hold(begin)
         return made
 
     def _changed(self, there: DurableSubscription, request: DurableRequest) -> Iterator[Effect]:
@@ -212,6 +215,8 @@ class DurableSubscriptions:
         self, there: DurableSubscription, arrivals: list[Arrival], time: float
     ) -> list[Effect]:
         self._touch(there)
+        if arrivals:
+            self._hold(min(one.place for one in arrivals))
         return self._let_go(there, there.put(arrivals, time))
 
     # The journal -------------------------------------------------------------------------------
@@ -247,9 +252,19 @@ class DurableSubscriptions:
         return effects
 
     def holds(self) -> int | None:
-        """The lowest place that any of them needs of the journal."""
+        """A place below which none of them needs anything of the journal.
+
+        As low as the last look at ages found it, or lower: what is let go for good is not urgent.
+        """
+        return self._held
+
+    def _hold(self, place: int) -> None:
+        """Something at this place is needed from now on."""
+        self._held = place if self._held is None else min(self._held, place)
+
+    def _look_at_holds(self) -> None:
         needed = (there.lowest_place() for there in self._by_owner.values())
-        return min((place for place in needed if place is not None), default=None)
+        self._held = min((place for place in needed if place is not None), default=None)
 
     # Consumers ---------------------------------------------------------------------------------
 
@@ -299,6 +314,7 @@ class DurableSubscriptions:
             self._age_due = now + _AGES_S
             for there in self._by_owner.values():
                 effects += self._let_go(there, there.age(time))
+            self._look_at_holds()
         return effects
 
     def next_deadline(self) -> float | None:
@@ -344,6 +360,23 @@ class DurableSubscriptions:
         return [Say(there.name, "publications let go", there.reason, count)]
 
     # What is shown -----------------------------------------------------------------------------
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is something to be kept, or taken away, or handed out."""
+        return bool(self._removed or self._touched or self._waiting)
+
+    def owners(self) -> Iterable[str]:
+        """The names of all owners."""
+        return self._by_owner
+
+    def unreadable(self, consumer: Consumer, numbers: Iterable[int]) -> list[Effect]:
+        """What was handed to a consumer is not in the journal: it is let go, aloud."""
+        there = self._consumers.get(consumer)
+        if there is None:
+            return []
+        there.reason = NOT_KEPT
+        return self._let_go(there, sum(there.mailbox.let_go(number) for number in numbers))
 
     def _named(self, name: str) -> DurableSubscription:
         there = self._by_owner.get(OWNER + name)

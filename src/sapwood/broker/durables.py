@@ -11,6 +11,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from sapwood.broker.connections import Connections
@@ -77,6 +78,9 @@ from sapwood.wire.interests import from_text, to_text
 from sapwood.wire.messages import Message, SubscriptionRefused, UnsubscribedReply
 from sapwood.wire.publications import decode_publication, encode_publication
 
+OF_DURABLES: Final = (DurableRequest, AcknowledgeRequest, DurablesRequest)
+"""What clients say of durable subscriptions alone."""
+
 _NO_STORE: Final = "this broker keeps nothing; start it with --data"
 _SPREAD: Final = 4
 """Places that lie so much further apart than they are many are read one by one."""
@@ -90,19 +94,18 @@ class Commits(Protocol):
         ...
 
 
-class Host(Protocol):
-    """The broker, as its durable subscriptions call it."""
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The broker, as its durable subscriptions call it.
+
+    `handle` lets the router handle an input and carries out its effects. `flush` ends a turn: what
+    is to be kept is kept, and behind it output leaves.
+    """
 
     connections: Connections
     counters: Counters
-
-    def handle(self, request: Input, now: float) -> None:
-        """Let the router handle an input, and carry out its effects."""
-        ...
-
-    def flush(self) -> None:
-        """End a turn: what is to be kept is kept, and behind it output leaves."""
-        ...
+    handle: Callable[[Input, float], object]
+    flush: Callable[[], None]
 
 
 class Durables:
@@ -119,17 +122,17 @@ class Durables:
         self,
         store: Store,
         commits: Commits,
-        host: Host,
+        shell: Shell,
         log: Log,
         *,
         persists: bool,
     ) -> None:
         self._store = store
         self._commits = commits
-        self._connections = host.connections
-        self._counters = host.counters
-        self._handle = host.handle
-        self._flush = host.flush
+        self._connections = shell.connections
+        self._counters = shell.counters
+        self._handle = shell.handle
+        self._flush = shell.flush
         self._log = log
         self._persists = persists
         self._loop = asyncio.get_running_loop()
@@ -194,23 +197,25 @@ class Durables:
 
     # Clients -----------------------------------------------------------------------------------
 
-    def received(self, client: ClientSessionAtBroker, message: Message) -> bool:
-        """Handle what a client says of durable subscriptions; whether it did.
+    def received(
+        self,
+        client: ClientSessionAtBroker,
+        message: DurableRequest | AcknowledgeRequest | DurablesRequest,
+    ) -> None:
+        """Handle what a client says of durable subscriptions.
 
         Raises `FrameError` for what it must not say.
         """
-        if isinstance(message, DurableRequest):
-            self._open(client, message)
-        elif isinstance(message, AcknowledgeRequest):
-            try:
-                self._subscriptions.acknowledge(client.name, message)
-            except InputError as error:
-                raise FrameError(f"an acknowledgement for {message.id!r}: {error}") from None
-        elif isinstance(message, DurablesRequest):
-            self._asked(client, message)
-        else:
-            return False
-        return True
+        match message:
+            case DurableRequest():
+                self._open(client, message)
+            case AcknowledgeRequest():
+                try:
+                    self._subscriptions.acknowledge(client.name, message)
+                except InputError as error:
+                    raise FrameError(f"an acknowledgement for {message.id!r}: {error}") from None
+            case DurablesRequest():
+                self._asked(client, message)
 
     def leave(self, client: ClientSessionAtBroker, id_: str) -> bool:
         """A client withdraws what it calls so; whether that was a consumer."""
@@ -276,7 +281,12 @@ class Durables:
 
     def refused(self, owner: str, reason: str) -> None:
         """The subscription of an owner is refused."""
+        # The router is in the middle of an input: the owner is detached after it.
+        self._loop.call_soon(self._refused, owner, reason)
+
+    def _refused(self, owner: str, reason: str) -> None:
         self._carry_out(self._subscriptions.refused(owner, reason))
+        self._flush()
 
     def deliver(self, effect: Deliver, request: Input) -> None:
         """The router delivers a publication to an owner."""
@@ -454,20 +464,20 @@ class Durables:
         self._flush()
 
 
-def refuse(client: ClientSessionAtBroker, message: Message) -> bool:
+def refuse(
+    client: ClientSessionAtBroker, message: DurableRequest | AcknowledgeRequest | DurablesRequest
+) -> None:
     """Answer what a client says of durable subscriptions at a broker without a store.
 
-    Whether it was answered.
+    Raises `FrameError` for an acknowledgement: there is nothing here that could be.
     """
-    if isinstance(message, DurableRequest):
-        client.connection.send(SubscriptionRefused(message.id, _NO_STORE))
-    elif isinstance(message, DurablesRequest):
-        client.connection.send(DurablesReply(refusal=_NO_STORE))
-    elif isinstance(message, AcknowledgeRequest):
-        raise FrameError(f"an acknowledgement for {message.id!r}: {_NO_STORE}")
-    else:
-        return False
-    return True
+    match message:
+        case DurableRequest(id_):
+            client.connection.send(SubscriptionRefused(id_, _NO_STORE))
+        case DurablesRequest():
+            client.connection.send(DurablesReply(refusal=_NO_STORE))
+        case AcknowledgeRequest(id_):
+            raise FrameError(f"an acknowledgement for {id_!r}: {_NO_STORE}")
 
 
 def _canonical(request: DurableRequest, interest: Interest) -> DurableRequest:

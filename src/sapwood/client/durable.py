@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -206,12 +206,13 @@ class DurableSubscription(ClientSubscription):
         """Be done with a delivery; as `delivery.acknowledge()`."""
         self._acknowledge(delivery, [delivery.number])
 
-    def acknowledge_through(self, delivery: DurableDelivery) -> None:
+    def acknowledge_through(self, delivery: DurableDelivery, without: Collection[int] = ()) -> None:
         """Be done with all up to a delivery that were handed out here, this one included.
 
-        What still waits in the iterator is not meant.
+        What still waits in the iterator is not meant, nor are the numbers `without` which.
         """
         waiting = {one.number for one in self._waiting if isinstance(one, DurableDelivery)}
+        waiting.update(without)
         numbers = self._consumers.up_to(self.id, delivery.number)
         self._acknowledge(delivery, [one for one in numbers if one not in waiting])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.logs import Log
 from sapwood.broker.tcp_connection import TcpConnection
@@ -38,8 +40,12 @@ class Handshake:
         memory: SessionMemory,
         log: Log,
         circles: Circles | None = None,
+        *,
+        received: Callable[[str, str, int], int] | None = None,
     ) -> None:
         self.me = me
+        #: up to which number an earlier life has received what a session published
+        self._received = received
         self._circles = circles
         self.refusals = 0
         #: the reason why each name was refused last; forgotten when there are too many
@@ -95,6 +101,9 @@ class Handshake:
             earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
             earlier.flush()
         ledger = self._memory.attach(hello.name, hello.session)
+        if self._received is not None:
+            earlier_life = self._received(hello.name, hello.session, hello.acknowledged)
+            ledger.received = max(ledger.received, earlier_life)
         welcome = self._welcome(received=max(ledger.received, hello.acknowledged))
         tcp.connection.welcome(welcome, Role.CLIENT)
         tcp.client = ClientSessionAtBroker(

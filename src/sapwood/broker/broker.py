@@ -120,22 +120,13 @@ class Broker:
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
         loop = self._loop = asyncio.get_running_loop()
+        settings = self.settings
         self.turns = Turns(loop.call_soon, time.thread_time)
         self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
-        await self._kernels.prepare(kernels_of(self.settings.engines))
+        await self._kernels.prepare(kernels_of(settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        settings, listen = self.settings, self.settings.listen
-        try:
-            self._server = await loop.create_server(
-                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
-                listen.host,
-                listen.port,
-                backlog=1,  # so many are accepted at a time
-                start_serving=False,
-            )
-        except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
-            raise _cannot_listen(listen, error) from error
+        self._server = await self._bound(loop)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
         earlier = None if settings.data is None else told_name(settings.data)
@@ -151,30 +142,15 @@ class Broker:
         )
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
-        if settings.data is not None:
-            try:
-                self.store = Storing(settings.data, settings, self.router, self, self._log)
-            except SapwoodError:
-                self._server.close()
-                raise
-        received = None if self.store is None else self.store.store.publishers.received
-        self.handshake = Handshake(
-            me, self.connections, self._memory, self._log, circles, received=received
-        )
-        self._effect_runner = EffectRunner(
-            self.connections,
-            self._dialers,
-            self.counters,
-            self._log,
-            keeper=None if self.store is None else self.store.keeper,
-            recall=self._recall,
-            frame_bytes_max=settings.connection.frame_bytes_max,
-        )
+        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
-        if self.store is not None:
-            self._restore(self.store)
+        try:
+            self._open_store()
+        except SapwoodError:
+            self._server.close()
+            raise
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
         for listening in self._server.sockets:
@@ -189,6 +165,20 @@ class Broker:
             connections_max=settings.connections_max,
         )
         return self.address
+
+    async def _bound(self, loop: asyncio.AbstractEventLoop) -> asyncio.Server:
+        """A server at the address to listen on, which serves nobody yet."""
+        settings, listen = self.settings, self.settings.listen
+        try:
+            return await loop.create_server(
+                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
+                listen.host,
+                listen.port,
+                backlog=1,  # so many are accepted at a time
+                start_serving=False,
+            )
+        except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
+            raise _cannot_listen(listen, error) from error
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
         """Stop accepting, say goodbye on all connections, send what is queued, close everything."""
@@ -482,13 +472,27 @@ class Broker:
 
     # The store (`sapwood.broker.committing.Committed`) ------------------------------------------
 
-    def _restore(self, storing: Storing) -> None:
-        """Be what an earlier life was, before anybody is listened to."""
-        with loading(self._kernels), working(self._side_thread):
-            effects = storing.restore(asyncio.get_running_loop().time())
-        self._effect_runner.run(effects, Tick())
-        storing.begin(self._handle_now, self.connections)
-        self._flush()
+    def _open_store(self) -> None:
+        """Open the store, if there is one, and be what an earlier life was, before listening."""
+        settings = self.settings
+        if settings.data is not None:
+            self.store = Storing(settings.data, settings, self.router, self, self._log)
+            self.handshake.received = self.store.store.publishers.received
+        self._effect_runner = EffectRunner(
+            self.connections,
+            self._dialers,
+            self.counters,
+            self._log,
+            keeper=None if self.store is None else self.store.keeper,
+            recall=self._recall,
+            frame_bytes_max=settings.connection.frame_bytes_max,
+        )
+        if self.store is not None:
+            with loading(self._kernels), working(self._side_thread):
+                effects = self.store.restore(asyncio.get_running_loop().time())
+            self._effect_runner.run(effects, Tick())
+            self.store.begin(self._handle_now, self.connections)
+            self._flush()
 
     def _handle_now(self, request: Input) -> None:
         """Handle an input that nobody has sent."""

@@ -40,12 +40,10 @@ class Handshake:
         memory: SessionMemory,
         log: Log,
         circles: Circles | None = None,
-        *,
-        received: Callable[[str, str, int], int] | None = None,
     ) -> None:
         self.me = me
-        #: up to which number an earlier life has received what a session published
-        self._received = received
+        #: tells up to which number an earlier life has received what a client's session published
+        self.received: Callable[[str, str, int], int] | None = None
         self._circles = circles
         self.refusals = 0
         #: the reason why each name was refused last; forgotten when there are too many
@@ -101,8 +99,8 @@ class Handshake:
             earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
             earlier.flush()
         ledger = self._memory.attach(hello.name, hello.session)
-        if self._received is not None:
-            earlier_life = self._received(hello.name, hello.session, hello.acknowledged)
+        if self.received is not None:
+            earlier_life = self.received(hello.name, hello.session, hello.acknowledged)
             ledger.received = max(ledger.received, earlier_life)
         welcome = self._welcome(received=max(ledger.received, hello.acknowledged))
         tcp.connection.welcome(welcome, Role.CLIENT)

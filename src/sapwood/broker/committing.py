@@ -64,6 +64,8 @@ class GroupCommit:
         self._log = log
         self._taken = self._done = 0
         self._under_way_bytes = 0
+        #: bytes of output that is held back
+        self.held_bytes = 0
         self._is_scheduled = False
         self._is_blocked = False
         #: the disk has no room for what is to be committed
@@ -106,6 +108,7 @@ class GroupCommit:
 
     def _schedule(self) -> None:
         """Begin a commit when this turn of the loop is over, if none is under way."""
+        self._check_blocked()
         if not self._is_scheduled and self._done == self._taken:
             self._is_scheduled = True
             self._loop.call_soon(self._begin)
@@ -126,9 +129,9 @@ class GroupCommit:
         self._under_way_bytes = 0
         self._is_stuck = False
         self._store.committed(gathered)
+        self._host.committed(self._done)
         while self._callbacks and self._callbacks[0][0] <= self._done:
             self._callbacks.popleft()[1]()
-        self._host.committed(self._done)
         if self._store.is_pending:
             self._begin()
         else:
@@ -163,7 +166,7 @@ class GroupCommit:
         self._check_blocked()
 
     def _check_blocked(self) -> None:
-        waiting = self._under_way_bytes + self._store.pending_bytes
+        waiting = self._under_way_bytes + self._store.pending_bytes + self.held_bytes
         blocked = self.is_full or waiting > STORE_PENDING_BYTES_MAX
         if blocked != self._is_blocked:
             self._is_blocked = blocked

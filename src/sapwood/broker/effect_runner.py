@@ -8,7 +8,7 @@ from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
-from sapwood.broker.journal_writer import JournalWriter
+from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
 from sapwood.limits import COMPOSED_BYTES, FRAME_BYTES_MAX
@@ -23,7 +23,9 @@ from sapwood.routing.effects import (
     Disconnect,
     Effect,
     Persist,
+    Recall,
     Refused,
+    Release,
     Remaining,
     Send,
     SendMany,
@@ -47,15 +49,17 @@ class EffectRunner:
     def __init__(
         self,
         connections: Connections,
-        journal_writer: JournalWriter,
         dialers: Dialers,
         counters: Counters,
         log: Log,
         *,
+        keeper: Keeper | None,
+        recall: Callable[[tuple[int, ...]], None],
         frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self._connections = connections
-        self._journal_writer = journal_writer
+        self._keeper = keeper
+        self._recall = recall
         self._dialers = dialers
         self._counters = counters
         self._log = log
@@ -81,6 +85,8 @@ class EffectRunner:
             Connect: self._connect,
             Disconnect: self._disconnect,
             Persist: self._persist,
+            Release: self._release,
+            Recall: self._recall_places,
             DeliverMany: self._deliver_many,
             SendMany: self._send_many,
             AcceptedMany: self._accepted_many,
@@ -173,7 +179,8 @@ class EffectRunner:
             client.unadvertised(effect.advertisement)
 
     def _refused(self, effect: Refused) -> None:
-        self._journal_writer.retract(self._request)
+        if self._keeper is not None:
+            self._keeper.refused(self._request)
         client = self._connections.to_client(effect.client)
         if client is not None:
             if self._request is None:
@@ -199,6 +206,15 @@ class EffectRunner:
         self._dialers.release(effect.neighbor)
 
     def _persist(self, effect: Persist) -> None:
-        raise InvariantError(
-            f"a broker without a store is to keep a {type(effect.record).__name__}"
-        )
+        self._kept().persist(effect.record)
+
+    def _release(self, effect: Release) -> None:
+        self._kept().store.release(effect.before)
+
+    def _recall_places(self, effect: Recall) -> None:
+        self._recall(effect.places)
+
+    def _kept(self) -> Keeper:
+        if self._keeper is None:
+            raise InvariantError("a broker without a store is to keep what survives a crash")
+        return self._keeper

@@ -98,8 +98,6 @@ class Keeper:
         """Whether publications are new and can be kept, all of them, as can be told at a glance."""
         if self._commits.is_full or not isinstance(publications, PublicationBatch):
             return False
-        if not len(publications):
-            return True
         longest = int((publications.ends - publications.starts).max())
         data = publications.data
         if not is_plainly_a_line(data, self._line_bytes_max, longest):
@@ -120,9 +118,7 @@ class Keeper:
         if self._commits.is_full:
             return partial(client.refused, request, _FULL)
         try:
-            check_line(
-                publication.encoded or encode_publication(publication), self._line_bytes_max
-            )
+            check_line(publication.encoded or encode_publication(publication), self._line_bytes_max)
         except InputError as error:
             return partial(client.refused, request, str(error))
         return None
@@ -145,7 +141,7 @@ class Keeper:
     def refused(self, request: object) -> None:
         """The router has refused a request: a publication is not kept."""
         if isinstance(request, ClientPublish):
-            self.store.publishers.give_back(request.publication.id.encode())
+            self.store.publishers.give_back(request.publication.id.encode(), request.client)
             if not self._persists:
                 self.store.take_back()
 
@@ -189,4 +185,3 @@ class Keeper:
 def no_replay() -> ReplayRefused:
     """What a broker without a store answers."""
     return ReplayRefused("this broker keeps no journal; start it with --data")
-

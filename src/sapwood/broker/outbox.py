@@ -11,10 +11,10 @@ from sapwood.limits import TRANSPORT_BYTES_MAX
 class Outbox:
     """Bytes on their way to one peer, at most a little of them in the transport's own buffer.
 
-    What is held waits for a commit (`sapwood.broker.committing`), under its ticket; what is written
-    behind it waits as well. What waits here can still be discarded, which is how a slow consumer gets to read why it is
-    disconnected instead of all that it missed. Every write is a batch of whole frames, so what is
-    left after `discard` ends between two frames.
+    What is held waits for a commit (`sapwood.broker.committing`), under its ticket. What waits here
+    can still be discarded, which is how a slow consumer gets to read why it is disconnected instead
+    of all that it missed. Every write is a batch of whole frames, so what is left after `discard`
+    ends between two frames.
 
     #: _waiting_bytes == the sum of the lengths in _waiting; _waiting is empty unless _paused
     #: tickets ascend in _held, and _held_bytes == the sum of the lengths there

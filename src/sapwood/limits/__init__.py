@@ -473,8 +473,8 @@ STORE_RETRY_S: Final = 0.5
 """Seconds until a broker whose disk is full looks whether there is room again."""
 
 STORE_PENDING_BYTES_MAX: Final = 67_108_864
-"""Bytes of publications that wait for the disk, 64 MiB, at which a broker no longer reads those who
-publish: a second of what a slow disk takes."""
+"""Bytes that wait for the disk, 64 MiB, publications to be written and output that stands behind
+them, at which a broker no longer reads those who publish: a second of what a slow disk takes."""
 
 STORE_RESERVE_BYTES: Final = 16_777_216
 """Bytes of room on the disk, 16 MiB, below which a broker refuses publications: what it has accepted

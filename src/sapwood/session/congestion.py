@@ -2,18 +2,18 @@
 
 A broker never stops reading a link, so two brokers cannot wait for each other; it stops reading
 those of its clients that publish. A broker is congested on a link when its own queue there is
-above the high-water mark, and everywhere when its disk does not keep up. It tells each neighbor when it is congested on another link or was told
-so by another neighbor. In an overlay that is a tree, with each neighbor told only of the other
-sides, this neither goes in circles nor keeps itself up: when the queue has drained, everybody is
-told. Where links form circles it is told on the links of one tree only, on which all brokers agree
-(`restrict_to`). As long as they do not, what is told may go in a circle; but what is not told on a
-link any more is taken back, and does not count, so it ends when they do.
+above the high-water mark, and everywhere when its disk does not keep up. It tells each neighbor
+when it is congested elsewhere or was told so by another neighbor. In an overlay that is a tree,
+with each neighbor told only of the other sides, this neither goes in circles nor keeps itself up:
+when the queue has drained, everybody is told. Where links form circles it is told on the links of
+one tree only, on which all brokers agree (`restrict_to`). As long as they do not, what is told may
+go in a circle; but what is not told on a link any more is taken back, and does not count, so it
+ends when they do.
 """
 
 from __future__ import annotations
 
 from typing import Final
-
 
 _HERE: Final = ""
 """What no neighbor is called."""

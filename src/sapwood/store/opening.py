@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from sapwood.errors import EnvironmentMissingError, FileFormatError
+from sapwood.errors import EnvironmentMissingError, FileFormatError, SapwoodError
 from sapwood.limits import STORE_CHANGES_MAX
 from sapwood.store.layout import Damage
 from sapwood.store.log import DAMAGED, Log
@@ -31,6 +31,22 @@ def open_state(folder: Path, log: Log) -> tuple[StateFile, list[str]]:
     if state.told("applied") is None and log.number == 1:  # all there is, is older than states
         state.forget(0, log.place)
     return state, findings
+
+
+def told_name(folder: Path) -> str | None:
+    """The name of the broker whose state a folder holds, if it can be told."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        state = StateFile(path)
+    except SapwoodError:
+        return None  # whoever opens the store will say why
+    try:
+        name = state.told("broker")
+        return str(name) if name is not None and state.told("persists") else None
+    finally:
+        state.close()
 
 
 def check_owner(

@@ -68,9 +68,10 @@ class Publishers:
         for _ in range(len(known) - self.ids_max):
             del known[next(iter(known))]
 
-    def give_back(self, id_: bytes) -> None:
-        """An id is not taken after all: the publication was refused."""
+    def give_back(self, id_: bytes, client: str) -> None:
+        """An id is not taken after all: the publication of a client was refused."""
         self._ids.pop(id_, None)
+        self._runs.pop(client, None)
 
     def published(self, client: str, session: str, first: int, count: int) -> None:
         """A client has published so many, from this number on, or without a number (0)."""

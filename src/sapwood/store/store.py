@@ -24,9 +24,9 @@ from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, InputError, InvariantError
 from sapwood.limits import STORE_RESERVE_BYTES
-from sapwood.routing.inputs import Note, Record
+from sapwood.routing.inputs import Checkpoint, Note, Record
 from sapwood.store.disk import SYSTEM, Disk
-from sapwood.store.layout import Released, Replaced, Row
+from sapwood.store.layout import Released, Row
 from sapwood.store.lines import Line
 from sapwood.store.log import Log
 from sapwood.store.opening import caught_up, check_owner, open_state
@@ -102,6 +102,8 @@ class Store:
         #: ask for the first place that must stay
         self.holders: list[Callable[[], int | None]] = []
         self._gathered = Gathered(self.done)
+        #: what routing has released, until it is added to a commit
+        self._released: int | None = None
 
     # What is to survive ------------------------------------------------------------------------
 
@@ -133,13 +135,9 @@ class Store:
         self.next_place -= count
         self.places = range(self.next_place, self.next_place)
 
-    def add_checkpoint(self, parts: Sequence[bytes]) -> None:
-        """Add a checkpoint, which takes the place of all state records so far."""
-        self._gathered.items.append(Replaced(tuple(parts)))
-
     def release(self, before: int) -> None:
-        """Routing needs no publication before this place any more."""
-        self._gathered.items.append(Released(before))
+        """Routing needs no publication before this place any more; goes with the next commit."""
+        self._released = before
 
     def put(self, kind: str, name: str, number: int, value: bytes) -> None:
         """Add a row, in the place of one under the same key."""
@@ -163,6 +161,9 @@ class Store:
         """What was added, to be committed by `writer.commit`, in the order of these calls."""
         gathered, self._gathered = self._gathered, Gathered(self.next_place)
         gathered.hold = self.hold()
+        if self._released is not None:
+            gathered.items.append(Released(self._released))
+            self._released = None
         return gathered
 
     def hold(self) -> int | None:
@@ -187,18 +188,18 @@ class Store:
     def restored(self) -> tuple[Iterator[Record], int]:
         """What an earlier life has persisted, and the place of the first publication among it.
 
-        Notes come first; then the state records since the last checkpoint and the publications that
-        are not released, in the order in which they were added. Before the first commit only.
+        Notes come first, then the last checkpoint, if there is one; then the state records since
+        and the publications that are not released, in the order in which they were added. To be
+        read before the first commit.
         """
         first = int(self._state.told("released") or 0)
         return self._restored(first), first
 
-    def checkpoint(self) -> list[bytes]:
-        """The parts of the last checkpoint; none where there is none."""
-        return self._state.checkpoint()
-
     def _restored(self, first: int) -> Iterator[Record]:
         yield from (Note(name, value) for name, value in self._state.notes())
+        checkpoint = self._state.checkpoint()
+        if checkpoint:
+            yield Checkpoint(checkpoint)
         publications = self._reader.records(first, self.done)
         following = next(publications, None)
         for place, record in self._state.records():

@@ -23,6 +23,7 @@ from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
+from sapwood.broker.durables import Durables, Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
@@ -63,7 +64,12 @@ from sapwood.session.ledger import SessionMemory
 from sapwood.store.opening import told_name
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, ReplayRequest
+from sapwood.wire.messages import (
+    GoodbyeCode,
+    LinkCongestion,
+    LinkState,
+    ReplayRequest,
+)
 from sapwood.wire.runs import RequestRun, Run, RunFinder
 
 _FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, RefusalCode.VERSION))
@@ -111,6 +117,7 @@ class Broker:
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
+        self.durables: Durables | None = None
 
     # Life --------------------------------------------------------------------------------------
 
@@ -188,6 +195,8 @@ class Broker:
         self._server.close()
         self._timer.stop()
         await self._dialers.stop()
+        if self.durables is not None:
+            self.durables.stop()
         if self.store is not None:
             await self.store.settle()
         leaving = list(self.connections.all)
@@ -268,6 +277,8 @@ class Broker:
                 answer = no_replay() if store is None else store.keeper.replay(message)
                 tcp.connection.send(answer)
                 return
+            if about_durables(self.durables, tcp.client, message):
+                return
             request = tcp.client.interpret(message)
             if isinstance(request, ClientPublish) and not self._admits(tcp.client, request):
                 return
@@ -332,7 +343,7 @@ class Broker:
             remaining = self._handle(remaining, now)
             if remaining is not None:
                 self._flush()
-                if self.router.persists:
+                if self.store is not None:  # a commit has what it brings mailboxes, too
                     continue
             yield
 
@@ -343,6 +354,8 @@ class Broker:
 
     def _flush(self) -> None:
         """Flush every connection that got output, or hold it back until a commit is done."""
+        if self.durables is not None:
+            self.durables.end_turn()
         storing = self.store
         ticket = None if storing is None else storing.commits.ticket()
         while unflushed := self.connections.take_unflushed():
@@ -376,6 +389,8 @@ class Broker:
             del connections.clients[name]
             self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
             self._log.info("client left", client=name, reason=ending.reason)
+            if self.durables is not None:
+                self.durables.gone(name)
             self._leave(DetachClient(name), now)
         elif tcp in connections.offered:
             del connections.offered[tcp]
@@ -478,12 +493,21 @@ class Broker:
         if settings.data is not None:
             self.store = Storing(settings.data, settings, self.router, self, self._log)
             self.handshake.received = self.store.store.publishers.received
+            shell = Shell(self.connections, self.counters, self._handle, self._flush)
+            self.durables = Durables(
+                self.store.store,
+                self.store.commits,
+                shell,
+                self._log,
+                persists=self.router.persists,
+            )
         self._effect_runner = EffectRunner(
             self.connections,
             self._dialers,
             self.counters,
             self._log,
             keeper=None if self.store is None else self.store.keeper,
+            owners=self.durables,
             recall=self._recall,
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
@@ -492,6 +516,8 @@ class Broker:
                 effects = self.store.restore(asyncio.get_running_loop().time())
             self._effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
+            if self.durables is not None:
+                self.durables.start()
             self._flush()
 
     def _handle_now(self, request: Input) -> None:

@@ -75,11 +75,13 @@ from sapwood.wire.durable import (
     SinceTime,
 )
 from sapwood.wire.interests import from_text, to_text
-from sapwood.wire.messages import Message, SubscriptionRefused, UnsubscribedReply
+from sapwood.wire.messages import (
+    Message,
+    SubscriptionRefused,
+    UnsubscribedReply,
+    UnsubscribeRequest,
+)
 from sapwood.wire.publications import decode_publication, encode_publication
-
-OF_DURABLES: Final = (DurableRequest, AcknowledgeRequest, DurablesRequest)
-"""What clients say of durable subscriptions alone."""
 
 _NO_STORE: Final = "this broker keeps nothing; start it with --data"
 _SPREAD: Final = 4
@@ -464,7 +466,25 @@ class Durables:
         self._flush()
 
 
-def refuse(
+def about_durables(
+    durables: Durables | None, client: ClientSessionAtBroker, message: object
+) -> bool:
+    """Whether a message was about durable subscriptions, and is handled.
+
+    Raises `FrameError` for what a client must not say.
+    """
+    if isinstance(message, UnsubscribeRequest):
+        return durables is not None and durables.leave(client, message.id)
+    if not isinstance(message, DurableRequest | AcknowledgeRequest | DurablesRequest):
+        return False
+    if durables is None:
+        _refuse(client, message)
+    else:
+        durables.received(client, message)
+    return True
+
+
+def _refuse(
     client: ClientSessionAtBroker, message: DurableRequest | AcknowledgeRequest | DurablesRequest
 ) -> None:
     """Answer what a client says of durable subscriptions at a broker without a store.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
@@ -36,8 +37,29 @@ from sapwood.routing.effects import (
     UnsubscribedMany,
 )
 from sapwood.routing.inputs import BatchInput, Input
+from sapwood.session.durable.subscriptions import is_owner
 from sapwood.wire.composer import Composer
 from sapwood.wire.messages import GoodbyeCode
+
+
+class Owners(Protocol):
+    """The durable subscriptions, as they hear of what their owners get."""
+
+    def deliver(self, effect: Deliver, request: Input) -> None:
+        """An owner gets a publication, which came of an input."""
+        ...
+
+    def deliver_many(self, effect: DeliverMany, request: Input) -> None:
+        """Owners, among others, get publications of a batch."""
+        ...
+
+    def subscribed(self, owner: str) -> None:
+        """The subscription of an owner is in force."""
+        ...
+
+    def refused(self, owner: str, reason: str) -> None:
+        """The subscription of an owner is refused."""
+        ...
 
 
 class EffectRunner:
@@ -54,11 +76,13 @@ class EffectRunner:
         log: Log,
         *,
         keeper: Keeper | None,
+        owners: Owners | None = None,
         recall: Callable[[tuple[int, ...]], None],
         frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self._connections = connections
         self._keeper = keeper
+        self._owners = owners
         self._recall = recall
         self._dialers = dialers
         self._counters = counters
@@ -104,12 +128,20 @@ class EffectRunner:
         return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
+        if self._owners is not None and is_owner(effect.client):
+            self._owners.deliver(effect, self._asked())
+        else:
+            self._deliver_to_client(effect)
+
+    def _deliver_to_client(self, effect: Deliver) -> None:
         client = self._connections.to_client(effect.client)
         if client is not None:
             self._counters.deliveries += 1
             client.deliver(effect.subscriptions, effect.publication)
 
     def _deliver_many(self, effect: DeliverMany) -> None:
+        if self._owners is not None:
+            self._owners.deliver_many(effect, self._asked())
         place, count = 0, len(effect.keys)
         while place < count:
             composed = self._composer.deliveries(
@@ -117,7 +149,7 @@ class EffectRunner:
             )
             if composed is None:
                 for one in effect.each(place):
-                    self._deliver(one)
+                    self._deliver_to_client(one)
                 return
             for name, frames, deliveries in composed.by_client():
                 client = self._connections.to_client(name)
@@ -148,7 +180,16 @@ class EffectRunner:
         self._counters.publications += 1
         self._connections.settle(effect.client, effect.publication)
 
+    def _asked(self) -> Input:
+        """The input whose effects are being carried out."""
+        if self._request is None:
+            raise InvariantError("the router delivers what nobody published")
+        return self._request
+
     def _subscribed(self, effect: Subscribed) -> None:
+        if self._owners is not None and is_owner(effect.client):
+            self._owners.subscribed(effect.client)
+            return
         client = self._connections.to_client(effect.client)
         if client is not None:
             client.subscribed(effect.subscription)
@@ -181,6 +222,9 @@ class EffectRunner:
     def _refused(self, effect: Refused) -> None:
         if self._keeper is not None:
             self._keeper.refused(self._request)
+        if self._owners is not None and is_owner(effect.client):
+            self._owners.refused(effect.client, effect.reason)
+            return
         client = self._connections.to_client(effect.client)
         if client is not None:
             if self._request is None:

@@ -76,7 +76,7 @@ class Durably:
             check_name("durable subscription", self.durable)
         elif interest is None:
             raise InputError("a filter is needed where no durable name is given")
-        window = self.window or DURABLE_WINDOW
+        window = DURABLE_WINDOW if self.window is None else self.window
         if not 1 <= window <= DURABLE_WINDOW_MAX:
             raise InputError(f"a window holds 1 to {DURABLE_WINDOW_MAX} deliveries, not {window}")
         text = None if interest is None else to_text(interest)

@@ -358,6 +358,7 @@ class ClientSession:
             raise FrameError(
                 f"the broker knows publication {welcome.received} of this session, which has sent "
                 f"{self.window.last}"
+                + ("" if self._keep is None else "; the state is an older copy: begin a new file")
             )
         connection.welcomed()
         self.welcomes += 1

@@ -26,12 +26,22 @@ class Receipts:
     #: what is in _sent, by serial, and what is in _unsent is in _acknowledged
     """
 
-    __slots__ = ("_acknowledged", "_in_hand", "_sent", "_serial", "_unsent", "generation")
+    __slots__ = (
+        "_acknowledged",
+        "_highest",
+        "_in_hand",
+        "_sent",
+        "_serial",
+        "_unsent",
+        "generation",
+    )
 
     def __init__(self, generation: str = "", acknowledged: Iterable[int] = ()) -> None:
         #: the durable subscription's, once it is known
         self.generation = generation
         self._in_hand: set[int] = set()
+        #: the highest number that was delivered
+        self._highest = 0
         self._acknowledged = set(acknowledged)
         self._unsent: list[int] = sorted(self._acknowledged)
         self._sent: dict[int, list[int]] = {}
@@ -51,6 +61,7 @@ class Receipts:
         if generation != self.generation:
             known = bool(self.generation)
             self.generation = generation
+            self._highest = 0
             self._in_hand.clear()
             self._acknowledged.clear()
             self._unsent.clear()
@@ -60,6 +71,7 @@ class Receipts:
 
     def delivered(self, number: int) -> bool:
         """A delivery has come; whether the application is to see it."""
+        self._highest = max(self._highest, number)
         if number in self._acknowledged:
             self._unsent.append(number)
             return False
@@ -78,9 +90,11 @@ class Receipts:
             self._acknowledged.add(number)
             self._unsent.append(number)
             return True
-        if number in self._acknowledged:
+        if number <= self._highest:
             return False
-        raise InputError(f"number {number} was never delivered, or is long acknowledged")
+        raise InputError(
+            f"number {number} was never delivered here; the last one delivered is {self._highest}"
+        )
 
     def up_to(self, number: int) -> list[int]:
         """The numbers in hand up to this one."""

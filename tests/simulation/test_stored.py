@@ -2,42 +2,70 @@
 
 from __future__ import annotations
 
-from sapwood.language import parse_filter
+from sapwood.model.publication import Publication
+from sapwood.routing.effects import Accepted, Deliver, Persist, Release
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientUnadvertise,
-    ClientUnsubscribe,
-    DetachClient,
+    Checkpoint,
+    ClientPublish,
+    ClientPublishMany,
     Note,
+    Record,
+    Restored,
 )
-from sapwood.simulation.stored import Stored, Wishes
-
-ONE, TWO = parse_filter("x > 1"), parse_filter("x > 2")
+from sapwood.simulation.stored import Held, Stored, unit_of
 
 
-def test_records_are_kept_in_order_and_the_last_note_of_a_name_stands_for_all() -> None:
+def publication(id_: str) -> Publication:
+    return Publication(id_, {"x": 1})
+
+
+def kept(*records: Record) -> Stored:
     stored = Stored()
-    for record in (Note("n", b"1"), AttachClient("c"), Note("m", b"1"), Note("n", b"2")):
-        stored.keep("r1", record)
-    stored.keep("r2", AttachClient("d"))
-    assert stored.of("r1") == (AttachClient("c"), Note("m", b"1"), Note("n", b"2"))
-    stored.forget("r1")
-    assert stored.of("r1") == ()
-    assert stored.of("r2") == (AttachClient("d"),)
+    stored.keep("r1", unit_of([Persist(record) for record in records], ()))
+    return stored
 
 
-def test_clients_take_back_what_they_no_longer_want() -> None:
-    stored, wishes = Stored(), {"c": Wishes({"s": ONE, "t": ONE, "u": ONE}, {"a": ONE, "b": ONE}),
-                                "d": Wishes()}  # fmt: skip
-    stored.stop("r1", wishes)
-    del wishes["d"], wishes["c"].subscriptions["t"], wishes["c"].advertisements["a"]
-    wishes["c"].subscriptions["u"] = TWO
-    assert list(stored.stale("r1", wishes)) == [
-        ClientUnsubscribe("c", "t"),
-        ClientUnsubscribe("c", "u"),
-        ClientUnadvertise("c", "a"),
-        DetachClient("d"),
-    ]
-    assert list(stored.stale("r2", wishes)) == []
+def test_notes_come_first_and_once_then_the_rest_in_order() -> None:
+    p = ClientPublish("c", publication("p"))
+    stored = kept(Note("n", b"1"), AttachClient("c"), Note("m", b"1"), p, Note("n", b"2"))
+    stored.keep("r2", unit_of([Persist(AttachClient("d"))], ()))
+    records = (Note("n", b"2"), Note("m", b"1"), AttachClient("c"), p)
+    assert stored.restored("r1") == Restored(records, 0)
     stored.forget("r1")
-    assert list(stored.stale("r1", wishes)) == []
+    assert stored.restored("r1") is None
+    assert stored.restored("r2") == Restored((AttachClient("d"),), 0)
+
+
+def test_what_is_released_is_gone_and_places_stay() -> None:
+    many = ClientPublishMany("c", [publication(id_) for id_ in "qrs"])
+    stored = kept(ClientPublish("c", publication("p")), AttachClient("d"), many)
+    stored.release("r1", Release(2))
+    rest = ClientPublishMany("c", [publication(id_) for id_ in "rs"])
+    assert stored.restored("r1") == Restored((AttachClient("d"), rest), 2)
+    assert list(stored.sizes()) == [("r1", 1, 2)]
+    stored.release("r1", Release(4))
+    assert stored.restored("r1") == Restored((AttachClient("d"),), 4)
+    assert stored.has_accepted("r1", "q")
+    assert not stored.has_accepted("r1", "t")
+
+
+def test_a_checkpoint_takes_the_place_of_changes_alone() -> None:
+    p, checkpoint = ClientPublish("c", publication("p")), Checkpoint([b"all"])
+    stored = kept(Note("n", b"1"), AttachClient("c"), p, checkpoint, AttachClient("d"))
+    records = (Note("n", b"1"), checkpoint, p, AttachClient("d"))
+    assert stored.restored("r1") == Restored(records, 0)
+
+
+def test_a_torn_piece_is_set_aside() -> None:
+    stored = kept(AttachClient("c"))
+    stored.tear("r1")
+    assert stored.restored("r1") == Restored((AttachClient("c"),), 0)
+
+
+def test_what_is_delivered_is_written_with_its_input() -> None:
+    delivery = Deliver("c", ("s",), publication("p"))
+    effects = [Persist(AttachClient("c")), delivery, Accepted("c", "p")]
+    unit = unit_of(effects, map(Held, effects))
+    assert (unit.records, unit.deliveries) == ((AttachClient("c"),), (delivery,))
+    assert unit.waiting == [Held(Accepted("c", "p"))]

@@ -23,8 +23,9 @@ from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
-from sapwood.broker.durables import Durables, Shell, about_durables
+from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.keeping import no_replay
@@ -114,10 +115,10 @@ class Broker:
         #: finds publications that come together
         self._runs = RunFinder(self._kernels)
         self._side_thread = SideThread(self._failed_beside)
+        self._filter_process = FilterProcess(self._log)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
-        self.durables: Durables | None = None
 
     # Life --------------------------------------------------------------------------------------
 
@@ -149,7 +150,8 @@ class Broker:
         )
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
-        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
+        given = (me, self.connections, self._memory, self._log, circles)
+        self.handshake = Handshake(*given, elsewhere=self._filter_process.ask)
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
@@ -195,8 +197,6 @@ class Broker:
         self._server.close()
         self._timer.stop()
         await self._dialers.stop()
-        if self.durables is not None:
-            self.durables.stop()
         if self.store is not None:
             await self.store.settle()
         leaving = list(self.connections.all)
@@ -210,6 +210,7 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        self._filter_process.close()
         await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
         self._side_thread.close()
@@ -277,7 +278,7 @@ class Broker:
                 answer = no_replay() if store is None else store.keeper.replay(message)
                 tcp.connection.send(answer)
                 return
-            if about_durables(self.durables, tcp.client, message):
+            if about_durables(self.store, tcp.client, message):
                 return
             request = tcp.client.interpret(message)
             if isinstance(request, ClientPublish) and not self._admits(tcp.client, request):
@@ -304,14 +305,9 @@ class Broker:
     def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
         """Handle publications that came together: in as few steps as is fair, or one by one."""
         if isinstance(run, RequestRun):
-            client = tcp.client
-            if client is not None and self.router.takes_many(client.name):
-                request = client.admit(run)
-                if request is not None:
-                    for part in self._admitted(client, request):
-                        yield from self._in_parts(part, now)
-                        self._backpressure.published(tcp)
-                    return
+            if tcp.client is not None:
+                yield from self._publish(tcp, tcp.client, run, now)
+                return
         else:
             arrived = None if tcp.link is None else tcp.link.admit(run)
             if arrived is not None:
@@ -320,6 +316,25 @@ class Broker:
         for message in run.messages():
             self.received(tcp, message, now)
             yield
+
+    def _publish(
+        self, tcp: TcpConnection, client: ClientSessionAtBroker, run: RequestRun, now: float
+    ) -> Iterator[None]:
+        """Handle what a client has published: together what lies between two that are refused."""
+        with loading(self._kernels), working(self._side_thread):
+            refused = self.router.refused(client.name, run.batch)
+        first = 0
+        for last in (*refused, len(run.batch)):
+            request = client.admit(run.part(first, last)) if last > first else None
+            if request is not None:
+                for part in self._admitted(client, request):
+                    yield from self._in_parts(part, now)
+                    self._backpressure.published(tcp)
+                first = last
+            for message in run.part(first, last + 1).messages():
+                self.received(tcp, message, now)
+                yield
+            first = last + 1
 
     def _admits(self, client: ClientSessionAtBroker, request: ClientPublish) -> bool:
         """Whether a publication of a client goes on to the router."""
@@ -354,10 +369,8 @@ class Broker:
 
     def _flush(self) -> None:
         """Flush every connection that got output, or hold it back until a commit is done."""
-        if self.durables is not None:
-            self.durables.end_turn()
         storing = self.store
-        ticket = None if storing is None else storing.commits.ticket()
+        ticket = None if storing is None else storing.ticket()
         while unflushed := self.connections.take_unflushed():
             for tcp, is_routed in unflushed:
                 if storing is None:
@@ -389,8 +402,6 @@ class Broker:
             del connections.clients[name]
             self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
             self._log.info("client left", client=name, reason=ending.reason)
-            if self.durables is not None:
-                self.durables.gone(name)
             self._leave(DetachClient(name), now)
         elif tcp in connections.offered:
             del connections.offered[tcp]
@@ -494,20 +505,14 @@ class Broker:
             self.store = Storing(settings.data, settings, self.router, self, self._log)
             self.handshake.received = self.store.store.publishers.received
             shell = Shell(self.connections, self.counters, self._handle, self._flush)
-            self.durables = Durables(
-                self.store.store,
-                self.store.commits,
-                shell,
-                self._log,
-                persists=self.router.persists,
-            )
+            self.store.keep_subscriptions(shell)
         self._effect_runner = EffectRunner(
             self.connections,
             self._dialers,
             self.counters,
             self._log,
             keeper=None if self.store is None else self.store.keeper,
-            owners=self.durables,
+            owners=None if self.store is None else self.store.durables,
             recall=self._recall,
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
@@ -516,8 +521,6 @@ class Broker:
                 effects = self.store.restore(asyncio.get_running_loop().time())
             self._effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
-            if self.durables is not None:
-                self.durables.start()
             self._flush()
 
     def _handle_now(self, request: Input) -> None:

@@ -96,6 +96,12 @@ class Commits(Protocol):
         ...
 
 
+class Keeping(Protocol):
+    """What has durable subscriptions."""
+
+    durables: Durables
+
+
 @dataclass(frozen=True, slots=True)
 class Shell:
     """The broker, as its durable subscriptions call it.
@@ -466,13 +472,12 @@ class Durables:
         self._flush()
 
 
-def about_durables(
-    durables: Durables | None, client: ClientSessionAtBroker, message: object
-) -> bool:
+def about_durables(keeping: Keeping | None, client: ClientSessionAtBroker, message: object) -> bool:
     """Whether a message was about durable subscriptions, and is handled.
 
     Raises `FrameError` for what a client must not say.
     """
+    durables = None if keeping is None else keeping.durables
     if isinstance(message, UnsubscribeRequest):
         return durables is not None and durables.leave(client, message.id)
     if not isinstance(message, DurableRequest | AcknowledgeRequest | DurablesRequest):

@@ -10,6 +10,7 @@ from typing import Final
 
 from sapwood.broker.committing import Committed, GroupCommit
 from sapwood.broker.connections import Connections
+from sapwood.broker.durables import Durables, Shell
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.broker.settings import BrokerSettings
@@ -37,6 +38,8 @@ class Storing:
     `handle` hands an input to the router and has its effects carried out. Raises
     `EnvironmentMissingError` or `FileFormatError` where the folder cannot be used.
     """
+
+    durables: Durables
 
     def __init__(
         self,
@@ -87,6 +90,17 @@ class Storing:
         self._return: asyncio.TimerHandle | None = None
         self._table_sizes: TimedTableSizeRecorder | None = None
 
+    def keep_subscriptions(self, shell: Shell) -> None:
+        """Let there be durable subscriptions."""
+        self.durables = Durables(
+            self.store, self.commits, shell, self._log, persists=self._router.persists
+        )
+
+    def ticket(self) -> int | None:
+        """End a turn; as `GroupCommit.ticket`."""
+        self.durables.end_turn()
+        return self.commits.ticket()
+
     def restore(self, now: float) -> list[Effect]:
         """Let the router be what it was; returns what is to be done."""
         if not self._router.persists:
@@ -105,6 +119,7 @@ class Storing:
 
     def begin(self, handle: Callable[[Input], None], connections: Connections) -> None:
         """Begin to write table sizes; let the clients go later that do not come back."""
+        self.durables.start()
         sizes = self._router.table_sizes
         file = TableSizes(self.store.folder / JOURNAL, self._router.name)
         recorder = TableSizeRecorder(sizes, file, time.time, self._log, TABLE_SIZES_S)
@@ -124,6 +139,7 @@ class Storing:
 
     def detached(self, client: str) -> None:
         """A client has gone."""
+        self.durables.gone(client)
         if self._sessions.pop(client, None) is not None:
             self.store.delete(SESSION, client, 0)
 
@@ -190,6 +206,7 @@ class Storing:
 
     async def settle(self) -> None:
         """Return when what was added is committed, or there is no hope of it."""
+        self.durables.stop()
         if self._return is not None:
             self._return.cancel()
         if self._table_sizes is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -116,7 +117,7 @@ class Outage:
     down: Moment
     joined: Moment | None = None
     settled: Moment | None = None
-    for_good: bool = False
+    for_good: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -210,23 +211,36 @@ class History:
             published.accepted = self._moment(now)
             self.owed.pop(publication, None)
 
-    def abandoned(self, publication: str) -> None:
-        """Nobody asks for the publication any more: its client left before it was answered."""
-        self.owed.pop(publication, None)
+    def abandoned(self, home: str, publication: str | None = None) -> None:
+        """Nobody asks for a publication any more, or for any that is owed by a router.
+
+        Its client has left before it was answered, or the router for good.
+        """
+        for owed in self.unanswered_of(home) if publication is None else (publication,):
+            if isinstance(owed, str):
+                self.owed.pop(owed, None)
 
     def unanswered_of(self, home: str) -> list[StatementName | str]:
         """What the clients of a router asked for and were not told yet."""
         return [
             owed
             for owed in self.owed
-            if home
-            == (self.publications[owed].publisher if isinstance(owed, str) else owed).home
+            if home == (self.publications[owed].publisher if isinstance(owed, str) else owed).home
         ]
 
-    def is_leaving(self, name: StatementName) -> bool:
-        """Whether a client waits for the end of something that it asked for."""
-        epoch = _unfinished(self._lives_of(name), name)
-        return epoch is not None and epoch.leaving is not None
+    def leaving(self, name: StatementName) -> tuple[Epoch[Any], ...]:
+        """The lives of something asked for that its client waits to see ended."""
+        lives = self._lives_of(name)[name]
+        return tuple(one for one in lives if one.leaving is not None and one.left is None)
+
+    def ended(self, now: float, name: StatementName, lives: Iterable[Epoch[Any]]) -> None:
+        """Some lives of something asked for have ended, or were never there."""
+        last = self._lives_of(name)[name][-1]
+        for epoch in lives:
+            if epoch.left is None:
+                epoch.left = self._moment(now)
+                if epoch is last:
+                    self.owed.pop(name, None)
 
     def refused(self, now: float, client: ClientName, subject: str) -> None:
         """The home router does not do what a client asked for."""
@@ -264,6 +278,8 @@ class History:
         """Routers or links have come or gone; the links that went are down already."""
         self.topology = overlay
         self.overlays.append((self._moment(now), overlay))
+        if self.is_mesh and self.is_kept:
+            self._stir(now)  # also where the link was down: somebody waited for it
 
     def link_added(self, a: str, b: str) -> None:
         """There is a link now, which carries no messages yet."""
@@ -300,6 +316,13 @@ class History:
         for _, overlay in self.overlays:
             last.update((frozenset((link.a, link.b)), link) for link in overlay.links)
         return tuple(last.values())
+
+    def former_neighbors(self, router: str) -> list[str]:
+        """The routers to which another one had a link, and has none in the present overlay."""
+        ends = ((link.a, link.b) for link in self.links() if router in (link.a, link.b))
+        is_here = router in self.topology
+        present = set(self.topology.neighbors(router) if is_here else ())
+        return [end for pair in ends for end in pair if end != router and end not in present]
 
     @property
     def settling(self) -> bool:

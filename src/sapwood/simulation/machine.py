@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol, TypeAlias
 
+from sapwood.overlay.topology import Overlay
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import Input
 from sapwood.routing.tables import LinkSubscription
@@ -38,3 +39,20 @@ class Machine(Protocol):
 
 MakeRouter: TypeAlias = Callable[[str, int], Machine]
 """Makes the router of a name and an incarnation (0, and one more each time it starts again)."""
+
+
+def keep(machines: Collection[Machine]) -> bool:
+    """Whether all machines, and some, ask for a place where what they know survives a crash."""
+    return bool(machines) and all(getattr(one, "persists", False) for one in machines)
+
+
+def owe(machines: Mapping[str, Machine], overlay: Overlay) -> bool:
+    """Whether something is kept for a neighbor, or for the router itself that is down."""
+    if len(machines) < len(overlay.routers):
+        return True
+    return any(machine.table_sizes().get("owed", 0) for machine in machines.values())
+
+
+def absent_from(machine: Machine) -> frozenset[str]:
+    """The clients that a machine which was restored has, and that have not come back to it."""
+    return frozenset(getattr(machine, "absent", ()))

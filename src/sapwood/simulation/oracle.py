@@ -181,9 +181,7 @@ def judge(
     must = may = 0
     interested: dict[str, frozenset[str]] = {}
     for number, id_ in enumerate(checked, 1):
-        duties = _obligations(
-            history.publications[id_], groups, evidence, is_kept=history.is_kept
-        )
+        duties = _obligations(history.publications[id_], groups, evidence, is_kept=history.is_kept)
         homes: set[str] = set()
         for name, obligation in duties.items():
             homes.add(name.home)
@@ -265,8 +263,9 @@ def _obligation(
 ) -> Obligation:
     """What a publication that matches demands of one life of a subscription.
 
-    Where it was accepted, it was `taken` by a router no earlier than that. It counts as under way for `delay_s` seconds; `None` where both clients are at one router, so
-    that nothing can come in between.
+    Where it was accepted, it was `taken` by a router no earlier than that. It counts as under way
+    for `delay_s` seconds; `None` where both clients are at one router, so that nothing can come in
+    between.
     """
     sent = published.accepted or published.asked
     deadline = sent if delay_s is None else Moment(sent.time + delay_s + _SLACK_S, 0)

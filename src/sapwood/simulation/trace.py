@@ -196,7 +196,9 @@ class Trace:
             case Note(name, value):
                 return f"{name}: {value.hex()}"
             case Checkpoint(parts):
-                return f"checkpoint: {blake2b(b''.join(parts), digest_size=_DIGEST_BYTES).hexdigest()}"
+                return (
+                    f"checkpoint: {blake2b(b''.join(parts), digest_size=_DIGEST_BYTES).hexdigest()}"
+                )
             case _:
                 return self._input(record)
 

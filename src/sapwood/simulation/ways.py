@@ -92,10 +92,12 @@ class _KeptWays:
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
         self._tree = None if history.is_mesh else _TreeWays(history, longest)
+        is_rewired = history.is_mesh and len(history.overlays) > 1
+        self._mesh = _MeshWays(history, longest) if is_rewired else None
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
         if self._tree is None:
-            return Way(math.inf, tuple(self._unrests()))
+            return Way(math.inf, self._mesh_outages(start, end, sent))
         delay, outages = self._tree.way(start, end, sent)
         until = Moment(sent.time + delay + _SLACK_S, 0)
         begun = self._history.unrests[0].settled
@@ -103,10 +105,15 @@ class _KeptWays:
             delay = math.inf
         return Way(delay, tuple(o for o in outages if o.for_good or o.down == BEGINNING))
 
-    def _unrests(self) -> Iterator[Outage]:
-        """The first, in which routers get to know each other; and all where links come or go."""
-        unrests = self._history.unrests
-        yield from unrests if len(self._history.overlays) > 1 else unrests[:1]
+    def _mesh_outages(self, start: str, end: str, sent: Moment) -> tuple[Outage, ...]:
+        """The first unrest, in which routers get to know each other; all, where links go for good.
+
+        Then there may be no way at all.
+        """
+        unrests = tuple(self._history.unrests)
+        if self._mesh is None:
+            return unrests[:1]
+        return (*unrests, *self._mesh.way(start, end, sent).outages)
 
 
 class _MeshWays:

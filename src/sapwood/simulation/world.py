@@ -9,9 +9,7 @@ way at that time already comes first.
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from random import Random
 
 from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
@@ -22,23 +20,18 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
-    Accepted,
-    Advertised,
+    AcceptedMany,
     CloseLink,
     Connect,
-    Deliver,
+    DeliverMany,
     Disconnect,
     Effect,
     Persist,
-    Refused,
+    Recall,
     Release,
+    Remaining,
     Send,
     SendMany,
-    Subscribed,
-    SubscribedMany,
-    Unadvertised,
-    Unsubscribed,
-    UnsubscribedMany,
 )
 from sapwood.routing.inputs import (
     AttachClient,
@@ -58,15 +51,16 @@ from sapwood.routing.inputs import (
     Tick,
 )
 from sapwood.routing.messages import Publish, carried, counted
+from sapwood.simulation.answers import Answers
+from sapwood.simulation.asking_again import AskingAgain
 from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import (
     AdvertisementName,
     ClientName,
     History,
-    StatementName,
     SubscriptionName,
 )
-from sapwood.simulation.machine import Machine, MakeRouter
+from sapwood.simulation.machine import Machine, MakeRouter, absent_from, keep, owe
 from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
@@ -80,41 +74,11 @@ from sapwood.simulation.network import (
     is_periodic,
     is_upkeep,
 )
-from sapwood.simulation.stored import Held, Stored, Tail, Unit, Wishes, unit_of
+from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
+from sapwood.simulation.tally import Tally
 from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of what happened between the routers."""
-
-    #: inputs that all routers took, and how many of them were ticks
-    inputs: int = 0
-    ticks: int = 0
-    #: messages put on links, by kind
-    messages: Counter[str] = field(default_factory=Counter)
-    #: publication id -> the links it crossed, in order of arrival
-    crossings: dict[str, list[Hop]] = field(default_factory=dict)
-    #: publications that routers matched against their tables
-    content_matches: int = 0
-    #: publications that could not be handed over because the home router was down
-    unsent: int = 0
-    #: links that a router closed because its neighbor broke a rule
-    links_closed: int = 0
-    #: routers that crashed
-    crashes: int = 0
-
-
-@dataclass(slots=True)
-class Doom:
-    """A router is to crash while it writes: after so many `steps`, of which the writing is one.
-
-    The others are the effects that wait for it, one by one; of this input or of later ones.
-    """
-
-    steps: int
-    tail: Tail
+from sapwood.simulation.writing import Doom, Writing
 
 
 class World:
@@ -149,23 +113,20 @@ class World:
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
-        #: router -> client -> what that client asked for: clients outlive their routers
+        #: router -> client -> what it asked for: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
         self._timers = Timers(calm_s)
-        #: what is not written yet, by router; in `_writing` are those whose stores are at it
-        self._gathered: dict[str, deque[Unit]] = {}
-        self._doomed: dict[str, Doom] = {}
-        #: clients that left, where the router has not written so
-        self._departing: set[ClientName] = set()
-        #: what clients ask again, whose first answer was lost
-        self._asked_again: dict[tuple[str, str, str], StatementName] = {}
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
+        shell = self._carry_out, self._kept, self.crash_router
+        self._writing = Writing(self.stored, self.network, *shell)
         for name in topology.routers:
             self._start(name)
         is_mesh = not all(router.is_tree for router in self.routers.values())
-        self.history = History(topology, is_mesh, self._is_kept())
+        self.history = History(topology, is_mesh, keep(self.routers.values()))
+        self._asking_again = AskingAgain(self.history, self.stored, self._wishes, self._feed)
+        self._answers = Answers(self.history, self._asking_again)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))
@@ -248,13 +209,12 @@ class World:
 
     def detach(self, client: ClientName) -> None:
         """Let a client leave; what it asked for goes with it."""
-        known = self._wishes[self._known(client.home)].pop(client.client, None)
-        if known is None:
+        if self._wishes[self._known(client.home)].pop(client.client, None) is None:
             return
         if client.home in self.routers or self.history.is_kept:
             self.history.gone(self.now, client.home, client.client)
         if self.history.is_kept:
-            self._departing.add(client)
+            self._asking_again.left(client)
         if client.home in self.routers:
             self._feed(client.home, DetachClient(client.client))
 
@@ -276,9 +236,7 @@ class World:
         self._failed.pop((min(a, b), max(a, b)), None)
         self._bring_up(a, b, "failed")
 
-    def crash_router(
-        self, router: str, tail: Tail = Tail.LOST, steps: int | None = None
-    ) -> None:
+    def crash_router(self, router: str, tail: Tail = Tail.LOST, steps: int | None = None) -> None:
         """Stop a router: its state is lost, its links go down, its clients are cut off.
 
         With `steps` it crashes when it has taken so many (`Doom`), if it does so before it is to
@@ -287,11 +245,11 @@ class World:
         if self.topology.known(router) not in self.routers:
             return
         if steps is not None:
-            self._doomed[router] = Doom(steps, tail)
+            self._writing.doom(router, Doom(steps, tail))
             return
         self.trace.remark(self.now, f"{router} crashes, {tail.value} tail")
         self.tally.crashes += 1
-        self._leave_tail(router, tail)
+        self._writing.leave_tail(router, tail)
         self._stop(router, f"{router} is down")
 
     def return_router(self, router: str) -> None:
@@ -299,7 +257,7 @@ class World:
 
         Its clients come back and ask again for all that they had.
         """
-        self._doomed.pop(self.topology.known(router), None)
+        self._writing.spare(self.topology.known(router))
         if router in self.routers:
             return
         self.trace.remark(self.now, f"{router} returns")
@@ -308,21 +266,16 @@ class World:
         restored = self.stored.restored(router)
         if restored is not None:
             self._feed(router, restored)
-            self._take_leave(router)
-        self._let_go(router)
+            for other in self.history.former_neighbors(router):
+                self._feed(router, LinkDown(other, for_good=True))
+        self._asking_again.let_go(router, absent_from(self.routers[router]))
         for neighbor in self.topology.neighbors(router):
             self._bring_up(router, neighbor, f"{router} is down")
         for client in self._wishes[router]:
             self._feed(router, AttachClient(client))
         if self.history.is_kept:
-            self._ask_again(router)
-        for client, wishes in self._wishes[router].items():
-            for id_, promised in wishes.advertisements.items():
-                self.history.advertise(self.now, AdvertisementName(router, client, id_), promised)
-                self._feed(router, ClientAdvertise(client, id_, promised))
-            for id_, wanted in wishes.subscriptions.items():
-                self.history.subscribe(self.now, SubscriptionName(router, client, id_), wanted)
-                self._feed(router, ClientSubscribe(client, id_, wanted))
+            self._asking_again.ask(router, self.now)
+        self._asking_again.restate(router, self.now)
 
     def heal(self) -> None:
         """End all faults: crashed routers return, failed links come up."""
@@ -358,7 +311,7 @@ class World:
         if router in self.routers:
             self._stop(router, REMOVED)
         self.stored.forget(router)
-        self._doomed.pop(router, None)
+        self._writing.spare(router)
         self._wishes[router] = {}
         self._rewire(overlay)
 
@@ -454,7 +407,7 @@ class World:
                 case Notice():
                     self._notice(occurrence)
                 case Written():
-                    self._written(occurrence)
+                    self._writing.written(occurrence)
                 case Room(router, neighbor):
                     if self.network.has_room(occurrence):
                         self._feed(router, Drained(neighbor))
@@ -467,8 +420,9 @@ class World:
         if (
             self.history.settling
             and self.network.control_pending == 0
-            and not self._gathered
+            and self._writing.is_idle
             and self._timers.is_calm(self.now)
+            and not (self.history.is_kept and owe(self.routers, self.topology))
         ):
             self.history.settle(self.now)
 
@@ -500,16 +454,9 @@ class World:
         up = notice.session is not None
         if up and self.network.is_joined(notice.router, notice.neighbor):
             self.history.link_joined(self.now, notice.router, notice.neighbor)
-        neighbor = notice.neighbor
-        if up:
-            self._feed(notice.router, LinkUp(neighbor))
-        else:
-            is_gone = neighbor not in self._neighbors(notice.router)
-            self._feed(notice.router, LinkDown(neighbor, for_good=is_gone))
-
-    def _neighbors(self, router: str) -> tuple[str, ...]:
-        """The neighbors of a router, as far as it is in the overlay."""
-        return tuple(self.topology.neighbors(router)) if router in self.topology else ()
+        neighbor, router = notice.neighbor, notice.router
+        is_gone = not up and neighbor in self.history.former_neighbors(router)
+        self._feed(router, LinkUp(neighbor) if up else LinkDown(neighbor, for_good=is_gone))
 
     def _start(self, router: str) -> None:
         """Let a router run, with whatever it has kept; all lives of a router begin here."""
@@ -519,10 +466,11 @@ class World:
     def _stop(self, router: str, reason: str) -> None:
         """Let a router run no more; all lives of a router end here."""
         del self.routers[router]
-        self._gathered.pop(router, None)
+        self._writing.forget(router)
         self._timers.forget(router)
         if reason == REMOVED or not self.history.is_kept:
             self.history.gone(self.now, router)
+            self.history.abandoned(router)
         for neighbor in self.topology.neighbors(router):
             self._take_down(router, neighbor, reason)
         self.network.forget(router)
@@ -602,7 +550,7 @@ class World:
         self.trace.note(self.now, name, event, effects)
         if self._validate:
             router.validate()
-        self._perform(name, effects)
+        self._writing.perform(name, effects)
         if name not in self.routers:
             return
         self._await_deadline(name)
@@ -614,31 +562,11 @@ class World:
             self._timers.changed(self.now)
 
     def _carry_out(self, router: str, effect: Effect) -> None:
-        history, now = self.history, self.now
         match effect:
             case Send(neighbor, message):
                 kind, count = counted(message)
                 self.tally.messages[kind.__name__.lower()] += count
                 self.network.send(router, neighbor, message)
-            case Deliver(client, subscriptions, publication):
-                for id_ in subscriptions:
-                    name = SubscriptionName(router, client, id_)
-                    history.delivered(now, publication.id, name)
-            case Subscribed() | SubscribedMany() | Unsubscribed() | UnsubscribedMany():
-                self._answered(router, effect)
-            case Advertised(client, id_):
-                history.advertised(now, AdvertisementName(router, client, id_))
-            case Unadvertised(client, id_):
-                self._asked_again.pop((router, client, id_), None)
-                history.unadvertised(now, AdvertisementName(router, client, id_))
-            case Accepted(_, id_):
-                history.accepted(now, id_)
-            case Refused(client, subject, _):
-                again = self._asked_again.pop((router, client, subject), None)
-                if again is None:
-                    history.refused(now, ClientName(router, client), subject)
-                else:
-                    self._ended(again)
             case CloseLink(neighbor, reason):
                 self.tally.links_closed += 1
                 if self.network.close(router, neighbor):
@@ -650,24 +578,17 @@ class World:
                 self.stored.release(router, effect)
             case Connect() | Disconnect():
                 self._rewire_for(router, effect)
-            case _:
+            case Persist() | Recall():
+                raise InvariantError("what is to be kept is kept before anything is carried out")
+            case DeliverMany() | AcceptedMany() | Remaining():
                 raise InvariantError("here publications come one by one, and so do effects")
+            case _:
+                self._answers.give(router, effect, self.now)
 
-    def _answered(
-        self, router: str, effect: Subscribed | SubscribedMany | Unsubscribed | UnsubscribedMany
-    ) -> None:
-        """A client hears of its subscriptions."""
-        match effect:
-            case Subscribed(client, id_) | Unsubscribed(client, id_):
-                ids: tuple[str, ...] = (id_,)
-            case SubscribedMany(client, ids) | UnsubscribedMany(client, ids):
-                pass
-        is_in_force = isinstance(effect, Subscribed | SubscribedMany)
-        write = self.history.subscribed if is_in_force else self.history.unsubscribed
-        for id_ in ids:
-            if not is_in_force:
-                self._asked_again.pop((router, client, id_), None)
-            write(self.now, SubscriptionName(router, client, id_))
+    def _kept(self, router: str, unit: Unit) -> None:
+        """Something is written, and so is what it delivers: into mailboxes that clients empty."""
+        for delivery in self._asking_again.deliveries(router, unit):
+            self._answers.give(router, delivery, self.now)
 
     def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
         """A router asks for a link that there is not, or gives one up."""
@@ -677,168 +598,3 @@ class World:
             self.remove_link(router, neighbor)
         elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
             self.add_link(router, neighbor)
-
-    # Stores ------------------------------------------------------------------------------------
-
-    def _is_kept(self) -> bool:
-        """Whether all routers keep what they know."""
-        routers = self.routers.values()
-        return bool(routers) and all(getattr(router, "persists", False) for router in routers)
-
-    def _perform(self, router: str, effects: Sequence[Effect]) -> None:
-        """Carry out what an input comes to; what has to wait for the store, with all behind it."""
-        gathered = self._gathered.get(router)
-        first = next((at for at, one in enumerate(effects) if isinstance(one, Persist)), None)
-        at_once, rest = effects[:first], effects[len(effects) if first is None else first :]
-        if gathered:
-            gathered[-1].waiting.extend(self._held(router, at_once))
-        else:
-            for effect in at_once:
-                self._carry_out(router, effect)
-        if not rest:
-            return
-        unit = unit_of(rest, self._held(router, rest))
-        if gathered:
-            gathered.append(unit)
-            return
-        self._gathered[router] = deque((unit,))
-        if self.network.writes_at_once:
-            self._write(router, 1)
-        else:
-            self.network.write(router, 1)
-
-    def _held(self, router: str, effects: Sequence[Effect]) -> list[Held]:
-        """Effects that have to wait."""
-        return [
-            Held(one, self.network.session(router, one.neighbor))
-            if isinstance(one, Send | SendMany)
-            else Held(one)
-            for one in effects
-        ]
-
-    def _let_out(self, router: str, held: Held) -> None:
-        """Carry out an effect that waited; what was for a link that has gone is gone."""
-        effect = held.effect
-        if isinstance(effect, Send | SendMany):
-            session = self.network.session(router, effect.neighbor)
-            if session is None or session != held.session:
-                return
-        self._carry_out(router, effect)
-
-    def _written(self, written: Written) -> None:
-        """A store has written, and begins with what was gathered meanwhile."""
-        router = written.router
-        if self.network.is_written(written):
-            self._write(router, written.count)
-            if router in self._gathered:
-                self.network.write(router, len(self._gathered[router]))
-            if router in self.routers:
-                self._await_deadline(router)
-
-    def _write(self, router: str, count: int) -> None:
-        """Let the first inputs of those that were gathered be written, and what waits for them go.
-
-        A router that is doomed crashes at its step.
-        """
-        gathered = self._gathered[router]
-        for _ in range(count):
-            doom = self._doomed.get(router)
-            if doom is not None and doom.steps == 0:
-                self._crash_now(router)
-                return
-            unit = gathered.popleft()
-            self._keep(router, unit)
-            if doom is not None:
-                doom.steps -= 1
-            for held in unit.waiting:
-                if doom is not None:
-                    if doom.steps == 0:
-                        self._crash_now(router)
-                        return
-                    doom.steps -= 1
-                self._let_out(router, held)
-        if not gathered:
-            del self._gathered[router]
-
-    def _keep(self, router: str, unit: Unit) -> None:
-        """Write what an input asks for: its records, and what it delivers, into mailboxes."""
-        self.stored.keep(router, unit)
-        for record in unit.records:
-            if isinstance(record, DetachClient):
-                self._departing.discard(ClientName(router, record.client))
-        for delivery in unit.deliveries:
-            if ClientName(router, delivery.client) not in self._departing:  # before it left
-                self._carry_out(router, delivery)
-
-    def _crash_now(self, router: str) -> None:
-        self.crash_router(router, self._doomed.pop(router).tail)
-
-    def _leave_tail(self, router: str, tail: Tail) -> None:
-        """Of what was not written, a crash leaves some inputs as a whole, and a piece of one."""
-        gathered = list(self._gathered.pop(router, ()))
-        kept = {Tail.LOST: 0, Tail.TORN: len(gathered) // 2, Tail.WHOLE: len(gathered)}[tail]
-        for unit in gathered[:kept]:
-            self._keep(router, unit)
-        if kept < len(gathered) and tail is Tail.TORN:
-            self.stored.tear(router)
-
-    # Coming back to a router that remembers ----------------------------------------------------
-
-    def _take_leave(self, router: str) -> None:
-        """Tell a router which links are there no longer."""
-        present = set(self.topology.neighbors(router))
-        for link in self.history.links():
-            if router in (link.a, link.b):
-                other = link.b if router == link.a else link.a
-                if other not in present:
-                    self._feed(router, LinkDown(other, for_good=True))
-
-    def _let_go(self, router: str) -> None:
-        """Tell a router which of the clients that it remembers have left."""
-        absent = set(getattr(self.routers.get(router), "absent", ()))
-        self._departing = {
-            name for name in self._departing if name.home != router or name.client in absent
-        }
-        for client in sorted(absent):
-            left = ClientName(router, client) in self._departing
-            if left or client not in self._wishes[router]:
-                self._feed(router, DetachClient(client))
-
-    def _ask_again(self, router: str) -> None:
-        """Let clients ask again, in the same order, what has not been answered."""
-        for owed in self.history.unanswered_of(router):
-            if isinstance(owed, str):
-                self._publish_again(router, owed)
-                continue
-            if self.history.is_leaving(owed):
-                self._asked_again[router, owed.client, owed.id] = owed
-                undo = ClientUnsubscribe if isinstance(owed, SubscriptionName) else ClientUnadvertise
-                self._feed(router, undo(owed.client, owed.id))
-            wishes = self._wishes[router][owed.client]
-            if isinstance(owed, AdvertisementName):
-                if owed.id in wishes.advertisements:
-                    promised = wishes.advertisements[owed.id]
-                    self.history.advertise(self.now, owed, promised)
-                    self._feed(router, ClientAdvertise(owed.client, owed.id, promised))
-            elif owed.id in wishes.subscriptions:
-                wanted = wishes.subscriptions[owed.id]
-                self.history.subscribe(self.now, owed, wanted)
-                self._feed(router, ClientSubscribe(owed.client, owed.id, wanted))
-
-    def _publish_again(self, router: str, id_: str) -> None:
-        """Let a client publish again what was not accepted, unless the router has it."""
-        published = self.history.publications[id_]
-        publisher = published.publisher
-        if self.stored.has_accepted(router, id_):
-            self.history.accepted(self.now, id_)
-        elif publisher.client in self._wishes[router] and publisher not in self._departing:
-            self._feed(router, ClientPublish(publisher.client, published.publication))
-        else:
-            self.history.abandoned(id_)
-
-    def _ended(self, name: StatementName) -> None:
-        """What a client asked to end is not there, so it has ended."""
-        if isinstance(name, SubscriptionName):
-            self.history.unsubscribed(self.now, name)
-        else:
-            self.history.unadvertised(self.now, name)

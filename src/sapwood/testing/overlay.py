@@ -132,8 +132,8 @@ class BrokerProcesses:
     """Broker processes in an overlay; a context manager that starts and ends them.
 
     `names` are the brokers' names and `edges` the links, as pairs of names. When it is entered,
-    all links are up. `options` are further arguments of `sapwood broker`, for every broker. With
-    `data` each keeps what is to survive in a folder of its name there.
+    all links are up. `options` are further arguments of `sapwood broker`, for every broker; with
+    `data`, each has a folder of its name there for what it keeps.
 
     Raises `InputError` for links that are no tree, unless the protocol lets them form circles, and
     `EnvironmentMissingError` with the end of a broker's log where one does not start.
@@ -220,12 +220,13 @@ class BrokerProcesses:
 
     def _launch(self, name: str, listen: str = "127.0.0.1:0") -> None:
         peers = [("--peer", self._process(other).address) for other in self._dialed[name]]
+        keeping = () if self.data is None else ("--data", str(self.data / name))
         self.processes[name] = BrokerProcess(
             name,
             (
                 *("--listen", listen, "--protocol", self.protocol, "--engine", self.engine),
                 *chain.from_iterable(peers),
-                *(() if self.data is None else ("--data", str(self.data / name))),
+                *keeping,
                 *self.options,
             ),
         )

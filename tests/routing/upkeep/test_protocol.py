@@ -11,22 +11,44 @@ import pytest
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
-from sapwood.routing.effects import CloseLink, Connect, Disconnect, Effect, Persist, Send
+from sapwood.routing.effects import (
+    AcceptedMany,
+    CloseLink,
+    Connect,
+    Disconnect,
+    Effect,
+    Persist,
+    Remaining,
+    Send,
+    SendMany,
+)
 from sapwood.routing.inputs import (
     AttachClient,
+    BatchInput,
     Change,
+    ClientAdvertise,
+    ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     DetachClient,
     Input,
     LinkDown,
     LinkUp,
     Note,
+    Recalled,
     Receive,
-    Record,
+    ReceiveMany,
     Restored,
     Tick,
 )
-from sapwood.routing.messages import Publish, Stamped, Subscribe, UpkeepMessage, UpkeepNote
+from sapwood.routing.messages import (
+    Publish,
+    PublishMany,
+    Stamped,
+    Subscribe,
+    UpkeepMessage,
+    UpkeepNote,
+)
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.protocol import Action, Kept, Resume
@@ -42,6 +64,8 @@ class Watching(Replay):
 
     def __init__(self, router: Kept) -> None:
         self.asked_for: list[Any] = []
+        self.closings: list[str] = []
+        self.many = False
         self.answers: dict[type, Sequence[Action]] = {}
 
     @property
@@ -58,19 +82,32 @@ class Watching(Replay):
     def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
         return self._answer(link)
 
-    def asked(self, request: Change, now: float) -> Sequence[Action]:
+    @property
+    def takes_batches(self) -> bool:
+        return self.many
+
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+        self.closings.append(link.neighbor)
+        return ()
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
         return self._answer(request)
 
-    def arrived(self, received: Receive, now: float) -> Sequence[Action]:
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         return self._answer(received)
 
-    def sent(self, send: Send, now: float) -> Sequence[Effect]:
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
         self.asked_for.append(send)
+        if isinstance(send, SendMany):
+            return (send,)
         assert not isinstance(send.message, UpkeepMessage)
         return (Send(send.neighbor, Stamped(b"7", send.message)),)
 
-    def restored(self, records: Sequence[Record], now: float) -> Sequence[Action]:
-        return [one for one in records if not isinstance(one, Note)]
+    def restored(self, restored: Restored, now: float) -> Sequence[Action]:
+        return [one for one in restored.records if isinstance(one, Change | BatchInput)]
+
+    def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
+        return self._answer(recalled)[:0]
 
     def tick(self, now: float) -> Sequence[Action]:
         return (BEAT,)
@@ -149,7 +186,67 @@ def test_upkeep_hears_of_a_link_that_routing_closes() -> None:
     router.handle(LinkUp("r2"), 0.0)
     effects = router.handle(Receive("r2", Publish("r1", 1, Publication("p", {}))), 0.0)
     assert isinstance(effects[-1], CloseLink)
-    assert upkeep.asked_for[-1] == LinkDown("r2")
+    assert upkeep.closings == ["r2"]
+
+
+def some_publications() -> list[Publication]:
+    return [Publication(f"p{number}", {"x": number}) for number in range(3)]
+
+
+def test_batches_reach_upkeep_as_they_are_or_one_by_one() -> None:
+    batches: list[BatchInput] = [
+        ClientPublishMany("c", some_publications()),
+        ReceiveMany("r2", PublishMany("r2", 1, some_publications())),
+    ]
+    for many in (True, False):
+        router, upkeep = watched()
+        upkeep.many = many
+        router.handle(AttachClient("c"), 0.0)
+        router.handle(LinkUp("r2"), 0.0)
+        upkeep.asked_for.clear()
+        for batch in batches:
+            router.handle(batch, 0.0)
+        one_by_one = [*batches[0].requests(), *batches[1].messages()]  # type: ignore[union-attr]
+        assert upkeep.asked_for == (batches if many else one_by_one)
+
+
+def test_upkeep_sees_what_remains_of_a_batch_once() -> None:
+    router, upkeep = watched()
+    upkeep.many = True
+    router.handle(AttachClient("c"), 0.0)
+    batch, rest = ClientPublishMany("c", some_publications()), ClientPublishMany("c", [])
+    routed, inner = [], router.membership.handle
+
+    def in_two(input: Input, now: float) -> list[Effect]:
+        routed.append(input)
+        return [Remaining(rest)] if input is batch else [AcceptedMany("c", [])]
+
+    router.membership.handle = in_two  # type: ignore[method-assign]
+    upkeep.asked_for.clear()
+    assert router.handle(batch, 0.0) == [Remaining(rest)]
+    assert router.handle(rest, 0.0) == [AcceptedMany("c", [])]
+    assert routed == [batch, rest]
+    assert upkeep.asked_for == [batch]
+    router.handle(Restored([batch]), 0.0)
+    assert routed == [batch, rest] * 2
+    router.membership.handle = inner  # type: ignore[method-assign]
+
+
+def test_upkeep_gets_what_it_asked_to_read_again() -> None:
+    router, upkeep = watched()
+    recalled = Recalled([(3, Publication("p", {}))])
+    assert router.handle(recalled, 0.0) == []
+    assert upkeep.asked_for[-1] == recalled
+
+
+def test_a_router_says_what_it_would_refuse() -> None:
+    router = Router("r1", protocol("advertisement"))
+    router.handle(AttachClient("c"), 0.0)
+    request = ClientPublish("c", Publication("p", {"x": 2}))
+    assert router.refuses(request)
+    router.handle(ClientAdvertise("c", "a", WANTED), 0.0)
+    assert not router.refuses(request)
+    assert router.refuses(ClientPublish("c", Publication("q", {"x": 0})))
 
 
 def test_the_router_says_when_upkeep_wants_a_tick_and_hands_it_on() -> None:

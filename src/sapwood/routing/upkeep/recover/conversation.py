@@ -61,6 +61,7 @@ class Conversation:
 
     def back(self) -> Back:
         """What this end says when the link comes up."""
+        self.answered = self.taken
         return Back(self.mine, self.theirs, self.taken)
 
     def link_down(self) -> None:
@@ -83,7 +84,6 @@ class Conversation:
         if not is_known:
             return Verdict.WAIT
         self.restored = None
-        self.answered = self.taken
         self.owed.acknowledge(back.taken)
         self.sent = back.taken
         return Verdict.AGREED
@@ -98,8 +98,9 @@ class Conversation:
 
     def answer(self) -> Taken:
         """What this end says now and then: all that came is applied and kept."""
+        assert self.sent is not None, "the other end has heard what was taken before"
         self.answered = self.taken
-        return Taken(self.taken, self.sent or 0)
+        return Taken(self.taken, self.sent)
 
     def answered_by(self, taken: Taken) -> str | None:
         """Take in the other end's answer; returns what is wrong with it."""

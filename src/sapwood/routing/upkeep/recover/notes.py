@@ -64,7 +64,7 @@ class Taken(Struct, array_like=True, frozen=True, tag="t"):
 Said: TypeAlias = Back | From | Taken
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODER: Final = msgspec.msgpack.Decoder(Said)
+_DECODER: Final[msgspec.msgpack.Decoder[Said]] = msgspec.msgpack.Decoder(Said)
 
 
 def note_of(said: Said) -> UpkeepNote:

@@ -35,9 +35,10 @@ class Entry(NamedTuple):
     place: int | None
 
     @property
-    def count(self) -> int:
-        """How many numbers it takes."""
-        return len(self.content.batch) if isinstance(self.content, PublishMany) else 1
+    def last(self) -> int:
+        """The last of its numbers."""
+        count = len(self.content.batch) if isinstance(self.content, PublishMany) else 1
+        return self.number + count - 1
 
     def since(self, number: int) -> Entry:
         """What of it has this number or a greater one."""
@@ -77,7 +78,7 @@ class Owed:
         """Give numbers to what is to be sent."""
         entry = Entry(self.made + 1, content, place)
         self._entries.append(entry)
-        self.made += entry.count
+        self.made = entry.last
         return entry
 
     def acknowledge(self, number: int) -> None:
@@ -87,7 +88,7 @@ class Owed:
             return
         self.acknowledged = number
         entries = self._entries
-        while entries and entries[0].number + entries[0].count - 1 <= number:
+        while entries and entries[0].last <= number:
             entries.popleft()
         if entries:
             entries[0] = entries[0].since(number + 1)
@@ -98,7 +99,7 @@ class Owed:
         for entry in self._entries:
             if entry.number > last:
                 return
-            if entry.number + entry.count - 1 > number:
+            if entry.last > number:
                 yield entry.since(number + 1)
 
     def validate(self) -> None:
@@ -107,7 +108,7 @@ class Owed:
         for entry in self._entries:
             if entry.number != number + 1:
                 raise InvariantError(f"message {number + 1} is owed, and not there")
-            number += entry.count
+            number = entry.last
         if number != self.made:
             raise InvariantError(f"messages up to {self.made} were made, {number} are there")
 

@@ -160,7 +160,7 @@ class Recover:
         assert isinstance(record, Receive | ReceiveMany), "the rest of a batch is a batch"
         actions: list[Action] = [*self._log(record), record]
         if conversation.taken - conversation.answered >= ACK_EVERY:
-            actions.append(self._answer(neighbor, conversation))
+            actions.extend(self._answer(neighbor))
         elif neighbor not in self._due:
             self._due[neighbor] = now + ACK_DELAY_S
         return actions
@@ -233,7 +233,7 @@ class Recover:
     def tick(self, now: float) -> Sequence[Action]:
         """Say what was taken."""
         due = [neighbor for neighbor, at in self._due.items() if at <= now]
-        return [self._answer(neighbor, self._links[neighbor]) for neighbor in due]
+        return [answer for neighbor in due for answer in self._answer(neighbor)]
 
     def next_deadline(self) -> float | None:
         """When the next neighbor is to hear what was taken."""
@@ -251,7 +251,8 @@ class Recover:
             raise InvariantError("there are links in use that routing does not know of")
         for neighbor, conversation in self._links.items():
             if neighbor in self._up:
-                if conversation.taken > conversation.answered and neighbor not in self._due:
+                is_late = conversation.taken > conversation.answered
+                if conversation.sent is not None and is_late and neighbor not in self._due:
                     raise InvariantError(f"{neighbor} will not hear of what was taken")
             elif conversation.has_heard:
                 raise InvariantError(f"{neighbor} has said something over a link that is down")
@@ -264,7 +265,7 @@ class Recover:
         said = said_in(message.note) if isinstance(message, UpkeepNote) else None
         match said:
             case Back():
-                return self._hear_back(neighbor, conversation, said)
+                return self._hear_back(neighbor, conversation, said, now)
             case From(first):
                 if conversation.has_heard and conversation.theirs is not None:
                     if first > conversation.taken + 1:
@@ -282,7 +283,7 @@ class Recover:
                 return self._stranger(neighbor)
 
     def _hear_back(
-        self, neighbor: str, conversation: Conversation, back: Back
+        self, neighbor: str, conversation: Conversation, back: Back, now: float
     ) -> Sequence[Action]:
         before = conversation.theirs
         verdict = conversation.hear(back)
@@ -297,6 +298,8 @@ class Recover:
             first = From(conversation.owed.acknowledged + 1)
             actions.append(Send(neighbor, note_of(first)))
             actions.extend(self._send_on(neighbor, conversation))
+            if conversation.taken > conversation.answered:
+                self._due[neighbor] = now + ACK_DELAY_S
         return actions
 
     def _begin_afresh(self, neighbor: str, theirs: ConversationId) -> Sequence[Action]:
@@ -318,13 +321,17 @@ class Recover:
         if count <= 0:
             return ()
         for entry in owed.since(conversation.sent, count):
-            conversation.sent = entry.number + entry.count - 1
+            conversation.sent = entry.last
             effects.append(send(neighbor, entry.content))
         return effects
 
-    def _answer(self, neighbor: str, conversation: Conversation) -> Send:
+    def _answer(self, neighbor: str) -> Sequence[Effect]:
+        """Say what was taken, unless the neighbor is to hear first which conversation that is."""
         self._due.pop(neighbor, None)
-        return Send(neighbor, note_of(conversation.answer()))
+        conversation = self._links[neighbor]
+        return (
+            () if conversation.sent is None else (Send(neighbor, note_of(conversation.answer())),)
+        )
 
     def _stranger(self, neighbor: str) -> Sequence[Action]:
         """A neighbor does not say what it has: its upkeep is another one."""

@@ -1,0 +1,79 @@
+"""What clients get from their routers, written into the history."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from sapwood.routing.effects import (
+    Accepted,
+    Advertised,
+    Deliver,
+    Refused,
+    Subscribed,
+    SubscribedMany,
+    Unadvertised,
+    Unsubscribed,
+    UnsubscribedMany,
+)
+from sapwood.simulation.asking_again import AskingAgain
+from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
+
+Answer: TypeAlias = (
+    Deliver
+    | Subscribed
+    | SubscribedMany
+    | Unsubscribed
+    | UnsubscribedMany
+    | Advertised
+    | Unadvertised
+    | Accepted
+    | Refused
+)
+
+
+class Answers:
+    """Hands the effects that are for clients to them."""
+
+    def __init__(self, history: History, asking_again: AskingAgain) -> None:
+        self._history = history
+        self._asking_again = asking_again
+
+    def give(self, router: str, answer: Answer, now: float) -> None:
+        """A client gets something from its router."""
+        history = self._history
+        match answer:
+            case Deliver(client, subscriptions, publication):
+                for id_ in subscriptions:
+                    name = SubscriptionName(router, client, id_)
+                    history.delivered(now, publication.id, name)
+            case Subscribed(client, id_):
+                history.subscribed(now, SubscriptionName(router, client, id_))
+            case SubscribedMany(client, ids):
+                for id_ in ids:
+                    history.subscribed(now, SubscriptionName(router, client, id_))
+            case Unsubscribed(client, id_):
+                self._end(router, client, (id_,), now)
+            case UnsubscribedMany(client, ids):
+                self._end(router, client, ids, now)
+            case Advertised(client, id_):
+                history.advertised(now, AdvertisementName(router, client, id_))
+            case Unadvertised(client, id_):
+                if not self._end_again(router, client, id_, now):
+                    history.unadvertised(now, AdvertisementName(router, client, id_))
+            case Accepted(_, id_):
+                history.accepted(now, id_)
+            case Refused(client, subject, _):
+                if not self._end_again(router, client, subject, now):
+                    history.refused(now, ClientName(router, client), subject)
+
+    def _end(self, router: str, client: str, ids: tuple[str, ...], now: float) -> None:
+        for id_ in ids:
+            if not self._end_again(router, client, id_, now):
+                self._history.unsubscribed(now, SubscriptionName(router, client, id_))
+
+    def _end_again(self, router: str, client: str, id_: str, now: float) -> bool:
+        """Whether an answer ends what a client asked again to end, as the first one was lost."""
+        ending = self._asking_again.ending(router, client, id_)
+        if ending is not None:
+            self._history.ended(now, *ending)
+        return ending is not None

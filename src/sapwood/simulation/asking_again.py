@@ -1,0 +1,136 @@
+"""What clients do when a router that remembers them is back: they ask again what has no answer.
+
+A router that keeps what it knows has a client's requests up to some point, and the client has its
+answers up to an earlier one. Between the two, asking again does no harm: what is there is answered
+as the first time, what was withdrawn is not there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+from sapwood.routing.effects import Deliver
+from sapwood.routing.inputs import (
+    ClientAdvertise,
+    ClientInput,
+    ClientPublish,
+    ClientSubscribe,
+    ClientUnadvertise,
+    ClientUnsubscribe,
+    DetachClient,
+)
+from sapwood.simulation.history import (
+    AdvertisementName,
+    ClientName,
+    Epoch,
+    History,
+    StatementName,
+    SubscriptionName,
+)
+from sapwood.simulation.stored import Stored, Unit, Wishes
+
+
+class Ending(NamedTuple):
+    """What a client asked to end, and which lives of it that is."""
+
+    name: StatementName
+    lives: tuple[Epoch[Any], ...]
+
+
+class AskingAgain:
+    """What the clients of a world know of what their routers may have forgotten, or not.
+
+    `wishes` are those of clients by router, and `feed` hands an input to a router.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        stored: Stored,
+        wishes: Mapping[str, Mapping[str, Wishes]],
+        feed: Callable[[str, ClientInput], None],
+    ) -> None:
+        self._history = history
+        self._stored = stored
+        self._wishes = wishes
+        self._feed = feed
+        #: clients that left, and how often, where the router has not written so
+        self._departing: Counter[ClientName] = Counter()
+        self._endings: dict[tuple[str, str, str], Ending] = {}
+
+    def left(self, client: ClientName) -> None:
+        """A client has left."""
+        self._departing[client] += 1
+
+    def deliveries(self, router: str, unit: Unit) -> list[Deliver]:
+        """What a router delivers with what it has written: not to clients that had left before."""
+        for record in unit.records:
+            if isinstance(record, DetachClient):
+                self._departing -= Counter([ClientName(router, record.client)])
+        return [one for one in unit.deliveries if not self._is_gone(ClientName(router, one.client))]
+
+    def ending(self, router: str, client: str, id_: str) -> Ending | None:
+        """What an answer is about that ends something; `None` where it was asked once."""
+        return self._endings.pop((router, client, id_), None)
+
+    def let_go(self, router: str, absent: Collection[str]) -> None:
+        """Tell a router which of the clients that it remembers have left."""
+        for name in list(self._departing):
+            if name.home == router:  # the router hears of it once more, if it remembers the client
+                self._departing[name] = int(name.client in absent)
+        self._departing += Counter()
+        for client in sorted(absent):
+            left = ClientName(router, client) in self._departing
+            if left or client not in self._wishes[router]:
+                self._feed(router, DetachClient(client))
+
+    def ask(self, router: str, now: float) -> None:
+        """Let clients ask again, in the same order, what has not been answered."""
+        for owed in self._history.unanswered_of(router):
+            if isinstance(owed, str):
+                self._publish(router, owed, now)
+                continue
+            leaving = self._history.leaving(owed)
+            if leaving:
+                self._endings[router, owed.client, owed.id] = Ending(owed, leaving)
+                is_wanted = isinstance(owed, SubscriptionName)
+                undo = ClientUnsubscribe if is_wanted else ClientUnadvertise
+                self._feed(router, undo(owed.client, owed.id))
+            self._state(owed, now)
+
+    def restate(self, router: str, now: float) -> None:
+        """Let clients ask for all that they want, and say all that they will publish."""
+        for client, wishes in self._wishes[router].items():
+            for id_ in wishes.advertisements:
+                self._state(AdvertisementName(router, client, id_), now)
+            for id_ in wishes.subscriptions:
+                self._state(SubscriptionName(router, client, id_), now)
+
+    def _state(self, name: StatementName, now: float) -> None:
+        wishes = self._wishes[name.home][name.client]
+        if isinstance(name, AdvertisementName):
+            if name.id in wishes.advertisements:
+                promised = wishes.advertisements[name.id]
+                self._history.advertise(now, name, promised)
+                self._feed(name.home, ClientAdvertise(name.client, name.id, promised))
+        elif name.id in wishes.subscriptions:
+            wanted = wishes.subscriptions[name.id]
+            self._history.subscribe(now, name, wanted)
+            self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
+
+    def _publish(self, router: str, id_: str, now: float) -> None:
+        """Let a client publish again what was not accepted, unless the router has it."""
+        published = self._history.publications[id_]
+        publisher = published.publisher
+        if self._stored.has_accepted(router, id_):
+            self._history.accepted(now, id_)
+        elif publisher.client in self._wishes[router] and not self._is_gone(publisher):
+            self._feed(router, ClientPublish(publisher.client, published.publication))
+        else:
+            self._history.abandoned(router, id_)
+
+    def _is_gone(self, client: ClientName) -> bool:
+        """Whether what a router has for a client is for one that has left."""
+        return client in self._departing

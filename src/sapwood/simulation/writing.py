@@ -1,0 +1,159 @@
+"""How routers' stores write: what one input asks for at once, with what waits for it behind.
+
+While a store writes, it gathers for the next time. A router may be doomed to crash while it writes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sapwood.routing.effects import Effect, Persist, Send, SendMany
+from sapwood.simulation.network import Network, Written
+from sapwood.simulation.stored import Held, Stored, Tail, Unit, unit_of
+
+
+@dataclass(slots=True)
+class Doom:
+    """A router is to crash while it writes: after so many `steps`, of which the writing is one.
+
+    The others are the effects that wait for it, one by one; of this input or of later ones.
+    """
+
+    steps: int
+    tail: Tail
+
+
+class Writing:
+    """What the stores of a world are at.
+
+    `carry_out` lets an effect happen, `kept` is told of what is written, and `crash` stops a
+    router.
+
+    #: _gathered has what is not written yet, of routers that run
+    """
+
+    def __init__(
+        self,
+        stored: Stored,
+        network: Network,
+        carry_out: Callable[[str, Effect], None],
+        kept: Callable[[str, Unit], None],
+        crash: Callable[[str, Tail], None],
+    ) -> None:
+        self._stored = stored
+        self._network = network
+        self._carry_out = carry_out
+        self._kept = kept
+        self._crash = crash
+        self._gathered: dict[str, deque[Unit]] = {}
+        self._doomed: dict[str, Doom] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be written."""
+        return not self._gathered
+
+    def doom(self, router: str, doom: Doom) -> None:
+        """Let a router crash while it writes."""
+        self._doomed[router] = doom
+
+    def spare(self, router: str) -> None:
+        """Let it go on."""
+        self._doomed.pop(router, None)
+
+    def perform(self, router: str, effects: Sequence[Effect]) -> None:
+        """Carry out what an input comes to; what has to wait for the store, with all behind it."""
+        gathered = self._gathered.get(router)
+        first = next((at for at, one in enumerate(effects) if isinstance(one, Persist)), None)
+        at_once, rest = effects[:first], effects[len(effects) if first is None else first :]
+        if gathered:
+            gathered[-1].waiting.extend(self._held(router, at_once))
+        else:
+            for effect in at_once:
+                self._carry_out(router, effect)
+        if not rest:
+            return
+        unit = unit_of(rest, self._held(router, rest))
+        if gathered:
+            gathered.append(unit)
+            return
+        self._gathered[router] = deque((unit,))
+        if self._network.writes_at_once:
+            self._write(router, 1)
+        else:
+            self._network.write(router, 1)
+
+    def written(self, written: Written) -> None:
+        """A store has written, and begins with what was gathered meanwhile."""
+        router = written.router
+        if self._network.is_written(written):
+            self._write(router, written.count)
+            if router in self._gathered:
+                self._network.write(router, len(self._gathered[router]))
+
+    def leave_tail(self, router: str, tail: Tail) -> None:
+        """Of what was not written, a crash leaves some inputs as a whole, and a piece of one."""
+        gathered = list(self._gathered.pop(router, ()))
+        kept = {Tail.LOST: 0, Tail.TORN: len(gathered) // 2, Tail.WHOLE: len(gathered)}[tail]
+        for unit in gathered[:kept]:
+            self._keep(router, unit)
+        if kept < len(gathered) and tail is Tail.TORN:
+            self._stored.tear(router)
+
+    def forget(self, router: str) -> None:
+        """A router runs no more, and what was not written is gone."""
+        self._gathered.pop(router, None)
+
+    def _write(self, router: str, count: int) -> None:
+        """Let the first inputs of those that were gathered be written, and what waits for them go.
+
+        A router that is doomed crashes at its step.
+        """
+        gathered = self._gathered[router]
+        doom = self._doomed.get(router)
+        for _ in range(count):
+            if self._ends(router, doom):
+                return
+            unit = gathered.popleft()
+            self._keep(router, unit)
+            for held in unit.waiting:
+                if self._ends(router, doom):
+                    return
+                self._let_out(router, held)
+        if not gathered:
+            del self._gathered[router]
+
+    def _ends(self, router: str, doom: Doom | None) -> bool:
+        """Whether a router crashes before its next step."""
+        if doom is None:
+            return False
+        doom.steps -= 1
+        if doom.steps >= 0:
+            return False
+        del self._doomed[router]
+        self._crash(router, doom.tail)
+        return True
+
+    def _keep(self, router: str, unit: Unit) -> None:
+        self._stored.keep(router, unit)
+        self._kept(router, unit)
+
+    def _held(self, router: str, effects: Sequence[Effect]) -> list[Held]:
+        """Effects that have to wait."""
+        return [
+            Held(one, self._network.session(router, one.neighbor))
+            if isinstance(one, Send | SendMany)
+            else Held(one)
+            for one in effects
+        ]
+
+    def _let_out(self, router: str, held: Held) -> None:
+        """Carry out an effect that waited; what was for a link that has gone is gone."""
+        effect = held.effect
+        if isinstance(effect, Send | SendMany):
+            session = self._network.session(router, effect.neighbor)
+            if session is None or session != held.session:
+                return
+        self._carry_out(router, effect)

@@ -111,7 +111,7 @@ class Judge:
                 refused.pop(next(iter(refused)), None)
         return judged
 
-    def _asked(self, request: SubscribeRequest | AdvertiseRequest) -> Judgement | None:
+    def _asked(self, request: _Filtering) -> Judgement | None:
         """What another process says of a filter; `None` where there is none, or no bytes for it."""
         if self._elsewhere is None or not isinstance(request.filter, str):
             return None
@@ -150,7 +150,7 @@ def answer(question: bytes) -> bytes:
     return msgspec.msgpack.encode(found)
 
 
-def _told(request: SubscribeRequest | AdvertiseRequest, told: _Answer) -> Judgement | None:
+def _told(request: _Filtering, told: _Answer) -> Judgement | None:
     if told.packed is not None:
         return Judgement(request, Filter.of_packed(told.packed))
     if told.limit is not None:

@@ -120,6 +120,14 @@ class Overlay:
         for end in self.peers.values():
             end.take()
 
+    async def rest(self) -> None:
+        """Let everybody come to rest, disks among them."""
+        self.settle()
+        for broker in self.brokers.values():
+            while broker.store is not None and broker.store.commits.ticket() is not None:
+                await broker.store.commits.drained()
+                self.settle()
+
     def said(self) -> dict[str, bytes]:
         """All bytes that each peer, and each end of a link, was sent."""
         links = [end for ends in self._links for end in ends]

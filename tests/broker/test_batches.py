@@ -25,6 +25,9 @@ from sapwood.limits import TURN_S
 from sapwood.matching.readiness import RECORDS
 from sapwood.model.publication import Publication
 from sapwood.routing import sided_index
+from sapwood.store.lines import read_lines
+from sapwood.store.segments import segments
+from sapwood.store.store import JOURNAL
 from sapwood.wire.greetings import Hello, Role
 from sapwood.wire.interests import XPathText
 from sapwood.wire.messages import (
@@ -197,6 +200,7 @@ async def run(
             made.connect(name, broker, Hello(role=Role.CLIENT, name=name, session="s"))
         for name, piece in pieces:
             made.say(name, piece)
+            await made.rest()
         _validate(made)
         counted = [asdict(broker.counters) for broker in made.brokers.values()]
         tables = [broker.router.table_sizes() for broker in made.brokers.values()]
@@ -213,8 +217,8 @@ def _validate(made: Overlay) -> None:
 
 def _lines(folder: Path) -> list[tuple[object, ...]]:
     """What a journal holds, the times aside."""
-    found = [line for path in sorted(folder.rglob("*.jsonl")) for line in path.open()]
-    entries = [entry for entry in map(json.loads, found) if "offset" in entry]
+    found = [line.text for one in segments(folder / JOURNAL) for line in read_lines(one, 0)]
+    entries = [json.loads(line) for line in found]
     return [tuple((k, str(v)) for k, v in one.items() if k != "published_at") for one in entries]
 
 

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.broker import broker as broker_module
-from sapwood.broker.broker import JOURNAL, Broker
+from sapwood.broker import storing as storing_module
+from sapwood.broker.broker import Broker
 from sapwood.broker.table_size_recorder import TableSizeRecorder
 from sapwood.errors import EnvironmentMissingError
+from sapwood.store.store import JOURNAL
 from sapwood.store.table_sizes import FOLDER, TableSizes, size_files
 from sapwood.wire.messages import SubscribedReply, SubscribeRequest
 from tests.broker.helpers import Raw, Story, part_at_once, running, settings, soon
@@ -159,7 +160,7 @@ async def test_a_broker_looks_again_when_the_interval_is_over(
             looked.set()
 
     monkeypatch.setattr(TableSizes, "write", noted)
-    monkeypatch.setattr(broker_module, "TABLE_SIZES_S", 0.01)
+    monkeypatch.setattr(storing_module, "TABLE_SIZES_S", 0.01)
     async with running(settings(data=tmp_path)) as broker:
         raw = await Raw.client(broker.address)
         raw.say(SubscribeRequest("s", "a > 1"), SubscribeRequest("t", "a > 2"))

@@ -22,7 +22,9 @@ from sapwood.cli.main import main
         (("--engine", "none"), "no engine is called 'none'"),
         (("--frame-bytes-max", "1"), "--frame-bytes-max is 1; it takes"),
         (("--keepalive-s", "0"), "--keepalive-s is 0.0; it takes"),
-        (("--journal-bytes-max", "1"), "--journal-bytes-max is 1; it takes"),
+        (("--keep-bytes", "1"), "--keep-bytes is 1; it takes"),
+        (("--keep-age", "0"), "--keep-age is 0.0; it takes"),
+        (("--durability", "often"), "--durability often: it takes fsync, interval:MS"),
     ],
 )
 def test_a_bad_option_is_named_and_ends_with_status_2(

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood.model.publication import Publication
-from sapwood.store.journal import Journal
+from sapwood.store.lines import bounds, read_lines
 from sapwood.store.segments import segments
 from sapwood.store.table_sizes import FOLDER, LATEST, TableSizes, size_files
+from tests.store.journals import write_journal
 
 SIZES = st.dictionaries(st.sampled_from(("local", "received")), st.integers(0, 3))
 
@@ -137,15 +138,13 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_a_journal_is_the_same_with_table_sizes_in_its_folder(tmp_path: Path) -> None:
     for number in range(2):
-        with Journal(tmp_path) as journal:
-            assert journal.append(Publication(f"p{number}", {}), 0.0)
-            journal.sync()
-            sizes = TableSizes(tmp_path, "r1")
-            sizes.write({"local": number}, 0.0)
-            sizes.close()
-            assert journal.bounds == (0, number + 1)
-            assert [line.offset for line in journal.read(0, 9)] == list(range(number + 1))
-    assert [segment.first for segment in segments(tmp_path)] == [0]
+        write_journal(tmp_path, [Publication(f"p{number}", {})])
+        sizes = TableSizes(tmp_path, "r1")
+        sizes.write({"local": number}, 0.0)
+        sizes.close()
+        assert bounds(tmp_path) == (0, number + 1)
+    (segment,) = segments(tmp_path)
+    assert [line.offset for line in read_lines(segment, 0)] == [0, 1]
 
 
 def test_a_journal_without_table_sizes_has_no_files_of_them(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from sapwood.model.patterns.advertisements import Advertisement
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.routing.messages import ConfirmMany, SubscribeMany
+from sapwood.wire.durable import AcknowledgeRequest
 from sapwood.wire.frames import frame
 from sapwood.wire.interests import InterestText, XPathText
 from sapwood.wire.messages import (
@@ -104,6 +105,8 @@ def _paired(draw: st.DrawFn, cls: type[Any], *columns: str) -> Any:
 
 def messages(cls: type[Any]) -> st.SearchStrategy[Any]:
     """All that a message of this class may hold."""
+    if cls in _VALUES:
+        return _VALUES[cls]
     if cls in _PAIRED:
         return _paired(cls, *_PAIRED[cls])
     return _of_type(inspect.type_info(cls))
@@ -139,6 +142,14 @@ _VALUES: Final[dict[type[Any], st.SearchStrategy[Any]]] = {
     Publication: publications(),
     SpanningTree: trees(),
     XPathText: interest_texts(),
+    AcknowledgeRequest: st.builds(
+        AcknowledgeRequest,
+        ids,
+        st.integers(0, 2**63 - 1),
+        st.lists(st.integers(0, 9).map(lambda first: (first, first + 3)), min_size=1).map(
+            lambda runs: tuple(number for run in runs for number in run)
+        ),
+    ),
 }
 """Strategies for what is not made of its fields."""
 
@@ -170,8 +181,12 @@ def _of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.BytesType():
             least, most = _sizes(kind, _LENGTH_MAX)
             return st.binary(min_size=least, max_size=most)
-        case inspect.IntType(ge=least):
-            return st.integers(-(2**63) if least is None else least, 2**63 - 1)
+        case inspect.IntType(ge=least, le=most):
+            low, high = -(2**63) if least is None else least, 2**63 - 1 if most is None else most
+            return st.integers(low, high)
+        case inspect.FloatType(ge=least, gt=above):
+            low = least if above is None else above
+            return st.floats(low, 2.0**63, exclude_min=above is not None, allow_nan=False)
         case inspect.BoolType():
             return st.booleans()
         case inspect.NoneType():

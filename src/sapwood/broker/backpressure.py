@@ -92,6 +92,11 @@ class Backpressure:
         self.congestion.reported(neighbor, congested=congested)
         self.announce()
 
+    def blocked(self, *, blocked: bool) -> None:
+        """Take in whether publications have to wait at this broker, for its disk."""
+        self.congestion.blocked = blocked
+        self.announce()
+
     def link_up(self, neighbor: str) -> None:
         """Begin to tell a new neighbor of congestion."""
         self.congestion.link_up(neighbor)
@@ -105,7 +110,7 @@ class Backpressure:
     def announce(self) -> None:
         """Report changes to the neighbors; read publishers again if nothing piles up any more."""
         for neighbor, congested in self.congestion.announcements():
-            link = self._connections.to_link(neighbor)
+            link = self._connections.to_link(neighbor, is_routed=False)
             if link is not None:
                 link.congested(congested=congested)
         if not self.congestion.hold_publishers:

@@ -13,43 +13,42 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Final
 
 from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.circle_watch import CircleWatch
-from sapwood.broker.connections import Connections, link_of
+from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
+from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
-from sapwood.broker.journal_writer import JournalWriter
+from sapwood.broker.keeping import no_replay
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
-from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
+from sapwood.broker.storing import Storing
 from sapwood.broker.tcp_connection import Single, TcpConnection
 from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
-from sapwood.limits import (
-    FRAME_OVERHEAD_BYTES,
-    GOODBYE_S,
-    TABLE_SIZES_S,
-)
+from sapwood.limits import GOODBYE_S
 from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
+    AttachClient,
     BatchInput,
     ClientPublish,
+    ClientPublishMany,
     DetachClient,
     Drained,
     Input,
@@ -63,15 +62,16 @@ from sapwood.session.admission import Identity
 from sapwood.session.circles import Circles
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker, ReadMany
 from sapwood.session.ledger import SessionMemory
-from sapwood.store.journal import Journal
-from sapwood.store.table_sizes import TableSizes
+from sapwood.store.opening import told_name
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, ReplayRequest
+from sapwood.wire.messages import (
+    GoodbyeCode,
+    LinkCongestion,
+    LinkState,
+    ReplayRequest,
+)
 from sapwood.wire.runs import RequestRun, Run, RunFinder
-
-JOURNAL: Final = "journal"
-"""The folder of the journal in a broker's folder."""
 
 _FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, RefusalCode.VERSION))
 
@@ -110,8 +110,7 @@ class Broker:
         #: there where the process is this broker's
         self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
-        self._journal_writer = JournalWriter(None, time.time)
-        self._table_sizes: TimedTableSizeRecorder | None = None
+        self.store: Storing | None = None
         self._kernels = KernelLoader(self._log)
         #: finds publications that come together
         self._runs = RunFinder(self._kernels)
@@ -129,25 +128,17 @@ class Broker:
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
         loop = self._loop = asyncio.get_running_loop()
+        settings = self.settings
         self.turns = Turns(loop.call_soon, time.thread_time)
         self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
-        await self._kernels.prepare(kernels_of(self.settings.engines))
+        await self._kernels.prepare(kernels_of(settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        settings, listen = self.settings, self.settings.listen
-        try:
-            self._server = await loop.create_server(
-                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
-                listen.host,
-                listen.port,
-                backlog=1,  # so many are accepted at a time
-                start_serving=False,
-            )
-        except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
-            raise _cannot_listen(listen, error) from error
+        self._server = await self._bound(loop)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
-        self.name = settings.name or f"{socket.gethostname()}-{port}"
+        earlier = None if settings.data is None else told_name(settings.data)
+        self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         self.router = Router(
             self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
         )
@@ -161,23 +152,14 @@ class Broker:
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         given = (me, self.connections, self._memory, self._log, circles)
         self.handshake = Handshake(*given, elsewhere=self._filter_process.ask)
-        try:
-            self._open_journal(loop)
-        except SapwoodError:
-            self._server.close()
-            self._journal_writer.close()
-            raise
-        self._effect_runner = EffectRunner(
-            self.connections,
-            self._journal_writer,
-            self._dialers,
-            self.counters,
-            self._log,
-            frame_bytes_max=settings.connection.frame_bytes_max,
-        )
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
+        try:
+            self._open_store()
+        except SapwoodError:
+            self._server.close()
+            raise
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
         for listening in self._server.sockets:
@@ -193,17 +175,30 @@ class Broker:
         )
         return self.address
 
+    async def _bound(self, loop: asyncio.AbstractEventLoop) -> asyncio.Server:
+        """A server at the address to listen on, which serves nobody yet."""
+        settings, listen = self.settings, self.settings.listen
+        try:
+            return await loop.create_server(
+                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
+                listen.host,
+                listen.port,
+                backlog=1,  # so many are accepted at a time
+                start_serving=False,
+            )
+        except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
+            raise _cannot_listen(listen, error) from error
+
     async def stop(self, reason: str = "the broker is shutting down") -> None:
         """Stop accepting, say goodbye on all connections, send what is queued, close everything."""
         if self._server is None or self._stopping:
             return
         self._stopping = True
-        if self._table_sizes is not None:
-            self._table_sizes.close()  # what tables hold before clients and links are gone
-            self._table_sizes = None
         self._server.close()
         self._timer.stop()
         await self._dialers.stop()
+        if self.store is not None:
+            await self.store.settle()
         leaving = list(self.connections.all)
         for tcp in leaving:
             tcp.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
@@ -219,7 +214,8 @@ class Broker:
         await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
         self._side_thread.close()
-        self._journal_writer.close()
+        if self.store is not None:
+            await self.store.close()
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.handshake.refusals)
 
@@ -278,12 +274,14 @@ class Broker:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
             if isinstance(message, ReplayRequest):
-                tcp.connection.send(self._journal_writer.replay(message))
+                store = self.store
+                answer = no_replay() if store is None else store.keeper.replay(message)
+                tcp.connection.send(answer)
+                return
+            if about_durables(self.store, tcp.client, message):
                 return
             request = tcp.client.interpret(message)
-            if isinstance(request, ClientPublish) and not self._journal_writer.write(
-                tcp.client, request
-            ):
+            if isinstance(request, ClientPublish) and not self._admits(tcp.client, request):
                 return
             if request is not None:
                 self._handle(request, now)
@@ -329,7 +327,7 @@ class Broker:
         for last in (*refused, len(run.batch)):
             request = client.admit(run.part(first, last)) if last > first else None
             if request is not None:
-                for part in self._journal_writer.write_many(client, request):
+                for part in self._admitted(client, request):
                     yield from self._in_parts(part, now)
                     self._backpressure.published(tcp)
                 first = last
@@ -338,13 +336,30 @@ class Broker:
                 yield
             first = last + 1
 
+    def _admits(self, client: ClientSessionAtBroker, request: ClientPublish) -> bool:
+        """Whether a publication of a client goes on to the router."""
+        return self.store is None or self.store.keeper.admit(client, request)
+
+    def _admitted(
+        self, client: ClientSessionAtBroker, request: ClientPublishMany
+    ) -> Iterable[ClientPublishMany]:
+        """What goes on to the router of publications of a client."""
+        if not request.publications:  # the client has sent again what was received
+            return ()
+        return (request,) if self.store is None else self.store.keeper.admit_many(client, request)
+
     def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:
-        """Let the router handle a batch; between the parts of one with many matches others may."""
+        """Let the router handle a batch; between the parts of one with many matches others may.
+
+        Not where the batch is one record, which is to be carried out again as it was.
+        """
         remaining: BatchInput | None = batch
         while remaining is not None:
             remaining = self._handle(remaining, now)
             if remaining is not None:
                 self._flush()
+                if self.store is not None:  # a commit has what it brings mailboxes, too
+                    continue
             yield
 
     def handled(self, tcp: TcpConnection) -> None:
@@ -353,15 +368,15 @@ class Broker:
         self._flush()
 
     def _flush(self) -> None:
-        """Make the journal durable, then flush every connection that got output."""
-        try:
-            self._journal_writer.sync()
-        except OSError as error:
-            self._lose(error)
-            return
+        """Flush every connection that got output, or hold it back until a commit is done."""
+        storing = self.store
+        ticket = None if storing is None else storing.ticket()
         while unflushed := self.connections.take_unflushed():
-            for tcp in unflushed:
-                tcp.flush()
+            for tcp, is_routed in unflushed:
+                if storing is None:
+                    tcp.flush()
+                else:
+                    storing.flush(tcp, ticket, is_routed=is_routed)
                 self._backpressure.check(tcp)
 
     def drained(self, tcp: TcpConnection) -> None:
@@ -387,7 +402,7 @@ class Broker:
             del connections.clients[name]
             self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
             self._log.info("client left", client=name, reason=ending.reason)
-            self._handle(DetachClient(name), now)
+            self._leave(DetachClient(name), now)
         elif tcp in connections.offered:
             del connections.offered[tcp]
         elif tcp.was_up:
@@ -397,14 +412,24 @@ class Broker:
             self.congestion.link_down(name)
             self._log.warning("link down", neighbor=name, reason=ending.reason)
             self._circle_watch.link_down(name)
-            self._handle(LinkDown(name), now)
+            self._leave(LinkDown(name), now)
             self._backpressure.announce()
             self._announce_line(f"link down {name}")
         connections.changed()
 
+    def _leave(self, request: DetachClient | LinkDown, now: float) -> None:
+        """A client or a link has gone; none has that is sent away by a broker that comes back."""
+        if self._stopping and self.router.persists:
+            return
+        if self.store is not None and isinstance(request, DetachClient):
+            self.store.detached(request.client)
+        self._handle(request, now)
+
     def closed(self, tcp: TcpConnection) -> None:
         """Forget a connection that is closed."""
         self.connections.remove(tcp)
+        if self.store is not None:
+            self.store.forget(tcp)
 
     # Inputs and effects ------------------------------------------------------------------------
 
@@ -414,6 +439,10 @@ class Broker:
             return
         if isinstance(request, LinkUp):
             self._circle_watch.link_up(request.neighbor)
+        elif isinstance(request, AttachClient) and self.store is not None:
+            session = client_of(self.connections.clients[request.client]).ledger.session
+            if self.store.attached(request.client, session):
+                self._handle(DetachClient(request.client), now)
         self._handle(request, now)
         self.connections.changed()
         if isinstance(request, LinkUp):
@@ -434,8 +463,8 @@ class Broker:
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())
-            if self._table_sizes is not None:
-                self._table_sizes.mark_changed(now)
+            if self.store is not None:
+                self.store.changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
             return None
@@ -467,34 +496,64 @@ class Broker:
         """The same for work beside the loop, in its thread."""
         self._loop.call_soon_threadsafe(self._failed, error)
 
-    def _open_journal(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Open the journal, and the record of table sizes beside it, if the broker has a folder.
+    # The store (`sapwood.broker.committing.Committed`) ------------------------------------------
 
-        Raises `EnvironmentMissingError`.
-        """
-        folder = self.settings.data
-        if folder is not None:
-            journal = Journal(
-                folder / JOURNAL,
-                home=self.name,
-                bytes_max=self.settings.journal_bytes_max,
-                # A reader gets the line as it is, in a frame.
-                line_bytes_max=self.settings.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES,
-            )
-            self._journal_writer = JournalWriter(journal, time.time)
-            file = TableSizes(folder / JOURNAL, self.name)
-            sizes = self.router.table_sizes
-            recorder = TableSizeRecorder(sizes, file, time.time, self._log, TABLE_SIZES_S)
-            self._table_sizes = TimedTableSizeRecorder(recorder, loop)
+    def _open_store(self) -> None:
+        """Open the store, if there is one, and be what an earlier life was, before listening."""
+        settings = self.settings
+        if settings.data is not None:
+            self.store = Storing(settings.data, settings, self.router, self, self._log)
+            self.handshake.received = self.store.store.publishers.received
+            shell = Shell(self.connections, self.counters, self._handle, self._flush)
+            self.store.keep_subscriptions(shell)
+        self._effect_runner = EffectRunner(
+            self.connections,
+            self._dialers,
+            self.counters,
+            self._log,
+            keeper=None if self.store is None else self.store.keeper,
+            owners=None if self.store is None else self.store.durables,
+            recall=self._recall,
+            frame_bytes_max=settings.connection.frame_bytes_max,
+        )
+        if self.store is not None:
+            with loading(self._kernels), working(self._side_thread):
+                effects = self.store.restore(asyncio.get_running_loop().time())
+            self._effect_runner.run(effects, Tick())
+            self.store.begin(self._handle_now, self.connections)
+            self._flush()
 
-    def _lose(self, error: OSError) -> None:
+    def _handle_now(self, request: Input) -> None:
+        """Handle an input that nobody has sent."""
+        if not self._stopping:
+            self._handle(request, asyncio.get_running_loop().time())
+            self._flush()
+
+    def _recall(self, places: tuple[int, ...]) -> None:
+        if self.store is None:
+            raise InvariantError("a broker without a store is to read what it has kept")
+        self.store.recall(places, self._handle_now)
+
+    def committed(self, ticket: int) -> None:
+        """Send what waited for the commits up to this one."""
+        assert self.store is not None
+        for tcp in self.store.release(ticket):
+            self._backpressure.check(tcp)
+            self.drained(tcp)
+
+    def blocked(self, *, blocked: bool) -> None:
+        """Hold publishers, here and beyond links, as long as the disk does not keep up."""
+        self._backpressure.blocked(blocked=blocked)
+        if not self._stopping:
+            self._loop.call_soon(self._flush)
+
+    def not_durable(self, error: Exception) -> None:
         """Drop all connections unflushed and end the broker: what would be sent is not durable."""
         self.connections.take_unflushed()
         for tcp in self.connections.all:
             tcp.abort()
         if not self._failure.done():
-            reason = f"the journal cannot be made durable: {error.strerror}"
-            self._failed(EnvironmentMissingError(reason))
+            self._failed(error)
 
     def _announce_line(self, line: str) -> None:
         if self._announce is not None:

@@ -34,8 +34,8 @@ class Connections:
         self.barred: set[tuple[str, str]] = set()
         #: publishers that are not read because publications pile up
         self._paused: dict[TcpConnection, None] = {}
-        #: connections that may have output
-        self._unflushed: dict[TcpConnection, None] = {}
+        #: connections that may have output, and whether the router had part in that
+        self._unflushed: dict[TcpConnection, bool] = {}
         self._watchers: list[asyncio.Future[None]] = []
 
     def link_sessions(self) -> dict[str, str]:
@@ -50,19 +50,22 @@ class Connections:
     # Output ------------------------------------------------------------------------------------
 
     def to_client(self, name: str) -> ClientSessionAtBroker | None:
-        """The session of a client, to write to; `None` where the client is not connected."""
+        """The session of a client, for the router; `None` where the client is not connected."""
         tcp = self.clients.get(name)
         if tcp is None or not tcp.connection.open:
             return None
-        self._unflushed[tcp] = None
+        self._unflushed[tcp] = True
         return client_of(tcp)
 
-    def to_link(self, name: str) -> LinkSession | None:
-        """The session of a neighbor, to write to; `None` where its link is not up."""
+    def to_link(self, name: str, *, is_routed: bool = True) -> LinkSession | None:
+        """The session of a neighbor, to write to; `None` where its link is not up.
+
+        What is written is the router's, or not.
+        """
         tcp = self.links.get(name)
         if tcp is None or not tcp.connection.open:
             return None
-        self._unflushed[tcp] = None
+        self._unflushed[tcp] = is_routed or self._unflushed.get(tcp, False)
         return link_of(tcp)
 
     def settle(self, client: str, publication: str) -> None:
@@ -70,27 +73,30 @@ class Connections:
         tcp = self.clients.get(client)
         if tcp is not None:
             client_of(tcp).ledger.settle(publication)
-            self._unflushed[tcp] = None
+            self._unflushed[tcp] = True
 
     def settle_many(self, client: str, count: int) -> None:
         """`settle` for so many of the oldest publications of a client that have no answer."""
         tcp = self.clients.get(client)
         if tcp is not None:
             client_of(tcp).ledger.settle_many(count)
-            self._unflushed[tcp] = None
+            self._unflushed[tcp] = True
 
     def end(self, tcp: TcpConnection, code: GoodbyeCode, reason: str) -> None:
         """Say goodbye on a connection with the next flush, which closes it."""
         tcp.connection.say_goodbye(code, reason)
-        self._unflushed[tcp] = None
+        self.mark_unflushed(tcp)
 
     def mark_unflushed(self, tcp: TcpConnection) -> None:
         """Flush a connection next time: bytes or a deadline may have given it output."""
-        self._unflushed[tcp] = None
+        self._unflushed.setdefault(tcp, False)
 
-    def take_unflushed(self) -> list[TcpConnection]:
-        """The connections to be flushed now, in the order in which they got output."""
-        taken = list(self._unflushed)
+    def take_unflushed(self) -> list[tuple[TcpConnection, bool]]:
+        """The connections to be flushed now, in the order in which they got output.
+
+        With each, whether any of it is the router's.
+        """
+        taken = list(self._unflushed.items())
         self._unflushed.clear()
         return taken
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Counters:
     """The events since the broker began, each a plain count.
 
-    `publications` were accepted from clients here, `deliveries` sent to clients here.
+    `publications` were accepted from clients here, `deliveries` sent to clients here;
+    `durable_dropped` were let go by the bounds of mailboxes.
     """
 
     publications: int = 0
@@ -19,3 +20,4 @@ class Counters:
     faulty_peers: int = 0
     links_lost: int = 0
     publishers_held: int = 0
+    durable_dropped: int = 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
-from sapwood.broker.journal_writer import JournalWriter
+from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
 from sapwood.limits import COMPOSED_BYTES, FRAME_BYTES_MAX
@@ -36,8 +37,29 @@ from sapwood.routing.effects import (
     UnsubscribedMany,
 )
 from sapwood.routing.inputs import BatchInput, Input
+from sapwood.session.durable.subscriptions import is_owner
 from sapwood.wire.composer import Composer
 from sapwood.wire.messages import GoodbyeCode
+
+
+class Owners(Protocol):
+    """The durable subscriptions, as they hear of what their owners get."""
+
+    def deliver(self, effect: Deliver, request: Input) -> None:
+        """An owner gets a publication, which came of an input."""
+        ...
+
+    def deliver_many(self, effect: DeliverMany, request: Input) -> None:
+        """Owners, among others, get publications of a batch."""
+        ...
+
+    def subscribed(self, owner: str) -> None:
+        """The subscription of an owner is in force."""
+        ...
+
+    def refused(self, owner: str, reason: str) -> None:
+        """The subscription of an owner is refused."""
+        ...
 
 
 class EffectRunner:
@@ -49,15 +71,19 @@ class EffectRunner:
     def __init__(
         self,
         connections: Connections,
-        journal_writer: JournalWriter,
         dialers: Dialers,
         counters: Counters,
         log: Log,
         *,
+        keeper: Keeper | None,
+        owners: Owners | None = None,
+        recall: Callable[[tuple[int, ...]], None],
         frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self._connections = connections
-        self._journal_writer = journal_writer
+        self._keeper = keeper
+        self._owners = owners
+        self._recall = recall
         self._dialers = dialers
         self._counters = counters
         self._log = log
@@ -83,8 +109,8 @@ class EffectRunner:
             Connect: self._connect,
             Disconnect: self._disconnect,
             Persist: self._persist,
-            Release: self._persist,
-            Recall: self._persist,
+            Release: self._release,
+            Recall: self._recall_places,
             DeliverMany: self._deliver_many,
             SendMany: self._send_many,
             AcceptedMany: self._accepted_many,
@@ -102,12 +128,20 @@ class EffectRunner:
         return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
+        if self._owners is not None and is_owner(effect.client):
+            self._owners.deliver(effect, self._asked())
+        else:
+            self._deliver_to_client(effect)
+
+    def _deliver_to_client(self, effect: Deliver) -> None:
         client = self._connections.to_client(effect.client)
         if client is not None:
             self._counters.deliveries += 1
             client.deliver(effect.subscriptions, effect.publication)
 
     def _deliver_many(self, effect: DeliverMany) -> None:
+        if self._owners is not None:
+            self._owners.deliver_many(effect, self._asked())
         place, count = 0, len(effect.keys)
         while place < count:
             composed = self._composer.deliveries(
@@ -115,7 +149,7 @@ class EffectRunner:
             )
             if composed is None:
                 for one in effect.each(place):
-                    self._deliver(one)
+                    self._deliver_to_client(one)
                 return
             for name, frames, deliveries in composed.by_client():
                 client = self._connections.to_client(name)
@@ -146,7 +180,16 @@ class EffectRunner:
         self._counters.publications += 1
         self._connections.settle(effect.client, effect.publication)
 
+    def _asked(self) -> Input:
+        """The input whose effects are being carried out."""
+        if self._request is None:
+            raise InvariantError("the router delivers what nobody published")
+        return self._request
+
     def _subscribed(self, effect: Subscribed) -> None:
+        if self._owners is not None and is_owner(effect.client):
+            self._owners.subscribed(effect.client)
+            return
         client = self._connections.to_client(effect.client)
         if client is not None:
             client.subscribed(effect.subscription)
@@ -177,7 +220,11 @@ class EffectRunner:
             client.unadvertised(effect.advertisement)
 
     def _refused(self, effect: Refused) -> None:
-        self._journal_writer.retract(self._request)
+        if self._keeper is not None:
+            self._keeper.refused(self._request)
+        if self._owners is not None and is_owner(effect.client):
+            self._owners.refused(effect.client, effect.reason)
+            return
         client = self._connections.to_client(effect.client)
         if client is not None:
             if self._request is None:
@@ -202,5 +249,16 @@ class EffectRunner:
     def _disconnect(self, effect: Disconnect) -> None:
         self._dialers.release(effect.neighbor)
 
-    def _persist(self, effect: Persist | Release | Recall) -> None:
-        raise InvariantError(f"a broker without a store is to keep something: {effect}")
+    def _persist(self, effect: Persist) -> None:
+        self._kept().persist(effect.record)
+
+    def _release(self, effect: Release) -> None:
+        self._kept().store.release(effect.before)
+
+    def _recall_places(self, effect: Recall) -> None:
+        self._recall(effect.places)
+
+    def _kept(self) -> Keeper:
+        if self._keeper is None:
+            raise InvariantError("a broker without a store is to keep what survives a crash")
+        return self._keeper

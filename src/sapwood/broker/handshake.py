@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.logs import Log
 from sapwood.broker.tcp_connection import TcpConnection
@@ -42,6 +44,8 @@ class Handshake:
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self.me = me
+        #: tells up to which number an earlier life has received what a client's session published
+        self.received: Callable[[str, str, int], int] | None = None
         self._circles = circles
         self.refusals = 0
         #: the reason why each name was refused last; forgotten when there are too many
@@ -97,6 +101,9 @@ class Handshake:
             earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
             earlier.flush()
         ledger = self._memory.attach(hello.name, hello.session)
+        if self.received is not None:
+            earlier_life = self.received(hello.name, hello.session, hello.acknowledged)
+            ledger.received = max(ledger.received, earlier_life)
         welcome = self._welcome(received=max(ledger.received, hello.acknowledged))
         tcp.connection.welcome(welcome, Role.CLIENT)
         tcp.client = ClientSessionAtBroker(

@@ -11,19 +11,31 @@ from sapwood.limits import TRANSPORT_BYTES_MAX
 class Outbox:
     """Bytes on their way to one peer, at most a little of them in the transport's own buffer.
 
-    What waits here can still be discarded, which is how a slow consumer gets to read why it is
-    disconnected instead of all that it missed. Every write is a batch of whole frames, so what is
-    left after `discard` ends between two frames.
+    What is held waits for a commit (`sapwood.broker.committing`), under its ticket. What waits here
+    can still be discarded, which is how a slow consumer gets to read why it is disconnected instead
+    of all that it missed. Every write is a batch of whole frames, so what is left after `discard`
+    ends between two frames.
 
     #: _waiting_bytes == the sum of the lengths in _waiting; _waiting is empty unless _paused
+    #: tickets ascend in _held, and _held_bytes == the sum of the lengths there
     """
 
-    __slots__ = ("_finishing", "_paused", "_transport", "_waiting", "_waiting_bytes")
+    __slots__ = (
+        "_finishing",
+        "_held",
+        "_held_bytes",
+        "_paused",
+        "_transport",
+        "_waiting",
+        "_waiting_bytes",
+    )
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
+        self._held: deque[tuple[int, bytes]] = deque()
+        self._held_bytes = 0
         self._paused = False
         self._finishing = False
         transport.set_write_buffer_limits(high=TRANSPORT_BYTES_MAX)
@@ -39,6 +51,11 @@ class Outbox:
         return self._waiting_bytes
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes beside these that wait for a commit."""
+        return self._held_bytes
+
+    @property
     def takes_more(self) -> bool:
         """Whether the operating system takes what is written; it says when it does again."""
         return not self._paused
@@ -51,6 +68,20 @@ class Outbox:
         else:
             self._transport.write(batch)
 
+    def hold(self, batch: bytes, ticket: int) -> None:
+        """Keep a batch of whole frames back until the commit with this ticket is done."""
+        self._held.append((ticket, batch))
+        self._held_bytes += len(batch)
+
+    def release(self, done: int) -> None:
+        """Send what was held back under the tickets up to one that is done."""
+        while self._held and self._held[0][0] <= done:
+            _, batch = self._held.popleft()
+            self._held_bytes -= len(batch)
+            if not self._transport.is_closing():
+                self.write(batch)
+        self._check_finished()
+
     def pause(self) -> None:
         """The transport has enough for now."""
         self._paused = True
@@ -62,20 +93,23 @@ class Outbox:
             batch = self._waiting.popleft()
             self._waiting_bytes -= len(batch)
             self._transport.write(batch)
-        if self._finishing and not self._waiting:
-            self._write_eof()
+        self._check_finished()
 
     def discard(self) -> None:
         """Forget what the transport has not been given."""
         self._waiting.clear()
-        self._waiting_bytes = 0
+        self._held.clear()
+        self._waiting_bytes = self._held_bytes = 0
 
     def finish(self) -> None:
         """End the stream after what is queued; the peer's end stays open for reading."""
         if not self._finishing:
             self._finishing = True
-            if not self._waiting:
-                self._write_eof()
+            self._check_finished()
+
+    def _check_finished(self) -> None:
+        if self._finishing and not self._waiting and not self._held:
+            self._write_eof()
 
     def _write_eof(self) -> None:
         if self._transport.is_closing():

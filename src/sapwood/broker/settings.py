@@ -25,21 +25,27 @@ from sapwood.matching.engines import engine_info
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.session.settings import ConnectionSettings
+from sapwood.store.durability import Durability
 from sapwood.wire.address import PORT_DEFAULT, Address
 from sapwood.wire.names import check_name
 
 SECONDS_MIN: Final = 0.05
 SECONDS_MAX: Final = 86_400.0
 
+KEEP_AGE_S_MIN: Final = 1.0
+KEEP_AGE_S_MAX: Final = 3.2e9
+"""A hundred years."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:
     """Everything a broker is started with.
 
-    `name` is made from the host's name and the port where it is `None`. `peers` are the brokers
-    to link with. Queue bounds are in bytes. `data` is the folder of what the broker keeps, `None`
-    for nothing. Raises `InputError` (or one of its kinds) that names
-    the option of `sapwood broker` and what it takes.
+    Where `name` is `None`, it is that of the broker whose state `data` holds, or made from the
+    host's name and the port. `peers` are the brokers to link with. Queue bounds are in bytes.
+    `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
+    `keep_age_s` bound what of it nobody needs any more. Raises `InputError` (or one of its kinds)
+    that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -55,15 +61,18 @@ class BrokerSettings:
     connections_max: int = CONNECTIONS_MAX
     sessions_remembered_max: int = SESSIONS_REMEMBERED_MAX
     data: Path | None = None
-    journal_bytes_max: int = JOURNAL_BYTES_MAX
+    durability: Durability = Durability()  # noqa: RUF009 - a value
+    keep_bytes_max: int = JOURNAL_BYTES_MAX
+    keep_age_s: float | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol
         chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
-        if chosen.persists:
+        if chosen.persists and self.data is None:
             raise InputError(
                 f"--protocol {chosen.name}: under {chosen.upkeep.name} routers keep what survives "
-                "a crash, and this broker has no store for that: leave the word out"
+                "a crash, and this broker has no folder for that: name one with --data, or leave "
+                "the word out"
             )
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
@@ -85,7 +94,9 @@ class BrokerSettings:
         link_bytes_min = self.link_high_water_bytes
         _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, link_bytes_min, 2**44)
         _within("--connections-max", self.connections_max, 1, 2**20)
-        _within("--journal-bytes-max", self.journal_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
+        _within("--keep-bytes", self.keep_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
+        if self.keep_age_s is not None:
+            _within("--keep-age", self.keep_age_s, KEEP_AGE_S_MIN, KEEP_AGE_S_MAX)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
 
 

@@ -258,15 +258,33 @@ class TcpConnection(asyncio.Protocol):
 
     # What the broker calls ---------------------------------------------------------------------
 
-    def flush(self) -> None:
-        """Write all output in one batch; begin to close a connection that has ended."""
+    def flush(self, ticket: int | None = None) -> None:
+        """Write all output in one batch; begin to close a connection that has ended.
+
+        With a ticket it is held back until the commit is done that has it.
+        """
         if self.client is not None:
             self.client.acknowledge()
-        batch = self.connection.take_outgoing()
-        if batch and not self._transport.is_closing():
-            self.outbox.write(batch)
+        self._put(ticket)
         if self.connection.ended:
             self._close()
+
+    def answer(self, ticket: int) -> None:
+        """`flush` for output that stands behind nothing: it overtakes what is held back.
+
+        Only acknowledgements among it are held back, under the ticket.
+        """
+        self._put(None)
+        self.flush(ticket)
+
+    def _put(self, ticket: int | None) -> None:
+        batch = self.connection.take_outgoing()
+        if not batch or self._transport.is_closing():
+            return
+        if ticket is None:
+            self.outbox.write(batch)
+        else:
+            self.outbox.hold(batch, ticket)
 
     def pause_reading(self) -> None:
         """Leave what the peer sends with the operating system."""

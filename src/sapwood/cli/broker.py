@@ -64,10 +64,32 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for what the broker keeps: a journal of the publications it accepts, and with it "
-    "how large its routing tables were.",
+    help="Folder for what the broker keeps: what has to survive it, the publications it accepts, "
+    "and how large its routing tables were.",
 )
-@_bound("--journal-bytes-max", JOURNAL_BYTES_MAX, "Journal at which the oldest files go.")
+@click.option(
+    "--durability",
+    default="fsync",
+    show_default=True,
+    metavar="fsync|interval:MS|none",
+    help="When what is kept counts as kept: after fsync; after writing, with fsync every MS "
+    "milliseconds; after writing. A process that is killed loses nothing; a machine that loses "
+    "power loses nothing, MS, or what was not yet on the disk.",
+)
+@click.option(
+    "--keep-bytes",
+    "keep_bytes_max",
+    default=JOURNAL_BYTES_MAX,
+    show_default=True,
+    help="Publications to keep that nobody needs any more; beyond, the oldest files go.",
+)
+@click.option(
+    "--keep-age",
+    "keep_age_s",
+    type=float,
+    metavar="SECONDS",
+    help="Age at which these go.  [default: none]",
+)
 @_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")
 @_bound("--outgoing-bytes-max", OUTGOING_BYTES_MAX, "Queue at which a slow client is disconnected.")
 @_bound(
@@ -94,6 +116,7 @@ def command(
     engines: tuple[str, ...],
     protocol: str,
     dtd: str | None,
+    durability: str,
     **options: Any,
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
@@ -108,6 +131,7 @@ def command(
     from sapwood.broker.settings import BrokerSettings
     from sapwood.matching.engine_names import Engines, chosen_engines
     from sapwood.session.settings import ConnectionSettings
+    from sapwood.store.durability import Durability
     from sapwood.wire.address import Address, parse_address
 
     def address(option: str, text: str, *, listening: bool) -> Address:
@@ -117,6 +141,7 @@ def command(
             raise InputError(f"{option}: {error}") from error
 
     settings = BrokerSettings(
+        durability=Durability.parse(durability),
         protocol=chosen_protocol(protocol, dtd),
         engines=chosen_engines(engines, Engines()),
         listen=address("--listen", listen, listening=True),

@@ -65,6 +65,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.subscribe",
             "Print publications that match FILTER, or documents that match an XPath, as they come.",
         ),
+        "durable": Entry(
+            "sapwood.cli.durable", "List, show and remove the durable subscriptions of a broker."
+        ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
             "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",

@@ -77,6 +77,12 @@ REFUSALS_SHOWN: Final = 10
     type=click.FloatRange(min=0),
     help="How long to try to connect again when the connection is lost.",
 )
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False),
+    help="File of what this client has published: killed and started again with it and the same "
+    "FILE, it goes on where it was, and publishes nothing twice.",
+)
 @id_member_option
 @json_option
 @strict_option
@@ -92,6 +98,7 @@ def command(
     advertised_dtds: tuple[Path, ...],
     rejected: str | None,
     reconnect_s: float,
+    state: str | None,
     id_member: str | None,
     as_json: bool,
     strict: bool,
@@ -129,7 +136,7 @@ def command(
             rejections = stack.enter_context(aside)
         lines = _read(file, rejections, id_member)
         advance = stack.enter_context(progress("publishing", "publications"))
-        client = connect(broker, name, reconnect_s=reconnect_s)
+        client = connect(broker, name, reconnect_s=reconnect_s, state=state)
         published = asyncio.run(_publish(client, contents, lines, advance))
     summary = Summary(lines.counts, published, aside.path)
     if as_json:
@@ -231,8 +238,14 @@ async def _publish(
             await client.advertise(content)
         batch = client.batch()
         refusals = _Refusals(lines, batch)
+        done = client.published
+        if done:
+            say(f"{amount(done, 'publication')} published by earlier runs, as {client.name} knows")
         async for some in from_thread(lines.lines()):
             for line in some:
+                if done:
+                    done -= 1
+                    continue
                 refusals.sending(line)
                 await batch.publish((line.value.publication,))
             advance(len(some))

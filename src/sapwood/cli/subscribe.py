@@ -51,11 +51,44 @@ TAKE: Final = 1024
     help="Connect and subscribe again when the connection is lost; what is published meanwhile is "
     "not delivered.",
 )
+@click.option(
+    "--durable",
+    metavar="NAME",
+    help="Take from the durable subscription of this name, which is made if it is not there: what "
+    "it accepts waits at the broker while nobody takes it, and several share it.",
+)
+@click.option(
+    "--since",
+    metavar="TIME|ID|all",
+    help="Begin in the broker's journal: at a time (ISO 8601), after a publication, or with all.",
+)
+@click.option("--max-count", type=click.IntRange(min=1), help="Publications that wait at most.")
+@click.option("--max-bytes", type=click.IntRange(min=1), help="Bytes of these at most.")
+@click.option(
+    "--max-age-s", "max_age", type=click.FloatRange(min=0), help="Seconds each waits; 0 for ever."
+)
+@click.option(
+    "--overflow",
+    type=click.Choice(("oldest", "newest")),
+    help="What goes when the mailbox is full.  [default: oldest]",
+)
+@click.option(
+    "--acknowledge-s",
+    "acknowledge_within",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds after which what was not printed to its end goes to another.",
+)
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False),
+    help="File of what this client has printed: started again with it, it prints nothing twice.",
+)
 @json_option
 @strict_option
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     *,
     filter_text: str | None,
     file: str | None,
@@ -66,8 +99,10 @@ def command(
     subscription_id: str | None,
     name: str | None,
     reconnect: bool,
+    state: str | None,
     as_json: bool,
     strict: bool,
+    **durably: Any,
 ) -> None:
     """Print publications that match FILTER, or documents that match an XPath, as they come.
 
@@ -79,16 +114,31 @@ def command(
     With --file all subscriptions of a file are requested together, and each publication is printed
     once. A line that is no subscription does not stop the others, nor does one whose filter the
     broker refuses: it is written with its number and the reason to a file of rejected lines.
+
+    With --durable what is printed is acknowledged, line by line: what was not is printed again by
+    whoever comes next. No FILTER means that of the name. See `sapwood durable`.
     """
     import asyncio
 
     following = partial(
-        _follow, broker=broker, count=count, name=name, reconnect=reconnect, as_json=as_json
+        _follow,
+        broker=broker,
+        count=count,
+        name=name,
+        reconnect=reconnect,
+        state=state,
+        as_json=as_json,
     )
+    given = {option: value for option, value in durably.items() if value is not None}
     if file is None:
-        interest = wanted_interest(filter_text, xpath, namespaces)
-        asyncio.run(following(partial(_subscribe, interest, subscription_id or "s1", broker)))
+        interest = None
+        if filter_text is not None or xpath is not None or "durable" not in given:
+            interest = wanted_interest(filter_text, xpath, namespaces)
+        subscribing = partial(_subscribe, interest, subscription_id or "s1", broker, given)
+        asyncio.run(following(subscribing))
         ctx.exit(ExitStatus.DONE)
+    if given:
+        raise click.UsageError(f"--{next(iter(given))} is for one FILTER; leave --file out")
     if filter_text is not None or xpath is not None or namespaces or subscription_id is not None:
         raise click.UsageError("--file has the filters and their ids; leave the others out")
     with SubscriptionFile(file, strict=strict) as subscriptions:
@@ -97,11 +147,11 @@ def command(
 
 
 async def _subscribe(
-    interest: Interest, id_: str, broker: str, client: Client
+    interest: Interest | None, id_: str, broker: str, durably: dict[str, Any], client: Client
 ) -> ClientSubscription:
     from sapwood.model.filter import Filter
 
-    subscription = await client.subscribe(interest, id_)
+    subscription: ClientSubscription = await client.subscribe(interest, id_, **durably)
     say(f"subscribed to {subscription.filter} as {subscription.id} at {broker}")
     if isinstance(interest, Filter) and not interest.conjunctions and interest.source != "false":
         say(f"no record can match {interest.source}: nothing will be delivered")
@@ -142,6 +192,7 @@ async def _follow(
     count: int | None,
     name: str | None,
     reconnect: bool,
+    state: str | None,
     as_json: bool,
 ) -> None:
     import asyncio
@@ -161,7 +212,7 @@ async def _follow(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupt)
     try:
-        async with connect(broker, name, reconnect=reconnect) as client:
+        async with connect(broker, name, reconnect=reconnect, state=state) as client:
             await _print(await subscribe(client), count, as_json=as_json)
     except asyncio.CancelledError:
         if not interrupted.is_set():
@@ -169,6 +220,8 @@ async def _follow(
 
 
 async def _print(subscription: Deliveries, count: int | None, *, as_json: bool) -> None:
+    from sapwood.client.durable import DurableDelivery, DurableSubscription
+
     printed = 0
     while count is None or printed < count:
         count_max = TAKE if count is None else min(TAKE, count - printed)
@@ -179,6 +232,12 @@ async def _print(subscription: Deliveries, count: int | None, *, as_json: bool) 
         sys.stdout.buffer.write(b"".join(render(delivery) for delivery in deliveries))
         sys.stdout.buffer.flush()
         printed += len(deliveries)
+        if isinstance(subscription, DurableSubscription) and subscription.name:
+            for delivery in deliveries:
+                assert isinstance(delivery, DurableDelivery), "it comes out of a mailbox"
+                delivery.acknowledge()
+    if isinstance(subscription, DurableSubscription):
+        await subscription.settled()
 
 
 def _json_line(delivery: Delivery) -> bytes:

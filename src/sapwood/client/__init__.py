@@ -2,6 +2,7 @@
 
 from sapwood.client import blocking
 from sapwood.client.client import Client, connect
+from sapwood.client.durable import DurableDelivery, DurableSubscription
 from sapwood.client.groups import SubscriptionGroup
 from sapwood.client.publishing import PublishBatch, Published, RefusedPublication
 from sapwood.client.subscription import ClientSubscription, Deliveries
@@ -12,6 +13,8 @@ __all__ = (
     "ClientSubscription",
     "Deliveries",
     "Delivery",
+    "DurableDelivery",
+    "DurableSubscription",
     "PublishBatch",
     "Published",
     "RefusedPublication",

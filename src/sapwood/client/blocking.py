@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from itertools import islice
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, overload
 
 from sapwood.client import client as asynchronous
 from sapwood.client.columns import Table
+from sapwood.client.durable import DurableDelivery, DurableSubscription
 from sapwood.client.groups import Items, SubscriptionGroup
 from sapwood.client.publishing import Content, Published
 from sapwood.client.subscription import BATCH_MAX, ClientSubscription, Deliveries
@@ -25,6 +28,7 @@ from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.session.delivery import Delivery
 from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.durable import DurableState
 
 PUBLISH_MANY: Final = 512
 """Publications that `publish_many` hands over to the event loop at a time."""
@@ -42,11 +46,17 @@ def connect(
     reconnect: bool = True,
     reconnect_s: float | None = None,
     settings: ConnectionSettings | None = None,
+    state: str | Path | None = None,
 ) -> BlockingClient:
     """A client of the broker at `address`, to be used with `with`; see `sapwood.connect`."""
     return BlockingClient(
         asynchronous.connect(
-            address, name, reconnect=reconnect, reconnect_s=reconnect_s, settings=settings
+            address,
+            name,
+            reconnect=reconnect,
+            reconnect_s=reconnect_s,
+            settings=settings,
+            state=state,
         )
     )
 
@@ -94,6 +104,49 @@ class BlockingSubscription(BlockingDeliveries):
         self.filter = subscription.filter
 
 
+class BlockingDurableSubscription(BlockingSubscription):
+    """A consumer of a durable subscription: an iterator over deliveries to acknowledge."""
+
+    def __init__(self, client: BlockingClient, subscription: DurableSubscription) -> None:
+        super().__init__(client, subscription)
+        self.name = subscription.name
+        self._durable = subscription
+
+    @property
+    def dropped(self) -> int:
+        """What the bounds of the mailbox have let go."""
+        return self._durable.dropped
+
+    def take(self, count_max: int, timeout_s: float | None = None) -> list[Delivery]:
+        """As `BlockingDeliveries.take`; each delivery is one to acknowledge, from any thread."""
+        taken = super().take(count_max, timeout_s)
+        for delivery in taken:
+            assert isinstance(delivery, DurableDelivery), "it comes out of a mailbox"
+            delivery.acknowledged_by(self.acknowledge)
+        return taken
+
+    def acknowledge(self, delivery: DurableDelivery) -> None:
+        """Be done with a delivery; as `delivery.acknowledge()`."""
+        self._call(self._durable.acknowledge, delivery)
+
+    def acknowledge_through(self, delivery: DurableDelivery) -> None:
+        """Be done with all up to a delivery that this iterator has handed out."""
+        fetched = {one.number for one in self._fetched if isinstance(one, DurableDelivery)}
+        self._call(self._durable.acknowledge_through, delivery, fetched)
+
+    def settled(self) -> None:
+        """Return when the broker has made durable what was acknowledged so far."""
+        self._client.wait(self._durable.settled())
+
+    def _call(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function in the client's event loop, and return when it has."""
+
+        async def call() -> None:
+            function(*arguments)
+
+        self._client.wait(call())
+
+
 class BlockingSubscriptionGroup(BlockingDeliveries):
     """Subscriptions that were requested together, and the iterator over what they bring."""
 
@@ -124,6 +177,11 @@ class BlockingClient:
     def name(self) -> str:
         """The client's name at the broker."""
         return self._client.name
+
+    @property
+    def published(self) -> int:
+        """How many publications this client has been given; see `Client.published`."""
+        return self._client.published
 
     @property
     def reconnections(self) -> int:
@@ -162,16 +220,61 @@ class BlockingClient:
         finally:
             self._stop()
 
+    @overload
+    def subscribe(
+        self,
+        filter: str | Interest | None = None,
+        id: str | None = None,
+        *,
+        durable: str,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+        since: str | datetime | None = None,
+        max_count: int | None = None,
+        max_bytes: int | None = None,
+        max_age: float | timedelta | None = None,
+        overflow: str | None = None,
+        acknowledge_within: float | timedelta | None = None,
+        window: int | None = None,
+    ) -> BlockingDurableSubscription: ...
+
+    @overload
     def subscribe(
         self,
         filter: str | Interest,
         id: str | None = None,
         *,
+        durable: None = None,
         waiting_max: int = DELIVERIES_WAITING_MAX,
+        since: str | datetime | None = None,
+    ) -> BlockingSubscription: ...
+
+    def subscribe(
+        self,
+        filter: str | Interest | None = None,
+        id: str | None = None,
+        *,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+        **durably: Any,
     ) -> BlockingSubscription:
-        """Subscribe; returns when the subscription is in force in the whole overlay."""
-        subscription = self.wait(self._client.subscribe(filter, id, waiting_max=waiting_max))
+        """Subscribe, durably if a name is given; see `Client.subscribe`."""
+        subscribing: Any = self._client.subscribe
+        subscription = self.wait(subscribing(filter, id, waiting_max=waiting_max, **durably))
+        if isinstance(subscription, DurableSubscription) and subscription.name:
+            return BlockingDurableSubscription(self, subscription)
+        assert isinstance(subscription, ClientSubscription), "that is what subscribing leads to"
         return BlockingSubscription(self, subscription)
+
+    def durables(self) -> list[DurableState]:
+        """The durable subscriptions of the broker, by name."""
+        return self.wait(self._client.durables())
+
+    def durable(self, name: str) -> DurableState:
+        """One durable subscription. Raises `InputError` where there is none of this name."""
+        return self.wait(self._client.durable(name))
+
+    def remove_durable(self, name: str) -> None:
+        """Remove a durable subscription, and all that waits in it. Raises `InputError`."""
+        self.wait(self._client.remove_durable(name))
 
     def subscribe_many(
         self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX

@@ -6,12 +6,15 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterable, Iterable
+from datetime import datetime, timedelta
 from itertools import starmap
+from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self, overload
 
 from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
+from sapwood.client.durable import Consumers, DurableSubscription, Durably, is_consumer
 from sapwood.client.groups import Items, SubscriptionGroup, texts
 from sapwood.client.publishing import (
     Content,
@@ -23,7 +26,7 @@ from sapwood.client.publishing import (
 )
 from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries, DeliveryQueues
-from sapwood.errors import ConnectionLostError, InputError
+from sapwood.errors import ConnectionLostError, DuplicateIdError, InputError
 from sapwood.language.written import given_advertised, given_interest
 from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
 from sapwood.model.advertised_content import AdvertisedContent
@@ -31,8 +34,11 @@ from sapwood.model.interest import Interest
 from sapwood.session.client_entries import SUBSCRIPTION, EntryEvent
 from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.delivery import Delivery
+from sapwood.session.durable.consuming import CONSUMER_EVENTS
 from sapwood.session.settings import ConnectionSettings
+from sapwood.store.client_state import ClientStateFile
 from sapwood.wire.address import Address, parse_address
+from sapwood.wire.durable import DurablesAction, DurablesReply, DurableState
 from sapwood.wire.greetings import Welcome
 from sapwood.wire.interests import AdvertisedText, InterestText, advertised_to_text, to_text
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
@@ -48,6 +54,7 @@ def connect(
     reconnect: bool = True,
     reconnect_s: float | None = None,
     settings: ConnectionSettings | None = None,
+    state: str | Path | None = None,
 ) -> Client:
     """A client of the broker at `address` (`host:port`), to be used with `async with`.
 
@@ -57,6 +64,12 @@ def connect(
     the broker does not accept twice; what was published while it was away is not delivered. It
     tries for `reconnect_s` seconds, or for ever.
 
+    With a `state`, a file, the client is the same one when it is started again, its name included:
+    what it had published and has no answer for is sent again and accepted once (`published` says
+    how many publications it has been given so far), and deliveries of durable subscriptions that it
+    had acknowledged are not seen again. Raises `InputError`, `FileFormatError` or
+    `EnvironmentMissingError` for a file that cannot be used.
+
     Entering raises `ConnectionLostError` where no broker answers, and `HandshakeError` where one
     does not take the client.
     """
@@ -65,6 +78,7 @@ def connect(
         name,
         reconnect_s=reconnect_s if reconnect else 0.0,
         settings=settings or ConnectionSettings(),
+        state=state,
     )
 
 
@@ -84,12 +98,26 @@ class Client:
         *,
         reconnect_s: float | None,
         settings: ConnectionSettings,
+        state: str | Path | None = None,
     ) -> None:
-        self.name = check_name("client", f"client-{secrets.token_hex(4)}" if name is None else name)
-        self._session = ClientSession(self.name, secrets.token_hex(8), settings)
+        new_name = f"client-{secrets.token_hex(4)}"
+        self.name = check_name("client", new_name if name is None else name)
+        session, runs = secrets.token_hex(8), 0
+        self._state: ClientStateFile | None = None
+        if state is None:
+            self._session = ClientSession(self.name, session, settings)
+        else:
+            file = self._state = ClientStateFile(
+                Path(state), name, new_name=new_name, session=session
+            )
+            self.name, runs = file.state.name, file.state.runs
+            self._session = ClientSession(
+                self.name, file.state.session, settings, file.state, file.keep
+            )
         self._connector = Connector(address, self._session, self._received, reconnect_s)
         self._names = Names()
-        self._publisher = Publisher(self._session, self._names, self._connector.flush)
+        self._publisher = Publisher(self._session, self._names, self._connector.flush, runs)
+        self._consumers = Consumers(self._session, self._connector.flush)
         self._subscriptions, self._advertisements = self._requests()
         self._queues = DeliveryQueues(self._subscriptions)
         self._task: asyncio.Task[None] | None = None
@@ -148,6 +176,8 @@ class Client:
         Publications that are not answered yet may or may not be accepted; `flush` first.
         """
         if self._task is None:
+            if self._state is not None:
+                self._state.close()
             return
         self._closed = True
         if self._connector.connected:
@@ -156,6 +186,17 @@ class Client:
         self._task.cancel()
         await asyncio.wait((self._task,))
         self._end(ConnectionLostError("the client was closed"), None)
+        if self._state is not None:
+            self._state.close()
+
+    @property
+    def published(self) -> int:
+        """How many publications this client has been given, by all its runs with one state.
+
+        Each of them is accepted once, or refused. A publisher that reads what it publishes from
+        somewhere goes on behind so many.
+        """
+        return self._session.window.last
 
     @property
     def reconnections(self) -> int:
@@ -164,12 +205,41 @@ class Client:
 
     # Subscriptions -----------------------------------------------------------------------------
 
+    @overload
+    async def subscribe(
+        self,
+        filter: str | Interest | None = None,
+        id: str | None = None,
+        *,
+        durable: str,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+        since: str | datetime | None = None,
+        max_count: int | None = None,
+        max_bytes: int | None = None,
+        max_age: float | timedelta | None = None,
+        overflow: str | None = None,
+        acknowledge_within: float | timedelta | None = None,
+        window: int | None = None,
+    ) -> DurableSubscription: ...
+
+    @overload
     async def subscribe(
         self,
         filter: str | Interest,
         id: str | None = None,
         *,
+        durable: None = None,
         waiting_max: int = DELIVERIES_WAITING_MAX,
+        since: str | datetime | None = None,
+    ) -> ClientSubscription: ...
+
+    async def subscribe(
+        self,
+        filter: str | Interest | None = None,
+        id: str | None = None,
+        *,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+        **durably: Any,
     ) -> ClientSubscription:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
@@ -179,16 +249,58 @@ class Client:
         in it; one more, and the subscription is withdrawn and its iterator ends with a
         `LimitError`. `id` must be new to this client; without one, `s1`, `s2`, ... are used.
 
+        With a `durable` name the subscription outlives its client: what it accepts waits at the
+        broker, and every client that subscribes under the name is a consumer. Each publication goes
+        to one of them, which acknowledges it (`DurableDelivery.acknowledge`), or else it is
+        delivered again, `acknowledge_within` seconds later or when the consumer has gone. At most
+        `window` deliveries are with this one unacknowledged. `max_count`, `max_bytes` and `max_age`
+        bound what waits; where it is full the `overflow` goes, `"oldest"` or `"newest"`. No filter
+        means the one that the name has.
+
+        `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
+        or after the publication of an id; then it goes over to what comes, without a gap and
+        without repeating. A durable name that is there goes on where it is.
+
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
         `InputError` for what is no filter, and with the broker's reason where it refuses.
         """
         self._check_usable()
-        interest = given_interest(filter)
+        interest = None if filter is None else given_interest(filter)
+        wanted = Durably(**durably)
         taken = self._subscriptions
-        name = self._names.new("s", taken) if id is None else check_id("subscription", id)
+        name = self._new_id() if id is None else check_id("subscription", id)
+        if wanted.is_asked_for:
+            if name in taken:
+                raise DuplicateIdError("subscription", name)
+            return await self._consumers.subscribe(name, interest, wanted, waiting_max)
+        if interest is None:
+            raise InputError("a filter is needed where no durable name is given")
+        if name in self._consumers.requests:
+            raise DuplicateIdError("subscription", name)
         subscription = ClientSubscription(name, interest, waiting_max)
         await taken.add(name, to_text(interest), subscription)
         return subscription
+
+    def _new_id(self) -> str:
+        """An id that is new to subscriptions and consumers."""
+        while (name := self._names.new("s", self._subscriptions)) in self._consumers.requests:
+            pass
+        return name
+
+    async def durables(self) -> list[DurableState]:
+        """The durable subscriptions of the broker, by name."""
+        self._check_usable()
+        return await self._consumers.listed()
+
+    async def durable(self, name: str) -> DurableState:
+        """One durable subscription. Raises `InputError` where there is none of this name."""
+        self._check_usable()
+        return (await self._consumers.ask(DurablesAction.SHOW, name)).durables[0]
+
+    async def remove_durable(self, name: str) -> None:
+        """Remove a durable subscription, and all that waits in it. Raises `InputError`."""
+        self._check_usable()
+        await self._consumers.ask(DurablesAction.REMOVE, name)
 
     async def subscribe_many(
         self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX
@@ -213,6 +325,9 @@ class Client:
     async def unsubscribe(self, subscription: ClientSubscription | SubscriptionGroup | str) -> None:
         """Withdraw a subscription, or a group; returns when nothing more will be delivered for it.
 
+        A durable one stays, and this client is its consumer no more: what it has not acknowledged
+        goes to others (`remove_durable` removes it).
+
         Its iterator ends when it has handed out what waits. Raises `UnknownIdError`.
         """
         self._check_usable()
@@ -223,6 +338,9 @@ class Client:
             kind = type(subscription).__name__
             raise InputError(f"withdraw what subscribe returned, or its id, not {kind}")
         name = subscription if isinstance(subscription, str) else subscription.id
+        if name in self._consumers.requests:
+            await self._consumers.requests.remove(name)
+            return
         await self._subscriptions.remove(name)
 
     def deliveries(self, *, waiting_max: int = DELIVERIES_WAITING_MAX) -> Deliveries:
@@ -346,13 +464,20 @@ class Client:
             self._publisher.answers.through(event.through)
         elif isinstance(event, PublicationRefused):
             self._publisher.answers.refused(event.sequence, event.reason)
+        elif isinstance(event, CONSUMER_EVENTS):
+            self._consumers.received(event)
+        elif isinstance(event, DurablesReply):
+            self._consumers.replied(event)
         elif isinstance(event, EntryEvent):
-            if event.entry.kind is SUBSCRIPTION:
+            if is_consumer(event.entry):
+                self._consumers.answered(event)
+            elif event.entry.kind is SUBSCRIPTION:
                 self._subscriptions.answered(event)
             else:
                 self._advertisements.answered(event)
         elif isinstance(event, Welcome):
             self._publisher.frame_bytes_max = event.frame_bytes_max
+            self._consumers.lost(ConnectionLostError("the connection was lost; ask again"))
             self._is_returning = self._ready.done()
             if not self._ready.done():
                 self._ready.set_result(None)
@@ -386,3 +511,4 @@ class Client:
         self._subscriptions.fail(error)
         self._advertisements.fail(error)
         self._queues.end(iterators)
+        self._consumers.fail(error, iterators)

@@ -108,9 +108,10 @@ class Answers:
     #: _in_flight holds the publications after `answered`, in order, without gaps
     """
 
-    def __init__(self) -> None:
-        self.answered = 0
-        self._in_flight: deque[_InFlight] = deque()
+    def __init__(self, answered: int = 0, in_flight: int = 0) -> None:
+        self.answered = answered
+        #: what an earlier run of the client has sent, nobody waits for
+        self._in_flight: deque[_InFlight] = deque([("", None)] * in_flight)
         #: calls that wait until all up to a number are answered; numbers ascend
         self._barriers: deque[tuple[int, asyncio.Future[None]]] = deque()
         #: calls that wait for any progress
@@ -214,18 +215,22 @@ FLUSH_BYTES: Final = 65_536
 class Publisher:
     """Sends publications as soon as there is room for them in the window, many in one write.
 
-    `send` hands the output of the session to the transport.
+    `send` hands the output of the session to the transport. `runs` is which run of a client with a
+    state this is: ids of its making are new in each.
     """
 
-    def __init__(self, session: ClientSession, names: Names, send: Callable[[], None]) -> None:
-        self.answers = Answers()
+    def __init__(
+        self, session: ClientSession, names: Names, send: Callable[[], None], runs: int = 0
+    ) -> None:
+        self.answers = Answers(session.window.acknowledged, len(session.window))
         #: the broker's bound, once it is known
         self.frame_bytes_max = FRAME_BYTES_MAX
         self._session = session
         self._names = names
         self._send = send
         self._is_scheduled = False
-        self._prefix = f"{session.name}.{session.session}."
+        run = f"{runs}." if runs else ""
+        self._prefix = f"{session.name}.{session.session}.{run}"
 
     async def put(self, given: Content, id_: str | None, sink: Sink) -> str:
         """Send a publication as soon as there is room; returns its id. `sink` gets the answer.

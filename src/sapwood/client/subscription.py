@@ -125,10 +125,13 @@ class Deliveries:
 class ClientSubscription(Deliveries):
     """A subscription in force, and the iterator over what it brings."""
 
-    def __init__(self, id: str, filter: Interest, waiting_max: int) -> None:
+    filter: Interest
+
+    def __init__(self, id: str, filter: Interest | None, waiting_max: int) -> None:
         super().__init__(f"for subscription {id!r}", waiting_max)
         self.id = id
-        self.filter = filter
+        if filter is not None:  # or else the broker says which it is
+            self.filter = filter
 
     def __repr__(self) -> str:
         return f"ClientSubscription({self.id!r}, {str(self.filter)!r})"

@@ -7,8 +7,8 @@ Publications wait then until the advertisements that may allow them are in force
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeAlias, TypeVar
 
 from sapwood.errors import (
     ConnectionLostError,
@@ -28,11 +28,21 @@ from sapwood.session.client_entries import (
     EntryRefused,
     EntryWithdrawn,
 )
+from sapwood.session.client_state import Answered, ClientRecord, ClientState, Published
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.delivery import Delivery
+from sapwood.session.durable.consuming import ConsumerEvent, Consuming, Wanted
 from sapwood.session.ledger import Unacknowledged
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.durable import (
+    AcknowledgedReply,
+    DurableDeliveries,
+    DurableNotice,
+    DurableReply,
+    DurablesReply,
+    DurablesRequest,
+)
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.interests import AdvertisedText, InterestText
 from sapwood.wire.messages import (
@@ -57,7 +67,15 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.runs import Run
 
-ClientEvent: TypeAlias = Welcome | Delivery | AcceptedReply | PublicationRefused | EntryEvent
+ClientEvent: TypeAlias = (
+    Welcome
+    | Delivery
+    | AcceptedReply
+    | PublicationRefused
+    | EntryEvent
+    | ConsumerEvent
+    | DurablesReply
+)
 """What a client hears of: deliveries and answers, in a form for applications."""
 
 _EntryReply: TypeAlias = (
@@ -71,23 +89,39 @@ _EntryReply: TypeAlias = (
 
 F = TypeVar("F")
 
+_OF_NONE: Final = (DurableReply, DurableDeliveries, DurableNotice, AcknowledgedReply)
+"""What is said to consumers alone, some of which may be gone by now."""
+
+_OF_CONSUMERS: Final = (*_OF_NONE, SubscriptionRefused, UnsubscribedReply)
+
 
 class ClientSession:
     """One run of a client under its name.
 
     `session` tells it from other runs under the same name. Commands may be given at any time: what
-    cannot be sent now is sent when a broker has welcomed the client.
+    cannot be sent now is sent when a broker has welcomed the client. One that is to survive the
+    client goes on from a `state`, and `keep` writes down what becomes of it, which `state` has
+    taken in by then.
 
     #: connection is None iff the client is between two connections
     #: _unanswered holds the advertisements that this connection began with, until they are
     #: answered; while there are some, no publication is sent
     """
 
-    def __init__(self, name: str, session: str, settings: ConnectionSettings) -> None:
+    def __init__(
+        self,
+        name: str,
+        session: str,
+        settings: ConnectionSettings,
+        state: ClientState | None = None,
+        keep: Callable[[ClientRecord], None] | None = None,
+    ) -> None:
         self.name = name
         self.session = session
         self.settings = settings
-        self.window = Unacknowledged()
+        self.window = Unacknowledged() if state is None else state.window
+        self._keep = keep
+        self.consuming = Consuming(state, keep)
         self.connection: Connection | None = None
         #: why the last connection ended
         self.ending: Ending | None = None
@@ -153,14 +187,16 @@ class ClientSession:
         self.connection = None
         self._partial.clear()
         self._unanswered.clear()
-        for entries in (self.subscriptions, self.advertisements):
+        for entries in (self.subscriptions, self.advertisements, self.consuming.entries):
             for entry in entries.remove_leaving():
                 yield EntryWithdrawn(entry)
 
     def say_goodbye(self, reason: str) -> None:
         """End the session for good, with a goodbye if there is a connection."""
         if self.connection is not None:
-            self.connection.say_goodbye(GoodbyeCode.DONE, reason)
+            # Who goes on later under the same session is not to be forgotten.
+            code = GoodbyeCode.DONE if self._keep is None else GoodbyeCode.SHUTDOWN
+            self.connection.say_goodbye(code, reason)
 
     def take_outgoing(self) -> bytes:
         """The bytes to be sent now."""
@@ -238,6 +274,24 @@ class ClientSession:
         """Withdraw an advertisement; whether the broker will answer (else it never knew of it)."""
         return self._withdraw(self.advertisements, id)
 
+    def consume(self, id: str, wanted: Wanted, owner: object = None) -> None:
+        """Be a consumer of a durable subscription, now and on every later connection."""
+        self._request(self.consuming.entries.add(id, wanted, owner))
+
+    def leave(self, id: str) -> bool:
+        """Be its consumer no more; whether the broker will answer (else it never knew)."""
+        return self._withdraw(self.consuming.entries, id)
+
+    def acknowledge_waiting(self) -> None:
+        """Send what is to be acknowledged."""
+        if self.open and self.consuming.are_waiting:
+            for request in self.consuming.requests():
+                self._connection().send(request)
+
+    def ask(self, request: DurablesRequest) -> None:
+        """Ask about the broker's durable subscriptions, on an open connection."""
+        self._connection().send(request)
+
     def _request(self, entry: Entry[F, Any]) -> None:
         if self.open:
             self._connection().send(entry.kind.request(entry.id, entry.filter))
@@ -256,6 +310,8 @@ class ClientSession:
     def publish(self, publication: bytes) -> int:
         """Publish; returns the number of the publication. The window must not be full."""
         sequence = self.window.add(publication)
+        if self._keep is not None:
+            self._keep(Published(publication))
         if self.open and not self._unanswered:
             self._connection().send(PublishRequest(sequence, publication))
         return sequence
@@ -269,6 +325,14 @@ class ClientSession:
             return self._delivery(message)
         if isinstance(message, AcceptedReply):
             self.window.answered(message.through)
+            if self._keep is not None:
+                self._keep(Answered(message.through))
+            return message
+        if isinstance(message, _OF_CONSUMERS) and message.id in self.consuming.entries:
+            return self.consuming.interpret(message)
+        if isinstance(message, _OF_NONE):
+            return None
+        if isinstance(message, DurablesReply):
             return message
         if isinstance(message, Welcome):
             self._welcomed(message, connection)
@@ -294,6 +358,7 @@ class ClientSession:
             raise FrameError(
                 f"the broker knows publication {welcome.received} of this session, which has sent "
                 f"{self.window.last}"
+                + ("" if self._keep is None else "; the state is an older copy: begin a new file")
             )
         connection.welcomed()
         self.welcomes += 1
@@ -304,6 +369,8 @@ class ClientSession:
         self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
+        for consumer in self.consuming.entries:
+            self._request(consumer)
         if not self._unanswered:
             self._send_waiting(connection)
 

@@ -26,6 +26,7 @@ from sapwood.routing.inputs import (
 from sapwood.session.connection import Connection, shortened
 from sapwood.session.judging import JUDGED, Judge, Judgement, Request
 from sapwood.session.ledger import PublisherLedger
+from sapwood.wire.durable import DurableRequest
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.messages import (
     AcceptedReply,
@@ -159,6 +160,17 @@ class ClientSessionAtBroker:
             return ClientUnadvertise(self.name, message.id)
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
 
+    def filter_of(self, request: DurableRequest) -> Interest | None:
+        """The filter in a request for a durable subscription, if it has one.
+
+        One that cannot be read is refused here.
+        """
+        if request.filter is None:
+            return None
+        interest = self._read(request, SubscriptionRefused)
+        assert interest is None or isinstance(interest, Interest), "paths are refused there"
+        return interest
+
     def admit(self, run: RequestRun) -> ClientPublishMany | None:
         """The router's input in publications that follow each other, without those it has had.
 
@@ -238,7 +250,7 @@ class ClientSessionAtBroker:
 
     def _read(
         self,
-        request: SubscribeRequest | AdvertiseRequest,
+        request: SubscribeRequest | AdvertiseRequest | DurableRequest,
         refused: type[SubscriptionRefused | AdvertisementRefused],
     ) -> AdvertisedContent | None:
         """The filter of a request; one that cannot be read is refused here."""

@@ -2,15 +2,21 @@
 
 A broker never stops reading a link, so two brokers cannot wait for each other; it stops reading
 those of its clients that publish. A broker is congested on a link when its own queue there is
-above the high-water mark. It tells each neighbor when it is congested on another link or was told
-so by another neighbor. In an overlay that is a tree, with each neighbor told only of the other
-sides, this neither goes in circles nor keeps itself up: when the queue has drained, everybody is
-told. Where links form circles it is told on the links of one tree only, on which all brokers agree
-(`restrict_to`). As long as they do not, what is told may go in a circle; but what is not told on a
-link any more is taken back, and does not count, so it ends when they do.
+above the high-water mark, and everywhere when its disk does not keep up. It tells each neighbor
+when it is congested elsewhere or was told so by another neighbor. In an overlay that is a tree,
+with each neighbor told only of the other sides, this neither goes in circles nor keeps itself up:
+when the queue has drained, everybody is told. Where links form circles it is told on the links of
+one tree only, on which all brokers agree (`restrict_to`). As long as they do not, what is told may
+go in a circle; but what is not told on a link any more is taken back, and does not count, so it
+ends when they do.
 """
 
 from __future__ import annotations
+
+from typing import Final
+
+_HERE: Final = ""
+"""What no neighbor is called."""
 
 
 class Congestion:
@@ -20,7 +26,7 @@ class Congestion:
     #: _ways, if not `None`, are the neighbors that exchange reports
     """
 
-    __slots__ = ("_announced", "_links", "_queued", "_reported", "_ways")
+    __slots__ = ("_announced", "_links", "_queued", "_reported", "_ways", "blocked")
 
     def __init__(self) -> None:
         #: the links that are up, in the order they came
@@ -32,6 +38,8 @@ class Congestion:
         #: neighbors to which it was reported that publications pile up here or beyond
         self._announced: set[str] = set()
         self._ways: frozenset[str] | None = None
+        #: publications wait at this broker itself: for its disk
+        self.blocked = False
 
     @property
     def hold_publishers(self) -> bool:
@@ -80,4 +88,4 @@ class Congestion:
     @property
     def _causes(self) -> set[str]:
         reported = self._reported if self._ways is None else self._reported & self._ways
-        return self._queued | reported
+        return self._queued | reported | ({_HERE} if self.blocked else set())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Any, Self
 
 from sapwood.errors import FrameError, InputError
 from sapwood.model.publication import Publication
 from sapwood.wire.publications import PublicationBody, decode_body
 
 
-@final
 class Delivery:
     """A publication that matched, as it was published. Never changes.
 
@@ -43,7 +42,7 @@ class Delivery:
         )
 
     @classmethod
-    def of(cls, encoded: bytes, subscriptions: tuple[str, ...]) -> Delivery:
+    def of(cls, encoded: bytes, subscriptions: tuple[str, ...]) -> Self:
         """The delivery of an encoded publication (`sapwood.wire.publications`)."""
         delivery = cls.__new__(cls)
         delivery._subscriptions = subscriptions

@@ -31,14 +31,18 @@ from sapwood.limits import (
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
+from sapwood.wire.durable import DurableRequest
 from sapwood.wire.interests import AdvertisedText, advertised_from_text, from_text
 from sapwood.wire.messages import AdvertiseRequest, PublishRequest, SubscribeRequest
 from sapwood.wire.publications import decode_publication
 
-Request: TypeAlias = SubscribeRequest | AdvertiseRequest | PublishRequest
+Request: TypeAlias = SubscribeRequest | AdvertiseRequest | DurableRequest | PublishRequest
 """What has to be judged before the router sees it."""
 
-JUDGED: Final = (SubscribeRequest, AdvertiseRequest, PublishRequest)
+JUDGED: Final = (SubscribeRequest, AdvertiseRequest, DurableRequest, PublishRequest)
+
+_Filtering: TypeAlias = SubscribeRequest | AdvertiseRequest | DurableRequest
+"""What has a filter that is read."""
 
 _DIGEST_BYTES: Final = 16
 
@@ -84,6 +88,8 @@ class Judge:
             if len(request.publication) > BODY_BYTES_AT_ONCE:
                 return lambda: _of_publication(request)
             return _of_publication(request)
+        if request.filter is None:
+            return Judgement(request)
         digest = _digest(request)
         known = self._refused.get(digest)
         if known is not None:
@@ -94,7 +100,7 @@ class Judge:
                 return judged
         return lambda: self._in_full(request, digest)
 
-    def _in_full(self, request: SubscribeRequest | AdvertiseRequest, digest: bytes) -> Judgement:
+    def _in_full(self, request: _Filtering, digest: bytes) -> Judgement:
         """Work it out. Runs in any thread: what it changes is one entry of a dictionary."""
         self.pieces += 1
         judged = self._asked(request) or _of_filter(request, NORMAL_FORM_STEPS_MAX)
@@ -105,7 +111,7 @@ class Judge:
                 refused.pop(next(iter(refused)), None)
         return judged
 
-    def _asked(self, request: SubscribeRequest | AdvertiseRequest) -> Judgement | None:
+    def _asked(self, request: _Filtering) -> Judgement | None:
         """What another process says of a filter; `None` where there is none, or no bytes for it."""
         if self._elsewhere is None or not isinstance(request.filter, str):
             return None
@@ -144,7 +150,7 @@ def answer(question: bytes) -> bytes:
     return msgspec.msgpack.encode(found)
 
 
-def _told(request: SubscribeRequest | AdvertiseRequest, told: _Answer) -> Judgement | None:
+def _told(request: _Filtering, told: _Answer) -> Judgement | None:
     if told.packed is not None:
         return Judgement(request, Filter.of_packed(told.packed))
     if told.limit is not None:
@@ -161,9 +167,10 @@ def _of_publication(request: PublishRequest) -> Judgement:
         return Judgement(request, refusal=error)
 
 
-def _of_filter(request: SubscribeRequest | AdvertiseRequest, steps_max: int) -> Judgement:
+def _of_filter(request: _Filtering, steps_max: int) -> Judgement:
     try:
-        if isinstance(request, SubscribeRequest):
+        if isinstance(request, SubscribeRequest | DurableRequest):
+            assert request.filter is not None, "there is nothing to read in none"
             return Judgement(request, from_text(request.filter, steps_max=steps_max))
         return Judgement(request, advertised_from_text(request.filter, steps_max=steps_max))
     except InputError as error:
@@ -178,7 +185,7 @@ def _length(text: AdvertisedText) -> int:
     return len(text if isinstance(text, str) else text.text)
 
 
-def _digest(request: SubscribeRequest | AdvertiseRequest) -> bytes:
+def _digest(request: _Filtering) -> bytes:
     """Of the kind of request and its filter; not of its id."""
     written = type(request).__name__.encode() + msgspec.msgpack.encode(request.filter)
     return hashlib.blake2b(written, digest_size=_DIGEST_BYTES).digest()

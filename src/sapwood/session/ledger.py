@@ -212,10 +212,20 @@ class Unacknowledged:
         """Keep a publication until it is answered; returns its number."""
         if self.full:
             raise InvariantError("a publication was added to a full window")
+        self.add_again(publication)
+        return self.last
+
+    def begin_after(self, number: int) -> None:
+        """Begin behind the publications of earlier runs, all of which are answered."""
+        if self.last:
+            raise InvariantError("publications are numbered already")
+        self.acknowledged = self.last = number
+
+    def add_again(self, publication: bytes) -> None:
+        """Keep a publication that an earlier run has added, full or not."""
         self._waiting.append(publication)
         self._bytes += len(publication)
         self.last += 1
-        return self.last
 
     def answered(self, through: int) -> None:
         """The broker has answered all up to `through`.

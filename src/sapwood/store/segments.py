@@ -1,114 +1,148 @@
-"""The files of a journal, and reading them: by brokers, and by whoever has the folder.
+"""The files of a log, and reading them: by brokers, and by whoever has the folder.
 
-A journal is a folder of *segments*, JSON Lines files as the other commands read them. Each line is
-a publication with two members more, its `offset` and the time it was `published_at`::
+A file is named after the place of its first publication and the number of its first commit::
 
-    00000000000000000000.jsonl
-        {"offset":0,"published_at":1767225600.25,"id":"p1","attributes":{"x":1},"home":"r1"}
+    00000000000000000000-00000000000000000001.segment      (`layout`)
+    00000000000000000000.jsonl                             of the version before (`lines`)
 
-Offsets count accepted publications from 0 without gaps. A file is named after the offset of its
-first line, so line n of it has the offset name + n. Lines are only ever added at the end, and a
-line without its end is not there yet.
+Those of the version before stand before all others. Bytes are only ever added at the end of the
+last file, and a commit without its end is not there yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from os import SEEK_CUR
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sapwood.errors import FileFormatError
+from sapwood.store.layout import (
+    COMMIT_BYTES,
+    HEADER_BYTES_MAX,
+    VERSION,
+    Commit,
+    Damage,
+    SegmentHeader,
+    commit_at,
+    commits_in,
+    decode_commit_header,
+    decode_segment_header,
+)
 
-SUFFIX: Final = ".jsonl"
+SUFFIX: Final = ".segment"
+LINES_SUFFIX: Final = ".jsonl"
 _DIGITS: Final = 20
-_PIECE_BYTES: Final = 1 << 20
-_TAIL_BYTES: Final = 1 << 16
+_BUFFER_BYTES: Final = 1 << 18
 
 
 class Segment(NamedTuple):
-    """One file of a journal, and the offset of its first line."""
+    """One file of a log: the place of its first publication, the number of its first commit."""
 
     path: Path
     first: int
+    commit: int
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether it is a file of lines, of the version before."""
+        return self.path.suffix == LINES_SUFFIX
 
 
-class Line(NamedTuple):
-    """One publication of a journal.
-
-    `text` is the line without its end, and `after` the byte at which the next line begins.
-    """
-
-    offset: int
-    text: bytes
-    after: int
-
-
-def segment_name(first: int) -> str:
-    """The name of the file whose first line has this offset."""
-    return f"{first:0{_DIGITS}d}{SUFFIX}"
+def segment_name(first: int, commit: int) -> str:
+    """The name of the file that begins with this place and this commit."""
+    return f"{first:0{_DIGITS}d}-{commit:0{_DIGITS}d}{SUFFIX}"
 
 
 def segments(folder: Path) -> list[Segment]:
     """The segments in a folder, in order.
 
-    Raises `FileFormatError` where there is no such folder, or it holds other JSON Lines files.
+    Raises `FileFormatError` where there is no such folder, or other files lie among them.
     """
     if not folder.is_dir():
         raise FileFormatError(str(folder), "there is no journal here")
     found: list[Segment] = []
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
-        if not (len(path.stem) == _DIGITS and path.stem.isdecimal()):
+    for path in (*folder.glob(f"*{LINES_SUFFIX}"), *folder.glob(f"*{SUFFIX}")):
+        numbers = path.stem.split("-")
+        wanted = 1 if path.suffix == LINES_SUFFIX else 2
+        if len(numbers) != wanted or not all(_is_number(number) for number in numbers):
             raise FileFormatError(str(path), "is no segment of a journal; keep other files away")
-        found.append(Segment(path, int(path.stem)))
-    return found
+        found.append(Segment(path, int(numbers[0]), int(numbers[1]) if wanted == 2 else 0))
+    return sorted(found, key=lambda one: (one.commit, one.first))
+
+
+def followed(found: Sequence[Segment]) -> list[tuple[Segment, Segment | None]]:
+    """Each segment and the one behind it."""
+    return list(zip(found, (*found[1:], None)[: len(found)], strict=True))
 
 
 def is_journal(folder: Path) -> bool:
-    """Whether the folder holds segments and no other JSON Lines files."""
+    """Whether the folder holds segments and no other files of their kinds."""
     try:
         return bool(segments(folder))
     except FileFormatError:
         return False
 
 
-def end_of(segment: Segment) -> int:
-    """The offset after that of the last whole line."""
-    with segment.path.open("rb") as file:
-        pieces = iter(partial(file.read, _PIECE_BYTES), b"")
-        return segment.first + sum(piece.count(b"\n") for piece in pieces)
+def read_header(path: Path) -> tuple[SegmentHeader, int] | None:
+    """The header of a segment and where it ends; `None` where it is damaged.
 
-
-def read_lines(segment: Segment, start: int, byte: int | None = None) -> Iterator[Line]:
-    """The whole lines of a segment from offset `start` on; `byte` is where that begins, if known.
-
-    Gives the lines that are there when they are reached.
+    Raises `FileFormatError` for one of another version.
     """
-    with segment.path.open("rb") as file:
-        offset, after = (segment.first, 0) if byte is None else (start, byte)
-        file.seek(after)
-        for text in file:
-            if not text.endswith(b"\n"):
-                return
-            after += len(text)
-            if offset >= start:
-                yield Line(offset, text[:-1], after)
-            offset += 1
+    with path.open("rb", buffering=0) as file:
+        found = decode_segment_header(file.read(HEADER_BYTES_MAX))
+    if isinstance(found, int):
+        raise FileFormatError(
+            str(path),
+            f"is of version {found}, and this is Sapwood with version {VERSION} of segments; use "
+            "the Sapwood that wrote it, or another folder",
+        )
+    return found
 
 
-def mended(file: IO[bytes], path: Path) -> int:
-    """Cut off the half of a line that a broken run has left at the end of a file; what is left."""
-    size = path.stat().st_size
-    with path.open("rb") as written:
-        whole = size
-        while whole:
-            begin = max(0, whole - _TAIL_BYTES)
-            written.seek(begin)
-            found = written.read(whole - begin).rfind(b"\n")
-            if found >= 0:
-                whole = begin + found + 1
+def read_commits(
+    segment: Segment, place: int = 0, byte: int | None = None
+) -> Iterator[Commit | Damage]:
+    """The whole commits of a segment from the one with a place on, and what is damaged between.
+
+    `byte` is where a commit begins from which to look, if one is known. What stands behind the
+    last whole commit is not there yet.
+    """
+    if byte is None:
+        told = read_header(segment.path)
+        byte = 0 if told is None else told[1]
+    with segment.path.open("rb", buffering=_BUFFER_BYTES) as file:
+        file.seek(byte)
+        while True:
+            head = file.read(COMMIT_BYTES)
+            header = decode_commit_header(head)
+            if header is None:
                 break
-            whole = begin
-    if whole != size:
-        file.truncate(whole)
-    return whole
+            size, _, first, count = header
+            if first < place and first + count <= place:
+                file.seek(size, SEEK_CUR)
+            else:
+                found = commit_at(head + file.read(size), 0)
+                if found is None:
+                    break
+                yield found.moved(byte)
+            byte += COMMIT_BYTES + size
+        file.seek(byte)
+        yield from _after_damage(file.read(), byte)
+
+
+def _after_damage(data: bytes, byte: int) -> Iterator[Commit | Damage]:
+    """What is whole and what is not, but for what is not at the end."""
+    damage: Damage | None = None
+    for found in commits_in(data):
+        if isinstance(found, Damage):
+            damage = found
+            continue
+        if damage is not None:
+            yield damage.moved(byte)
+            damage = None
+        yield found.moved(byte)
+
+
+def _is_number(text: str) -> bool:
+    return len(text) == _DIGITS and text.isascii() and text.isdecimal()

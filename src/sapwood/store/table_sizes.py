@@ -25,7 +25,7 @@ import msgspec
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import TABLE_SIZES_BYTES_MAX
-from sapwood.store.segments import mended
+from sapwood.store.lines import mended
 
 FOLDER: Final = "tables"
 """The folder of table sizes in a journal's folder."""

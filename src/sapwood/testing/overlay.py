@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
@@ -131,7 +132,8 @@ class BrokerProcesses:
     """Broker processes in an overlay; a context manager that starts and ends them.
 
     `names` are the brokers' names and `edges` the links, as pairs of names. When it is entered,
-    all links are up. `options` are further arguments of `sapwood broker`, for every broker.
+    all links are up. `options` are further arguments of `sapwood broker`, for every broker; with
+    `data`, each has a folder of its name there for what it keeps.
 
     Raises `InputError` for links that are no tree, unless the protocol lets them form circles, and
     `EnvironmentMissingError` with the end of a broker's log where one does not start.
@@ -142,6 +144,7 @@ class BrokerProcesses:
     protocol: str = "covering"
     engine: str = "auto"
     options: Sequence[str] = ()
+    data: Path | None = None
     #: the processes by name, in the order they were started
     processes: dict[str, BrokerProcess] = field(default_factory=dict, init=False)
     #: each broker's neighbors that start before it, which it dials
@@ -217,11 +220,13 @@ class BrokerProcesses:
 
     def _launch(self, name: str, listen: str = "127.0.0.1:0") -> None:
         peers = [("--peer", self._process(other).address) for other in self._dialed[name]]
+        keeping = () if self.data is None else ("--data", str(self.data / name))
         self.processes[name] = BrokerProcess(
             name,
             (
                 *("--listen", listen, "--protocol", self.protocol, "--engine", self.engine),
                 *chain.from_iterable(peers),
+                *keeping,
                 *self.options,
             ),
         )

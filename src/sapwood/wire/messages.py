@@ -1,7 +1,8 @@
 """Messages: every frame after the greeting, as tagged arrays, one union a direction.
 
-Here is what clients and brokers say to each other, and what brokers say of a link. What routers say
-travels as it is defined in `sapwood.routing.messages`.
+Here is what clients and brokers say to each other, and what brokers say of a link; of durable
+subscriptions `sapwood.wire.durable` has it. What routers say travels as it is defined in
+`sapwood.routing.messages`.
 
 A publication travels as the bytes its publisher made: a hop reads them once, to match, and sends
 the same bytes on. Filters travel as canonical text (`sapwood.wire.hooks`).
@@ -17,6 +18,16 @@ from msgspec import Meta, Struct
 from sapwood.limits import SUBSCRIBE_MANY_MAX
 from sapwood.model.fields import Count, Id, Name
 from sapwood.routing import messages as routing
+from sapwood.wire.durable import (
+    AcknowledgedReply,
+    AcknowledgeRequest,
+    DurableDeliveries,
+    DurableNotice,
+    DurableReply,
+    DurableRequest,
+    DurablesReply,
+    DurablesRequest,
+)
 from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import AdvertisedText, InterestText
 
@@ -272,6 +283,9 @@ ClientMessage: TypeAlias = (
     | AdvertiseRequest
     | UnadvertiseRequest
     | ReplayRequest
+    | DurableRequest
+    | AcknowledgeRequest
+    | DurablesRequest
     | Ping
     | Pong
     | Goodbye
@@ -292,6 +306,11 @@ BrokerMessage: TypeAlias = (
     | AdvertisementRefused
     | ReplayReply
     | ReplayRefused
+    | DurableReply
+    | DurableDeliveries
+    | DurableNotice
+    | AcknowledgedReply
+    | DurablesReply
     | Ping
     | Pong
     | Goodbye

@@ -48,6 +48,7 @@ class Options:
     clients: tuple[int, ...] = ()
     hops: tuple[int, ...] = ()
     peers: tuple[str, ...] = ()
+    durabilities: tuple[str, ...] = ()
 
 
 def _numbers(
@@ -110,6 +111,13 @@ def _names(
     metavar="NAME,NAME,...",
     help="broker: other servers to measure (all that benchmarks/peers/brokers/get.py has fetched), "
     "or none.",
+)
+@click.option(
+    "--durability",
+    "durabilities",
+    multiple=True,
+    metavar="fsync|interval:MS|none",
+    help="broker: Sapwood once more with a store that keeps what it is told so; repeatable.",
 )
 @click.option(
     "--data",
@@ -319,6 +327,7 @@ def _measure_broker(options: Options) -> dict[str, Any]:
             clients=options.clients,
             hops=options.hops,
             peers=options.peers,
+            durabilities=options.durabilities,
             seconds=options.seconds / 10,
             fill_seconds=options.fill_seconds,
             data=options.data,

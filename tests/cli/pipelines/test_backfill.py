@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 
 from sapwood.model.publication import Publication
-from sapwood.store.journal import Journal
 from tests.cli.pipelines.runs import run
+from tests.store.journals import write_journal
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.usefixtures("spark")]
 
 
 def keep(folder: Path, numbers: range) -> None:
-    with Journal(folder) as journal:
-        for n in numbers:
-            journal.append(Publication(f"p{n}", {"x": n}), float(n))
+    write_journal(folder, [Publication(f"p{n}", {"x": n}) for n in numbers])
 
 
 def test_backfill_tells_of_history_and_then_of_what_is_live(tmp_path: Path) -> None:

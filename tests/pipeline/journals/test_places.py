@@ -22,9 +22,9 @@ from sapwood.pipeline.journals.places import (
     offset_of,
     read,
 )
-from sapwood.store.journal import Journal
 from sapwood.wire.address import parse_address
 from tests.broker.helpers import broker_in_a_thread, part_at_once
+from tests.store.journals import write_journal
 
 
 def test_addresses_and_folders_are_told_apart() -> None:
@@ -38,11 +38,8 @@ def test_addresses_and_folders_are_told_apart() -> None:
 
 
 def test_a_folder_is_read_like_a_broker(tmp_path: Path) -> None:
-    with Journal(tmp_path, segment_bytes_max=200, bytes_max=800) as journal:
-        for number in range(30):
-            journal.append(Publication(f"p{number}", {"n": number}), 0.0)
-            journal.sync()
-        first = journal.bounds.first
+    publications = [Publication(f"p{number}", {"n": number}) for number in range(30)]
+    first = write_journal(tmp_path, publications, segment_bytes_max=200, kept=5)
     assert first > 0
     place = str(tmp_path)
     assert bounds(place) == (first, 30)

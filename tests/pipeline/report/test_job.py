@@ -9,8 +9,8 @@ import pytest
 from sapwood.errors import InputError
 from sapwood.model.publication import Publication
 from sapwood.pipeline.report.job import ReportJob
-from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
+from tests.store.journals import write_journal
 
 pytestmark = pytest.mark.spark
 
@@ -75,8 +75,7 @@ def test_report_says_how_large_routing_tables_were(
     spark: Any, job: ReportJob, tmp_path: Path
 ) -> None:
     for name, run in (("r1", (0, 3, 1)), ("r2", (0, 2))):
-        with Journal(tmp_path / name) as journal:
-            journal.append(Publication("p", {}), 0.0)
+        write_journal(tmp_path / name, [Publication("p", {})])
         sizes = TableSizes(tmp_path / name, name)
         for second, local in enumerate(run):
             sizes.write({"local": local, "received": 0, "unconfirmed": local}, float(second))
@@ -109,8 +108,7 @@ def test_report_says_how_large_routing_tables_were(
 def test_report_says_that_a_journal_has_no_table_sizes(
     spark: Any, job: ReportJob, tmp_path: Path
 ) -> None:
-    with Journal(tmp_path / "journal") as journal:
-        journal.append(Publication("p1", {}), 0.0)
+    write_journal(tmp_path / "journal", [Publication("p1", {})])
     read = replace(job, publications=str(tmp_path / "journal"))
     text = Path(read.run(spark).page).read_text()
     assert f"There are no table sizes in {tmp_path}/journal." in text

@@ -13,8 +13,8 @@ from sapwood.errors import InputError
 from sapwood.model.publication import Publication
 from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.stream.backfill import BackfillJob
-from sapwood.store.journal import Journal
 from tests.broker.helpers import broker_in_a_thread
+from tests.store.journals import write_journal
 
 pytestmark = [pytest.mark.spark, pytest.mark.network, pytest.mark.long]
 
@@ -67,11 +67,8 @@ def test_history_and_live_meet_without_a_gap_or_a_double(spark: Any, place: Plac
 def test_what_neither_lake_nor_journal_has_is_a_gap(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"id": "s", "filter": "n >= 0"}\n')
     folder = tmp_path / "journal"
-    with Journal(folder, segment_bytes_max=200, bytes_max=600) as journal:
-        for n in range(20):
-            journal.append(Publication(f"p{n:02d}", {"n": n}), 0.0)
-            journal.sync()
-        first = journal.bounds.first
+    publications = [Publication(f"p{n:02d}", {"n": n}) for n in range(20)]
+    first = write_journal(folder, publications, segment_bytes_max=200, kept=4)
     oldest = f"p{first:02d}"
 
     def job(*lake: str) -> BackfillJob:

@@ -16,7 +16,8 @@ from sapwood.errors import ConnectionLostError, FileFormatError, InputError
 from sapwood.files.lines import decode_publication
 from sapwood.limits.pipeline import JOURNAL_RECONNECT_S
 from sapwood.model.interest import Interest
-from sapwood.store.segments import end_of, read_lines, segments
+from sapwood.store.lines import end_of, read_lines
+from sapwood.store.segments import segments
 from sapwood.store.segments import is_journal as segments_in
 
 _ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})")

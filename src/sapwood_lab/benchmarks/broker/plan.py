@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sapwood.errors import EnvironmentMissingError, UnknownNameError
+from sapwood.store.durability import Durability
 from sapwood_lab.benchmarks.apart import run_apart
 from sapwood_lab.benchmarks.broker.cells import Settings, measure_cell
 from sapwood_lab.benchmarks.broker.load import DOCUMENTS, Load, make_load
@@ -25,7 +26,8 @@ WORKLOADS: Final = ("eq", "mix")
 class Choices:
     """What was asked for on the command line; empty means the default.
 
-    `peers` are names, or `none`; without any all that are installed are measured.
+    `peers` are names, or `none`; without any all that are installed are measured. Sapwood is
+    measured once more with a store for each of `durabilities`.
     """
 
     sizes: tuple[int, ...] = ()
@@ -33,6 +35,7 @@ class Choices:
     clients: tuple[int, ...] = ()
     hops: tuple[int, ...] = ()
     peers: tuple[str, ...] = ()
+    durabilities: tuple[str, ...] = ()
     seconds: float = 1.0
     fill_seconds: float = 10.0
     data: Path | None = None
@@ -78,8 +81,10 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
 
     Returns the figures of the echo, the versions of peers, the cells (`cells.FIGURES`), and why
     peers and workloads were left out, by name. Raises `UnknownNameError` for a name that no peer
-    has.
+    has, `InputError` for what is no durability.
     """
+    for durability in choices.durabilities:
+        Durability.parse(durability)
     settings = Settings(choices.seconds, choices.fill_seconds)
     peers, left_out = _peers(choices.peers)
     warm_up()
@@ -90,7 +95,8 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
         except EnvironmentMissingError as error:
             left_out[cell.workload] = str(error)
             continue
-        for system in (Sapwood(), *(peers if cell.with_peers else ())):
+        keeping = [Sapwood(durability=one) for one in choices.durabilities]
+        for system in (Sapwood(), *keeping, *(peers if cell.with_peers else ())):
             rows.append(measure_cell(system, load, cell.hops, settings))
             say(f"{_named(system, load, cell)}: {rows[-1]['reason'] or rows[-1]['verdict']}")
     known = versions()

@@ -69,22 +69,28 @@ class System(Protocol):
 
 
 class Sapwood:
-    """Sapwood's brokers with their default settings; `options` are further ones of the command."""
+    """Sapwood's brokers with their default settings; `options` are further ones of the command.
 
-    name = "sapwood"
+    With a `durability` they keep what they are told, in folders beside the cell's own files.
+    """
+
     delivers_each = False
 
-    def __init__(self, options: Sequence[str] = ()) -> None:
-        self._options = ("--log-level", "warning", *options)
+    def __init__(self, options: Sequence[str] = (), durability: str = "") -> None:
+        self.name = f"sapwood, {durability}" if durability else "sapwood"
+        kept = ("--durability", durability) if durability else ()
+        self._options = ("--log-level", "warning", *kept, *options)
+        self._keeps = bool(durability)
 
     def refuses(self, load: Load, hops: int) -> str:  # noqa: ARG002 - it carries all
         """Nothing is refused."""
         return ""
 
-    def start(self, folder: Path, hops: int) -> Server:  # noqa: ARG002 - it keeps nothing
+    def start(self, folder: Path, hops: int) -> Server:
         """Brokers in a line."""
         names = [f"r{place + 1}" for place in range(hops)]
-        overlay = BrokerProcesses(names, list(pairwise(names)), options=self._options)
+        data = folder / "data" if self._keeps else None
+        overlay = BrokerProcesses(names, list(pairwise(names)), options=self._options, data=data)
         overlay.__enter__()
         return _Overlay(overlay)
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from sapwood.broker.broker import JOURNAL, Broker
-from sapwood.broker.journal_writer import JournalWriter
+from sapwood.broker.broker import Broker
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import REPLAY_BYTES_MAX, REPLAY_LINES_MAX
 from sapwood.model.publication import Publication
-from sapwood.routing.inputs import ClientPublish
-from sapwood.store.journal import Journal
+from sapwood.store.lines import read_lines
+from sapwood.store.segments import segments
+from sapwood.store.store import JOURNAL
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertiseRequest,
@@ -30,11 +30,18 @@ from sapwood.wire.messages import (
     SubscribeRequest,
 )
 from tests.broker.helpers import Raw, body, running, settings, soon
+from tests.store.journals import write_journal
 
 
 def ids(reply: Any) -> list[str]:
     assert isinstance(reply, ReplayReply)
     return [json.loads(line)["id"] for line in reply.lines]
+
+
+def journal_lines(folder: Path) -> list[Any]:
+    """What a broker's folder has, read without the broker."""
+    found = [line.text for one in segments(folder / JOURNAL) for line in read_lines(one, 0)]
+    return [json.loads(line) for line in found]
 
 
 async def test_what_was_acknowledged_is_in_the_journal_after_a_restart(tmp_path: Path) -> None:
@@ -43,8 +50,7 @@ async def test_what_was_acknowledged_is_in_the_journal_after_a_restart(tmp_path:
             raw = await Raw.client(broker.address, session=f"s{run}")
             raw.say(*(PublishRequest(n, body(f"p{run}{n}", a=n)) for n in (1, 2, 3)))
             assert await raw.next() == AcceptedReply(3)
-            files = (tmp_path / JOURNAL).glob("*.jsonl")
-            lines = [json.loads(line) for file in files for line in file.open()]
+            lines = journal_lines(tmp_path)
             assert [line["offset"] for line in lines] == list(range(3 * (run + 1)))
             assert {line["home"] for line in lines} == {"r1"}
             raw.say(ReplayRequest(0, 100, "a > 1"))
@@ -124,7 +130,7 @@ async def test_nobody_hears_of_what_could_not_be_made_durable(
         assert await subscriber.next() == SubscribedReply("s")
         publisher = await Raw.client(broker.address, "pub")
         with monkeypatch.context() as patched:
-            patched.setattr(os, "fsync", fails)
+            patched.setattr(os, "fdatasync", fails)
             publisher.say(PublishRequest(1, body("p")))
             with pytest.raises(EnvironmentMissingError, match="made durable"):
                 await soon(broker.run_until_failure())
@@ -134,53 +140,32 @@ async def test_nobody_hears_of_what_could_not_be_made_durable(
             await raw.close()
 
 
-class Refuser:
-    """A client's peer that notes what it is told."""
-
-    def __init__(self) -> None:
-        self.reasons: list[str] = []
-
-    def refused(self, _request: object, reason: str) -> None:
-        self.reasons.append(reason)
-
-
-class FullJournal:
-    """A journal on a full disk."""
-
-    def append(self, *_: object) -> bool:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_a_full_disk_refuses_publications() -> None:
-    kept = JournalWriter(FullJournal(), lambda: 0.0)  # type: ignore[arg-type]
-    client: Any = Refuser()
-    request = ClientPublish("c", Publication("p", {}))
-    assert not kept.write(client, request)
-    assert client.reasons == ["the broker's journal cannot be written: No space left on device"]
-
-
-def test_answers_are_bounded_and_go_on_where_they_ended(tmp_path: Path) -> None:
+async def test_answers_are_bounded_and_go_on_where_they_ended(tmp_path: Path) -> None:
     total = REPLAY_LINES_MAX + 50
-    with Journal(tmp_path) as journal:
-        for number in range(total):
-            large = "x" * (REPLAY_BYTES_MAX // 10) if 10 <= number < 40 else ""
-            journal.append(Publication(f"p{number}", {"text": large}), 0.0)
-        journal.sync()
-        kept = JournalWriter(journal, lambda: 0.0)
+    write_journal(
+        tmp_path / JOURNAL,
+        [
+            Publication(f"p{n}", {"text": "x" * (REPLAY_BYTES_MAX // 10) if 10 <= n < 40 else ""})
+            for n in range(total)
+        ],
+    )
+    async with running(settings(data=tmp_path)) as broker:
+        assert broker.store is not None
+        keeper = broker.store.keeper
         found: list[str] = []
         through, answers = 0, 0
         while through < total:
-            reply = kept.replay(ReplayRequest(through, total))
+            reply = keeper.replay(ReplayRequest(through, total))
             found += ids(reply)
             assert isinstance(reply, ReplayReply)
             assert through < reply.through <= through + REPLAY_LINES_MAX
             through, answers = reply.through, answers + 1
         assert found == [f"p{number}" for number in range(total)]
         assert answers >= 4
-        nothing = kept.replay(ReplayRequest(total + 5, total + 9))
+        nothing = keeper.replay(ReplayRequest(total + 5, total + 9))
         assert nothing == ReplayReply(total, 0, total, ())
         for start, filter_ in ((0, "x >"), (0, "x" * 70_000)):
-            assert isinstance(kept.replay(ReplayRequest(start, 9, filter_)), ReplayRefused)
+            assert isinstance(keeper.replay(ReplayRequest(start, 9, filter_)), ReplayRefused)
 
 
 async def test_a_client_does_not_take_an_answer_that_it_has_not_asked_for() -> None:

@@ -1,0 +1,238 @@
+"""Group commit: what a turn of the loop has added is committed together, in a thread beside it.
+
+::
+
+    turn 1   adds, carries out effects ── output is held, under ticket 1
+    turn 2   adds more                    held, under ticket 2       commit 1 is under way
+    turn 3   commit 1 is done: what was held under 1 leaves          commit 2 begins
+
+One commit is under way at a time, and what is added meanwhile gathers for the next one: so the
+slower a disk is, the more goes into one commit. The loop never waits for it. All that stands behind
+a record in the order of effects leaves after it, whoever it is for.
+
+A disk without room is tried again every `limits.STORE_RETRY_S`, and meanwhile the broker `is_full`:
+publications are refused, and what was held stays so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Final, Protocol
+
+from sapwood.broker.logs import Log
+from sapwood.errors import EnvironmentMissingError, SapwoodError
+from sapwood.limits import STORE_PENDING_BYTES_MAX, STORE_RETRY_S
+from sapwood.store.store import Store
+from sapwood.store.writer import Gathered, StoreFullError
+
+_END: Final = None
+
+
+class Committed(Protocol):
+    """The broker, as it hears of commits."""
+
+    def committed(self, ticket: int) -> None:
+        """All commits up to this one are done."""
+        ...
+
+    def blocked(self, *, blocked: bool) -> None:
+        """Whether publications have to wait for the disk, from now on."""
+        ...
+
+    def not_durable(self, error: Exception) -> None:
+        """What was added cannot be made durable."""
+        ...
+
+
+class GroupCommit:
+    """Commits what is added to one store.
+
+    #: tickets up to _done are done; _taken is the one under way, or the last one
+    #: a commit is under way iff _done < _taken
+    """
+
+    def __init__(
+        self, store: Store, loop: asyncio.AbstractEventLoop, host: Committed, log: Log
+    ) -> None:
+        self._store = store
+        self._loop = loop
+        self._host = host
+        self._log = log
+        self._taken = self._done = 0
+        self._under_way_bytes = 0
+        #: bytes of output that is held back
+        self.held_bytes = 0
+        self._is_scheduled = False
+        self._is_blocked = False
+        #: the disk has no room for what is to be committed
+        self._is_stuck = False
+        self.is_full = False
+        #: what is called when a ticket is done
+        self._callbacks: deque[tuple[int, Callable[[], None]]] = deque()
+        self._drained: asyncio.Future[None] | None = None
+        # Of the thread:
+        self._waiting: SimpleQueue[Gathered | None] = SimpleQueue()
+        self._ending = Event()
+        self._thread = Thread(target=self._run, name="commits", daemon=True)
+        self._thread.start()
+
+    # In the loop -------------------------------------------------------------------------------
+
+    def ticket(self) -> int | None:
+        """What output is to be held under that stands behind all that was added; `None` for none.
+
+        Sees to it that what was added is committed.
+        """
+        if self._store.is_pending:
+            self._schedule()
+            return self._taken + 1
+        return self._taken if self._done < self._taken else None
+
+    def when_done(self, callback: Callable[[], None]) -> None:
+        """Call this when all that was added is committed; at once if it is."""
+        ticket = self.ticket()
+        if ticket is None:
+            callback()
+        else:
+            self._callbacks.append((ticket, callback))
+
+    async def drained(self) -> None:
+        """Return when all that was added is committed, or cannot be for want of room."""
+        if self.ticket() is not None and not self.is_full:
+            self._drained = self._loop.create_future()
+            await self._drained
+
+    def _schedule(self) -> None:
+        """Begin a commit when this turn of the loop is over, if none is under way."""
+        self._check_blocked()
+        if not self._is_scheduled and self._done == self._taken:
+            self._is_scheduled = True
+            self._loop.call_soon(self._begin)
+
+    def _begin(self) -> None:
+        self._is_scheduled = False
+        if not self._store.is_pending or self._ending.is_set():
+            return
+        self._taken += 1
+        self._under_way_bytes = self._store.pending_bytes
+        self._waiting.put(self._store.take())
+        if not self._store.has_room():
+            self._fill()
+        self._check_blocked()
+
+    def _committed(self, gathered: Gathered) -> None:
+        self._done = self._taken
+        self._under_way_bytes = 0
+        self._is_stuck = False
+        self._store.committed(gathered)
+        self._host.committed(self._done)
+        while self._callbacks and self._callbacks[0][0] <= self._done:
+            self._callbacks.popleft()[1]()
+        if self._store.is_pending:
+            self._begin()
+        else:
+            self._check_blocked()
+            self._set_drained()
+
+    def _no_room(self, *, is_stuck: bool) -> None:
+        """The disk has no room: for the commit under way, or for the state file."""
+        self._is_stuck = is_stuck
+        self._fill()
+
+    def _fill(self) -> None:
+        if not self.is_full:
+            self.is_full = True
+            self._log.error(
+                "the disk is full",
+                folder=str(self._store.folder),
+                remedy="make room; publications are refused until then, nothing else is lost",
+            )
+            self._loop.call_later(STORE_RETRY_S, self._look_for_room)
+        self._check_blocked()
+        self._set_drained()
+
+    def _look_for_room(self) -> None:
+        if self._ending.is_set():
+            return
+        if self._is_stuck or not self._store.has_room():
+            self._loop.call_later(STORE_RETRY_S, self._look_for_room)
+            return
+        self.is_full = False
+        self._log.info("the disk has room again", folder=str(self._store.folder))
+        self._check_blocked()
+
+    def _check_blocked(self) -> None:
+        waiting = self._under_way_bytes + self._store.pending_bytes + self.held_bytes
+        blocked = self.is_full or waiting > STORE_PENDING_BYTES_MAX
+        if blocked != self._is_blocked:
+            self._is_blocked = blocked
+            self._host.blocked(blocked=blocked)
+
+    def _set_drained(self) -> None:
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def close(self) -> None:
+        """Commit no more, make durable what is committed, and close the store.
+
+        Blocks; for another thread. Raises `EnvironmentMissingError`.
+        """
+        self._ending.set()
+        self._waiting.put(_END)
+        self._thread.join()
+        try:
+            self._store.close()
+        except OSError as error:
+            raise _not_durable(error) from error
+
+    # In the thread -----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while self._next():
+                pass
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing is durable any more
+            told = _not_durable(error) if isinstance(error, OSError) else error
+            self._tell(lambda: self._host.not_durable(told))
+
+    def _next(self) -> bool:
+        """Take part in one commit, or do what is due; `False` at the end."""
+        writer = self._store.writer
+        try:
+            gathered = self._waiting.get(timeout=writer.due_s())
+        except Empty:
+            self._rest(None)
+            return True
+        if gathered is _END:
+            return False
+        while True:
+            try:
+                writer.commit(gathered)
+                break
+            except StoreFullError:
+                self._tell(lambda: self._no_room(is_stuck=True))
+                if self._ending.wait(STORE_RETRY_S):
+                    return False
+        self._tell(lambda: self._committed(gathered))
+        self._rest(gathered.hold)
+        return True
+
+    def _rest(self, hold: int | None) -> None:
+        try:
+            self._store.writer.rest(hold)
+        except StoreFullError:
+            self._tell(lambda: self._no_room(is_stuck=False))
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what)
+        except RuntimeError:  # the loop is closed, and nobody is there who could hear it
+            return
+
+
+def _not_durable(error: OSError) -> SapwoodError:
+    return EnvironmentMissingError(f"the journal cannot be made durable: {error.strerror}")

@@ -1,0 +1,550 @@
+"""The durable subscriptions of a broker: what its store, its router and its clients have to do.
+
+Once a turn, before output is flushed, `end_turn` adds the rows to what is committed next, and puts
+what consumers get behind them among the output. So nothing is handed out before it is durable, and
+no acknowledgement is answered before it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from sapwood.broker.connections import Connections
+from sapwood.broker.counters import Counters
+from sapwood.broker.logs import Log
+from sapwood.broker.owned import owned
+from sapwood.deadline_timer import DeadlineTimer
+from sapwood.errors import FrameError, InputError, InvariantError
+from sapwood.limits import TURN_S
+from sapwood.limits.durable import DURABLE_RECENT_BYTES, DURABLE_SCAN_PLACES
+from sapwood.matching.publication_batch import PublicationBatch
+from sapwood.model.interest import Interest
+from sapwood.routing.effects import Deliver, DeliverMany
+from sapwood.routing.inputs import (
+    AttachClient,
+    ClientPublish,
+    ClientPublishMany,
+    ClientSubscribe,
+    DetachClient,
+    Input,
+    Receive,
+    ReceiveMany,
+)
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.connection import shortened
+from sapwood.session.durable.catching_up import Arrival
+from sapwood.session.durable.clock import SteadyClock
+from sapwood.session.durable.effects import (
+    Acknowledged,
+    Attach,
+    Detach,
+    Effect,
+    Hand,
+    Join,
+    Leave,
+    Say,
+    Tell,
+    Turn,
+)
+from sapwood.session.durable.restoring import latest
+from sapwood.session.durable.rows import Kind, Row
+from sapwood.session.durable.subscriptions import (
+    SUBSCRIPTION_ID,
+    DurableSubscriptions,
+    Making,
+)
+from sapwood.store.reading import Stored
+from sapwood.store.store import Store
+from sapwood.wire.durable import (
+    AcknowledgedReply,
+    AcknowledgeRequest,
+    DurableDeliveries,
+    DurableNotice,
+    DurableRequest,
+    DurablesAction,
+    DurablesReply,
+    DurablesRequest,
+    Since,
+    SinceId,
+    SincePlace,
+    SinceTime,
+)
+from sapwood.wire.interests import from_text, to_text
+from sapwood.wire.messages import (
+    Message,
+    SubscriptionRefused,
+    UnsubscribedReply,
+    UnsubscribeRequest,
+)
+from sapwood.wire.publications import decode_publication, encode_publication
+
+_NO_STORE: Final = "this broker keeps nothing; start it with --data"
+_SPREAD: Final = 4
+"""Places that lie so much further apart than they are many are read one by one."""
+
+
+class Commits(Protocol):
+    """What the commits of the store are asked."""
+
+    def when_done(self, callback: Callable[[], None]) -> None:
+        """Call this when all that was added is committed."""
+        ...
+
+
+class Keeping(Protocol):
+    """What has durable subscriptions."""
+
+    durables: Durables
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The broker, as its durable subscriptions call it.
+
+    `handle` lets the router handle an input and carries out its effects. `flush` ends a turn: what
+    is to be kept is kept, and behind it output leaves.
+    """
+
+    connections: Connections
+    counters: Counters
+    handle: Callable[[Input, float], object]
+    flush: Callable[[], None]
+
+
+class Durables:
+    """The durable subscriptions of one broker with a store.
+
+    With `persists` the router's
+    upkeep adds all publications to the store; else those from neighbors are added here, where an
+    owner gets one.
+
+    #: _recent has every publication that an owner got and that is not committed
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        commits: Commits,
+        shell: Shell,
+        log: Log,
+        *,
+        persists: bool,
+    ) -> None:
+        self._store = store
+        self._commits = commits
+        self._connections = shell.connections
+        self._counters = shell.counters
+        self._handle = shell.handle
+        self._flush = shell.flush
+        self._log = log
+        self._persists = persists
+        self._loop = asyncio.get_running_loop()
+        self._timer = DeadlineTimer(self._loop.call_at, self._tick)
+        self._subscriptions = DurableSubscriptions()
+        store.holders.append(self._subscriptions.holds)
+        self._recent: dict[int, bytes] = {}
+        self._recent_bytes = 0
+        #: the input whose publications are delivered, the place of the first one, and those by id
+        self._input: Input | None = None
+        self._by_id: dict[str, int] = {}
+        #: the filters that the journal is looked at with, by owner
+        self._filters: dict[str, Interest] = {}
+        self._is_looking = False
+
+    # Life --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Be what an earlier life has kept: the router has its owners again."""
+        rows = [
+            Row(kind, name, number, value)
+            for kind in Kind
+            for name, number, value in self._store.rows(kind)
+        ]
+        now = self._loop.time()
+        self._clock = SteadyClock(time.time(), now, latest(rows))
+        effects = self._subscriptions.restore(rows, self._store.next_place, self._time())
+        self._carry_out(effects)
+        self._arm()
+
+    def stop(self) -> None:
+        """Do nothing more by itself."""
+        self._timer.stop()
+        self._is_looking = True
+
+    def _time(self) -> float:
+        return self._clock.time(self._loop.time())
+
+    def _tick(self) -> None:
+        now = self._loop.time()
+        self._carry_out(self._subscriptions.tick(now, self._time()))
+        self._arm()
+        self._flush()
+
+    def _arm(self) -> None:
+        self._timer.set(self._subscriptions.next_deadline())
+
+    def end_turn(self) -> None:
+        """Add to the store what is to be kept, and to the output what consumers get."""
+        subscriptions, store = self._subscriptions, self._store
+        if not len(subscriptions) and not subscriptions.is_changed:
+            return
+        self._carry_out(subscriptions.settle(self._loop.time()))
+        for row in subscriptions.rows(store.next_place, self._time()):
+            if row.value is None:
+                store.delete(row.kind, row.name, row.number)
+            else:
+                store.put(row.kind, row.name, row.number, row.value)
+        self._forget()
+        self._arm()
+        self._look_soon()
+
+    # Clients -----------------------------------------------------------------------------------
+
+    def received(
+        self,
+        client: ClientSessionAtBroker,
+        message: DurableRequest | AcknowledgeRequest | DurablesRequest,
+    ) -> None:
+        """Handle what a client says of durable subscriptions.
+
+        Raises `FrameError` for what it must not say.
+        """
+        match message:
+            case DurableRequest():
+                self._open(client, message)
+            case AcknowledgeRequest():
+                try:
+                    self._subscriptions.acknowledge(client.name, message)
+                except InputError as error:
+                    raise FrameError(f"an acknowledgement for {message.id!r}: {error}") from None
+            case DurablesRequest():
+                self._asked(client, message)
+
+    def leave(self, client: ClientSessionAtBroker, id_: str) -> bool:
+        """A client withdraws what it calls so; whether that was a consumer."""
+        effects = self._subscriptions.leave(client.name, id_, self._time())
+        if effects is None:
+            return False
+        self._carry_out(effects)
+        return True
+
+    def gone(self, client: str) -> None:
+        """A client is gone."""
+        self._carry_out(self._subscriptions.gone(client, self._time()))
+
+    def _open(self, client: ClientSessionAtBroker, request: DurableRequest) -> None:
+        interest = client.filter_of(request)
+        if request.filter is not None:
+            if interest is None:
+                return
+            request = _canonical(request, interest)
+        try:
+            making = Making(self._start(request.since), self._store.next_place, _generation())
+        except InputError as error:
+            client.connection.send(SubscriptionRefused(request.id, shortened(str(error))))
+            return
+        self._carry_out(self._subscriptions.open(client.name, request, making, self._time()))
+
+    def _start(self, since: Since | None) -> int | None:
+        """Where in the journal `since` is. Raises `InputError` for an id that is not there."""
+        store = self._store
+        match since:
+            case None:
+                return None
+            case SincePlace(place):
+                return max(place, store.bounds[0])
+            case SinceTime(begin):
+                return store.place_at(begin)
+            case SinceId(id_):
+                found = store.place_of_id(id_)
+                if found is None:
+                    raise InputError(f"the journal has no publication {id_!r} (any more)")
+                return found + 1
+
+    def _asked(self, client: ClientSessionAtBroker, request: DurablesRequest) -> None:
+        subscriptions, name = self._subscriptions, request.name
+        try:
+            match request.action:
+                case DurablesAction.LIST:
+                    reply = subscriptions.listed(name, self._time())
+                case DurablesAction.SHOW:
+                    reply = DurablesReply((subscriptions.show(name, self._time()),))
+                case DurablesAction.REMOVE:
+                    reply = DurablesReply((subscriptions.show(name, self._time()),))
+                    self._carry_out(subscriptions.remove(name))
+        except InputError as error:
+            reply = DurablesReply(refusal=shortened(str(error)))
+        client.connection.send(reply)
+
+    # What the router says (`sapwood.broker.effect_runner.Owners`) -------------------------------
+
+    def subscribed(self, owner: str) -> None:
+        """The subscription of an owner is in force."""
+        self._carry_out(self._subscriptions.confirmed(owner))
+
+    def refused(self, owner: str, reason: str) -> None:
+        """The subscription of an owner is refused."""
+        # The router is in the middle of an input: the owner is detached after it.
+        self._loop.call_soon(self._refused, owner, reason)
+
+    def _refused(self, owner: str, reason: str) -> None:
+        self._carry_out(self._subscriptions.refused(owner, reason))
+        self._flush()
+
+    def deliver(self, effect: Deliver, request: Input) -> None:
+        """The router delivers a publication to an owner."""
+        place = effect.place
+        if place is None:
+            first = self._first_place(request)
+            place = first + self._by_id.get(effect.publication.id, 0)
+        encoded = effect.publication.encoded or encode_publication(effect.publication)
+        self._arrived(effect.client, [(place, encoded)])
+
+    def deliver_many(self, effect: DeliverMany, request: Input) -> None:
+        """The router delivers a batch: what of it goes to owners."""
+        found = owned(effect, self._subscriptions.owners())
+        if not found:
+            return
+        first, batch = self._first_place(request), effect.batch
+        for owner, places in found.items():
+            self._arrived(owner, [(first + at, _body(batch, at)) for at in places])
+
+    def _arrived(self, owner: str, publications: list[tuple[int, bytes]]) -> None:
+        arrivals = []
+        for place, encoded in publications:
+            if place not in self._recent:
+                self._recent[place] = encoded
+                self._recent_bytes += len(encoded)
+            arrivals.append(Arrival(place, len(encoded)))
+        self._carry_out(self._subscriptions.delivered(owner, arrivals, self._time()))
+
+    def _first_place(self, request: Input) -> int:
+        """The place of the first publication of an input, which is in the store."""
+        if request is not self._input:
+            self._input = request
+            if not self._persists and isinstance(request, Receive | ReceiveMany):
+                self._store.add(request)
+            self._by_id = _places_by_id(request)
+        return self._store.places.stop - _count(request)
+
+    # Effects -----------------------------------------------------------------------------------
+
+    def _carry_out(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Attach(owner, filter_):
+                    interest = self._filters[owner] = from_text(filter_)
+                    now = self._loop.time()
+                    self._handle(AttachClient(owner), now)
+                    self._handle(ClientSubscribe(owner, SUBSCRIPTION_ID, interest), now)
+                case Detach(owner):
+                    del self._filters[owner]
+                    self._handle(DetachClient(owner), self._loop.time())
+                case Say():
+                    self._say(effect)
+                case _:
+                    self._tell(effect)
+
+    def _say(self, said: Say) -> None:
+        level = self._log.info
+        if said.reason:
+            level = self._log.warning
+            self._counters.durable_dropped += said.count
+        level(
+            f"durable subscription: {said.what}",
+            name=said.name,
+            **({"reason": said.reason} if said.reason else {}),
+            **({"publications": said.count} if said.count else {}),
+        )
+
+    def _tell(self, effect: Join | Hand | Tell | Acknowledged | Leave | Turn) -> None:
+        client, id_ = effect.consumer
+        session = self._connections.to_client(client)
+        if session is None:
+            return
+        send = session.connection.send
+        match effect:
+            case Join(_, reply):
+                send(reply)
+            case Hand(_, parcels):
+                self._hand(effect, send)
+                self._counters.deliveries += len(parcels)
+            case Tell(_, dropped, reason):
+                send(DurableNotice(id_, dropped, shortened(reason)))
+            case Acknowledged(_, serial):
+                send(AcknowledgedReply(id_, serial))
+            case Leave():
+                send(UnsubscribedReply(id_))
+            case Turn(_, reason):
+                send(SubscriptionRefused(id_, shortened(reason)))
+
+    def _hand(self, hand: Hand, send: Callable[[Message], None]) -> None:
+        """Send publications to a consumer; what the journal has lost is let go."""
+        found = self._read([parcel.place for parcel in hand.parcels])
+        there = [parcel for parcel in hand.parcels if parcel.place in found]
+        if there:
+            send(
+                DurableDeliveries(
+                    hand.consumer[1],
+                    tuple(parcel.number for parcel in there),
+                    tuple(parcel.attempt for parcel in there),
+                    tuple(parcel.place for parcel in there),
+                    tuple(found[parcel.place] for parcel in there),
+                )
+            )
+        if len(there) < len(hand.parcels):
+            lost = [parcel.number for parcel in hand.parcels if parcel.place not in found]
+            self._carry_out(self._subscriptions.unreadable(hand.consumer, lost))
+
+    def _read(self, places: Sequence[int]) -> dict[int, bytes]:
+        """The publications at some places, as far as they are there."""
+        recent = self._recent
+        found = {place: recent[place] for place in places if place in recent}
+        missing = sorted(set(places).difference(found))
+        if missing:
+            first = self._store.bounds[0]
+            kept = [place for place in missing if place >= first]
+            found.update((one.place, one.encoded) for one in self._stored(kept))
+        return found
+
+    def _stored(self, places: list[int]) -> Iterable[Stored]:
+        if not places:
+            return ()
+        if places[-1] - places[0] >= _SPREAD * len(places):
+            return self._store.read_places(places)
+        wanted = set(places)
+        read = self._store.read(places[0], places[-1] + 1)
+        return (one for one in read if one.place in wanted)
+
+    def _forget(self) -> None:
+        """Forget publications that can be read again, the oldest first, beyond a bound."""
+        recent, done = self._recent, self._store.done
+        while self._recent_bytes > DURABLE_RECENT_BYTES:
+            place = next(iter(recent))
+            if place >= done:
+                return
+            self._recent_bytes -= len(recent.pop(place))
+
+    # The journal -------------------------------------------------------------------------------
+
+    def _look_soon(self) -> None:
+        """Look at the journal for who catches up, in a turn of its own."""
+        look = None if self._is_looking else self._subscriptions.looks()
+        if look is None:
+            return
+        self._is_looking = True
+        if look.first < self._store.done:
+            self._look_next()
+        else:
+            self._commits.when_done(self._look_next)
+
+    def _look_next(self) -> None:
+        self._loop.call_soon(self._look)
+
+    def _look(self) -> None:
+        """Look at a part of the journal: for half a turn, a few publications at least."""
+        self._is_looking = False
+        look = self._subscriptions.looks()
+        if look is None:
+            return
+        first = self._store.bounds[0]
+        if look.first < first:
+            self._carry_out(self._subscriptions.not_kept_before(first, self._time()))
+        else:
+            end = min(look.before, look.first + DURABLE_SCAN_PLACES, self._store.done)
+            interest, enough = self._filters[look.owner], time.thread_time() + TURN_S / 2
+            found: list[Arrival] = []
+            through = look.first
+            for stored in self._store.read(look.first, end):
+                if interest.matches(decode_publication(stored.encoded)):
+                    found.append(Arrival(stored.place, len(stored.encoded)))
+                through = stored.place + 1
+                if time.thread_time() >= enough:
+                    break
+            else:
+                through = end
+            self._carry_out(self._subscriptions.looked(look.owner, found, through, self._time()))
+        self._flush()
+
+
+def about_durables(keeping: Keeping | None, client: ClientSessionAtBroker, message: object) -> bool:
+    """Whether a message was about durable subscriptions, and is handled.
+
+    Raises `FrameError` for what a client must not say.
+    """
+    durables = None if keeping is None else keeping.durables
+    if isinstance(message, UnsubscribeRequest):
+        return durables is not None and durables.leave(client, message.id)
+    if not isinstance(message, DurableRequest | AcknowledgeRequest | DurablesRequest):
+        return False
+    if durables is None:
+        _refuse(client, message)
+    else:
+        durables.received(client, message)
+    return True
+
+
+def _refuse(
+    client: ClientSessionAtBroker, message: DurableRequest | AcknowledgeRequest | DurablesRequest
+) -> None:
+    """Answer what a client says of durable subscriptions at a broker without a store.
+
+    Raises `FrameError` for an acknowledgement: there is nothing here that could be.
+    """
+    match message:
+        case DurableRequest(id_):
+            client.connection.send(SubscriptionRefused(id_, _NO_STORE))
+        case DurablesRequest():
+            client.connection.send(DurablesReply(refusal=_NO_STORE))
+        case AcknowledgeRequest(id_):
+            raise FrameError(f"an acknowledgement for {id_!r}: {_NO_STORE}")
+
+
+def _canonical(request: DurableRequest, interest: Interest) -> DurableRequest:
+    """The request with its filter as it is compared."""
+    return DurableRequest(
+        request.id, request.name, to_text(interest), request.since, request.policy, request.window
+    )
+
+
+def _generation() -> str:
+    return secrets.token_hex(8)
+
+
+def _body(batch: object, at: int) -> bytes:
+    if isinstance(batch, PublicationBatch):
+        return batch.body(at)
+    assert isinstance(batch, Sequence), "a batch has places"
+    return batch[at].encoded or encode_publication(batch[at])
+
+
+def _count(request: Input) -> int:
+    """How many publications an input brings."""
+    match request:
+        case ClientPublishMany(_, publications):
+            return len(publications)
+        case ReceiveMany(_, publications):
+            return len(publications.batch)
+        case ClientPublish() | Receive():
+            return 1
+        case _:
+            raise InvariantError(f"a delivery without a place came of a {type(request).__name__}")
+
+
+def _places_by_id(request: Input) -> dict[str, int]:
+    """The publications of a batch that deliveries may speak of one by one."""
+    match request:
+        case ClientPublishMany(_, publications):
+            batch: Sequence[object] = publications
+        case ReceiveMany(_, many):
+            batch = many.batch
+        case _:
+            return {}
+    if isinstance(batch, PublicationBatch):
+        return {}
+    return {one.id: at for at, one in enumerate(batch)}  # type: ignore[attr-defined]

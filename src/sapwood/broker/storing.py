@@ -1,0 +1,222 @@
+"""A broker's store and all that belongs to it: opened, restored from, committed to, closed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from sapwood.broker.committing import Committed, GroupCommit
+from sapwood.broker.connections import Connections
+from sapwood.broker.durables import Durables, Shell
+from sapwood.broker.keeping import Keeper
+from sapwood.broker.logs import Log
+from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
+from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, SESSION_RETURN_S, TABLE_SIZES_S
+from sapwood.routing.effects import Effect
+from sapwood.routing.inputs import DetachClient, Input, Recalled, Restored
+from sapwood.routing.router import Router
+from sapwood.store.store import JOURNAL, Store
+from sapwood.store.table_sizes import TableSizes
+from sapwood.store.writer import Policy, Retention
+from sapwood.wire.publications import decode_publication
+
+SESSION: Final = "session"
+"""The rows with the sessions of clients."""
+
+_SOME: Final = 100
+"""Clients that are detached at a time, so that the loop does not stand still."""
+
+
+class Storing:
+    """The store of one broker.
+
+    `handle` hands an input to the router and has its effects carried out. Raises
+    `EnvironmentMissingError` or `FileFormatError` where the folder cannot be used.
+    """
+
+    durables: Durables
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: BrokerSettings,
+        router: Router,
+        host: Committed,
+        log: Log,
+    ) -> None:
+        self._loop = loop = asyncio.get_running_loop()
+        self._router = router
+        self._log = log
+        policy = Policy(
+            settings.durability, Retention(settings.keep_bytes_max, settings.keep_age_s)
+        )
+        began = time.monotonic()
+        self.store = Store(
+            folder,
+            router.name,
+            clock=time.time,
+            protocol=router.protocol.name,
+            persists=router.persists,
+            policy=policy,
+        )
+        for finding in self.store.findings:
+            log.error("the store is not as it was written", finding=finding)
+        first, end = self.store.bounds
+        log.info(
+            "store opened",
+            folder=str(folder),
+            durability=str(settings.durability),
+            first=first,
+            end=end,
+            seconds=round(time.monotonic() - began, 3),
+        )
+        self.commits = GroupCommit(self.store, loop, host, log)
+        self.keeper = Keeper(
+            self.store,
+            self.commits,
+            persists=router.persists,
+            # A reader gets the line as it is, in a frame.
+            line_bytes_max=settings.connection.frame_bytes_max - FRAME_OVERHEAD_BYTES,
+        )
+        #: the sessions of the router's clients; one that is gone leaves nothing to another
+        self._sessions = {name: value.decode() for name, _, value in self.store.rows(SESSION)}
+        #: connections with output that waits for a commit, and how much
+        self._holding: dict[TcpConnection, int] = {}
+        self._return: asyncio.TimerHandle | None = None
+        self._table_sizes: TimedTableSizeRecorder | None = None
+
+    def keep_subscriptions(self, shell: Shell) -> None:
+        """Let there be durable subscriptions."""
+        self.durables = Durables(
+            self.store, self.commits, shell, self._log, persists=self._router.persists
+        )
+
+    def ticket(self) -> int | None:
+        """End a turn; as `GroupCommit.ticket`."""
+        self.durables.end_turn()
+        return self.commits.ticket()
+
+    def restore(self, now: float) -> list[Effect]:
+        """Let the router be what it was; returns what is to be done."""
+        if not self._router.persists:
+            return []
+        began = time.monotonic()
+        records, first = self.store.restored()
+        effects = self._router.handle(Restored(records, first), now)
+        self._log.info(
+            "state restored",
+            clients=len(self._router.absent),
+            publications=self.store.done - first,
+            seconds=round(time.monotonic() - began, 3),
+            **self._router.table_sizes(),
+        )
+        return effects
+
+    def begin(self, handle: Callable[[Input], None], connections: Connections) -> None:
+        """Begin to write table sizes; let the clients go later that do not come back."""
+        self.durables.start()
+        sizes = self._router.table_sizes
+        file = TableSizes(self.store.folder / JOURNAL, self._router.name)
+        recorder = TableSizeRecorder(sizes, file, time.time, self._log, TABLE_SIZES_S)
+        self._table_sizes = TimedTableSizeRecorder(recorder, self._loop)
+        if self._router.absent:
+            self._return = self._loop.call_later(
+                SESSION_RETURN_S, self._let_go, handle, connections
+            )
+
+    def attached(self, client: str, session: str) -> bool:
+        """A client has come; whether another run of it was here in an earlier life."""
+        known = self._sessions.get(client)
+        if known != session and self._router.persists:
+            self._sessions[client] = session
+            self.store.put(SESSION, client, 0, session.encode())
+        return client in self._router.absent and known != session
+
+    def detached(self, client: str) -> None:
+        """A client has gone."""
+        self.durables.gone(client)
+        if self._sessions.pop(client, None) is not None:
+            self.store.delete(SESSION, client, 0)
+
+    def changed(self, now: float) -> None:
+        """The router's tables may have changed."""
+        if self._table_sizes is not None:
+            self._table_sizes.mark_changed(now)
+
+    def _let_go(self, handle: Callable[[Input], None], connections: Connections) -> None:
+        """Detach clients of the earlier life that have not come back, some at a time."""
+        gone = [name for name in self._router.absent if name not in connections.clients]
+        for name in gone[:_SOME]:
+            self._log.info("client has not come back", client=name)
+            self.detached(name)
+            handle(DetachClient(name))
+        self._return = None
+        if len(gone) > _SOME:
+            self._return = self._loop.call_later(0, self._let_go, handle, connections)
+
+    # Output ------------------------------------------------------------------------------------
+
+    def flush(self, tcp: TcpConnection, ticket: int | None, *, is_routed: bool) -> None:
+        """Flush a connection: what stands behind what is not committed is held back."""
+        if ticket is None:
+            tcp.flush()
+            return
+        if is_routed or not self.commits.is_full:
+            tcp.flush(ticket)
+        else:
+            tcp.answer(ticket)
+        held = tcp.outbox.held_bytes
+        if held:
+            self.commits.held_bytes += held - self._holding.get(tcp, 0)
+            self._holding[tcp] = held
+
+    def release(self, done: int) -> list[TcpConnection]:
+        """Send what waited for commits up to this one; the connections that waited."""
+        waited = list(self._holding)
+        for tcp in waited:
+            before = self._holding.pop(tcp)
+            tcp.outbox.release(done)
+            held = tcp.outbox.held_bytes
+            self.commits.held_bytes += held - before
+            if held:
+                self._holding[tcp] = held
+        return waited
+
+    def forget(self, tcp: TcpConnection) -> None:
+        """Leave a connection alone that is closed."""
+        self.commits.held_bytes -= self._holding.pop(tcp, 0)
+
+    # Effects -----------------------------------------------------------------------------------
+
+    def recall(self, places: tuple[int, ...], handle: Callable[[Input], None]) -> None:
+        """Read publications again for the router, when they are committed."""
+
+        def read() -> None:
+            found = self.store.read_places(places)
+            handle(Recalled([(one.place, decode_publication(one.encoded)) for one in found]))
+
+        self.commits.when_done(read)
+
+    # The end -----------------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """Return when what was added is committed, or there is no hope of it."""
+        self.durables.stop()
+        if self._return is not None:
+            self._return.cancel()
+        if self._table_sizes is not None:
+            self._table_sizes.close()  # what tables hold before clients and links are gone
+            self._table_sizes = None
+        try:
+            await asyncio.wait_for(self.commits.drained(), GOODBYE_S)
+        except TimeoutError:
+            self._log.error("the disk did not take everything in time")
+
+    async def close(self) -> None:
+        """Make durable what is committed, and let go of the folder."""
+        await asyncio.to_thread(self.commits.close)

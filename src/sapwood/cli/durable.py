@@ -1,0 +1,117 @@
+"""`sapwood durable`: the durable subscriptions of a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sapwood.cli.output import ExitStatus, json_option, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from sapwood.client import Client
+    from sapwood.wire.durable import DurableState
+
+_broker = click.argument("broker", metavar="HOST:PORT")
+_name = click.argument("name")
+
+
+@click.group
+def command() -> None:
+    """List, show and remove the durable subscriptions of a broker.
+
+    One is made by `sapwood subscribe --durable NAME FILTER`, and stays until it is removed.
+    """
+
+
+@command.command("list")
+@_broker
+@json_option
+@click.pass_context
+def list_command(ctx: click.Context, *, broker: str, as_json: bool) -> None:
+    """List them by name, with what waits in their mailboxes."""
+    states: list[DurableState] = _ask(broker, lambda client: client.durables())
+    if as_json:
+        print_json([members(state) for state in states])
+    else:
+        columns = ("name", "waiting", "out", "dropped", "consumers", "filter")
+        print_table(columns, [_row(state) for state in states])
+    ctx.exit(ExitStatus.DONE)
+
+
+@command.command
+@_broker
+@_name
+@json_option
+@click.pass_context
+def show(ctx: click.Context, *, broker: str, name: str, as_json: bool) -> None:
+    """Show one: what waits, who consumes it, its bounds."""
+    state: DurableState = _ask(broker, lambda client: client.durable(name))
+    if as_json:
+        print_json(members(state))
+    else:
+        print_table(
+            ("", ""), [(key.replace("_", " "), _cell(of)) for key, of in members(state).items()]
+        )
+    ctx.exit(ExitStatus.DONE)
+
+
+@command.command
+@_broker
+@_name
+@click.pass_context
+def remove(ctx: click.Context, *, broker: str, name: str) -> None:
+    """Remove one for good, with all that waits in its mailbox."""
+    _ask(broker, lambda client: client.remove_durable(name))
+    say(f"removed {name} at {broker}")
+    ctx.exit(ExitStatus.DONE)
+
+
+def members(state: DurableState) -> dict[str, Any]:
+    """A durable subscription as a JSON object."""
+    text = state.filter
+    language = {"filter": text} if isinstance(text, str) else {"xpath": text.text}
+    policy = state.policy
+    return {
+        "name": state.name,
+        **language,
+        "state": state.state,
+        "waiting": state.waiting,
+        "bytes": state.bytes,
+        "oldest_s": round(state.oldest_s, 3),
+        "out": state.out,
+        "consumers": list(state.consumers),
+        "unread_s": round(state.last_seen_s, 3),
+        "dropped": state.dropped,
+        "max_count": policy.count_max,
+        "max_bytes": policy.bytes_max,
+        "max_age_s": policy.age_max_s,
+        "overflow": policy.overflow,
+        "acknowledge_within_s": policy.acknowledge_s,
+    }
+
+
+def _row(state: DurableState) -> tuple[str, ...]:
+    text = state.filter if isinstance(state.filter, str) else state.filter.text
+    counts = (state.waiting, state.out, state.dropped, len(state.consumers))
+    return (state.name, *(f"{count:,}" for count in counts), text)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def _ask(broker: str, question: Callable[[Client], Awaitable[Any]]) -> Any:
+    """Ask a broker something, as a client of it."""
+    import asyncio
+
+    from sapwood.client import connect
+
+    async def asked() -> Any:
+        async with connect(broker, reconnect=False) as client:
+            return await question(client)
+
+    return asyncio.run(asked())

@@ -1,0 +1,223 @@
+"""The consumers of one client: its ends of durable subscriptions, across all connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from sapwood.errors import FrameError
+from sapwood.session.client_entries import (
+    ClientEntries,
+    Entry,
+    EntryEvent,
+    EntryKind,
+    EntryRefused,
+    EntryWithdrawn,
+)
+from sapwood.session.client_state import Acknowledged, ClientRecord, ClientState, Confirmed
+from sapwood.session.durable.receipts import Receipts
+from sapwood.wire.durable import (
+    AcknowledgedReply,
+    AcknowledgeRequest,
+    DurableDeliveries,
+    DurableNotice,
+    DurableReply,
+    DurableRequest,
+    Policy,
+    Since,
+    SincePlace,
+)
+from sapwood.wire.interests import InterestText
+from sapwood.wire.messages import (
+    Message,
+    SubscriptionRefused,
+    UnsubscribedReply,
+    UnsubscribeRequest,
+)
+
+Reply: TypeAlias = (
+    DurableReply
+    | DurableDeliveries
+    | DurableNotice
+    | AcknowledgedReply
+    | SubscriptionRefused
+    | UnsubscribedReply
+)
+"""What a broker says to a consumer."""
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What a consumer asks for: see `DurableRequest`. Without a name it is its own."""
+
+    name: str
+    filter: InterestText | None
+    since: Since | None
+    policy: Policy
+    window: int
+    receipts: Receipts
+    #: the place after the last delivery, for one of its own that comes back
+    next_place: int | None = None
+
+
+def _request(id_: str, wanted: Wanted) -> Message:
+    since = wanted.since
+    if not wanted.name and wanted.next_place is not None:
+        since = SincePlace(wanted.next_place)
+    return DurableRequest(id_, wanted.name, wanted.filter, since, wanted.policy, wanted.window)
+
+
+CONSUMER: Final[EntryKind[Wanted]] = EntryKind("subscription", _request, UnsubscribeRequest)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A consumer is there, for the first time or again."""
+
+    entry: Entry[Wanted, Any]
+    reply: DurableReply
+    #: it is another subscription of the same name: the one that it was of is gone
+    is_other: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Deliveries that the application has not seen: number, attempt, place, publication."""
+
+    entry: Entry[Wanted, Any]
+    deliveries: list[tuple[int, int, int, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The bounds of the mailbox have let publications go: so many so far."""
+
+    entry: Entry[Wanted, Any]
+    dropped: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The broker has confirmed all that was acknowledged."""
+
+    entry: Entry[Wanted, Any]
+
+
+ConsumerEvent: TypeAlias = Joined | Arrived | Dropped | Settled
+CONSUMER_EVENTS: Final = (Joined, Arrived, Dropped, Settled)
+
+
+class Consuming:
+    """The consumers of one client.
+
+    `keep` writes down what is to survive the client, where it has a `state`.
+    """
+
+    __slots__ = ("_keep", "_state", "_unsent", "entries")
+
+    def __init__(
+        self, state: ClientState | None, keep: Callable[[ClientRecord], None] | None
+    ) -> None:
+        self.entries: ClientEntries[Wanted, Any] = ClientEntries(CONSUMER)
+        self._state = state
+        self._keep = keep
+        #: consumers that may have something to acknowledge
+        self._unsent: dict[str, None] = {}
+
+    def receipts(self, name: str) -> Receipts:
+        """The receipts of a consumer of a durable subscription, as earlier runs have left them."""
+        if self._state is None or not name:
+            return Receipts()
+        return Receipts(*self._state.of(name))
+
+    def acknowledge(self, entry: Entry[Wanted, Any], numbers: list[int]) -> int:
+        """The application is done with deliveries; how many were not acknowledged before.
+
+        What is kept is kept when this returns. Raises `InputError` for what was never delivered.
+        """
+        receipts = entry.filter.receipts
+        new = [number for number in numbers if receipts.acknowledge(number)]
+        if new and entry.filter.name:
+            self._write(Acknowledged(entry.filter.name, receipts.generation, tuple(new)))
+        self._unsent[entry.id] = None
+        return len(new)
+
+    def requests(self) -> Iterator[AcknowledgeRequest]:
+        """The requests to acknowledge that are to be sent."""
+        unsent, self._unsent = self._unsent, {}
+        for id_ in unsent:
+            entry = self.entries.get(id_)
+            while entry is not None and (request := entry.filter.receipts.take_request()):
+                yield AcknowledgeRequest(id_, *request)
+
+    @property
+    def are_waiting(self) -> bool:
+        """Whether there may be requests."""
+        return bool(self._unsent)
+
+    def interpret(self, reply: Reply) -> EntryEvent | ConsumerEvent | None:
+        """The event in what the broker says; `None` for a consumer that is gone.
+
+        Raises `FrameError` for what it must not say.
+        """
+        entry = self.entries.get(reply.id)
+        if entry is None:
+            return None
+        match reply:
+            case DurableReply():
+                self._forget_others(entry.filter, reply.generation)
+                is_same = entry.filter.receipts.joined(reply.generation)
+                self._unsent[entry.id] = None
+                entry.was_in_force = True
+                return Joined(entry, reply, is_other=not is_same and bool(entry.filter.name))
+            case DurableDeliveries():
+                return self._delivered(entry, reply)
+            case DurableNotice(_, dropped, reason):
+                return Dropped(entry, dropped, reason)
+            case AcknowledgedReply(_, serial):
+                return self._confirmed(entry, serial)
+            case SubscriptionRefused(_, reason):
+                self.entries.remove(entry)
+                return EntryRefused(entry, reason)
+            case UnsubscribedReply():
+                self.entries.remove(entry)
+                return EntryWithdrawn(entry)
+
+    def _forget_others(self, wanted: Wanted, generation: str) -> None:
+        """What was acknowledged of an earlier subscription of the name is of no use any more."""
+        receipts = wanted.receipts
+        if receipts.generation != generation and receipts.unconfirmed:
+            gone = tuple(sorted(receipts.unconfirmed))
+            self._write(Confirmed(wanted.name, receipts.generation, gone))
+
+    def _delivered(self, entry: Entry[Wanted, Any], reply: DurableDeliveries) -> Arrived | None:
+        try:
+            columns = zip(
+                reply.numbers, reply.attempts, reply.places, reply.publications, strict=True
+            )
+            arrived = list(columns)
+        except ValueError as error:
+            raise FrameError(f"the columns of deliveries differ in length: {error}") from None
+        wanted = entry.filter
+        if not entry.was_in_force:
+            raise FrameError(f"deliveries came for {entry.id!r} before the answer to its request")
+        new = [one for one in arrived if wanted.receipts.delivered(one[0])]
+        if len(new) < len(arrived):
+            self._unsent[entry.id] = None
+        if not wanted.name:
+            wanted.next_place = max(wanted.next_place or 0, *(one[2] + 1 for one in arrived))
+        return Arrived(entry, new) if new else None
+
+    def _confirmed(self, entry: Entry[Wanted, Any], serial: int) -> Settled | None:
+        receipts = entry.filter.receipts
+        done = receipts.confirmed(serial)
+        if done and entry.filter.name:
+            self._write(Confirmed(entry.filter.name, receipts.generation, tuple(done)))
+        return Settled(entry) if receipts.are_settled else None
+
+    def _write(self, record: Acknowledged | Confirmed) -> None:
+        if self._state is not None and self._keep is not None:
+            self._state.carry_out(record)
+            self._keep(record)

@@ -1,0 +1,227 @@
+"""One durable subscription: its mailbox, its consumers, and how far it has come in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sapwood.limits.durable import DURABLE_HAND_BYTES, DURABLE_HAND_MAX
+from sapwood.session.durable.catching_up import Arrival, CatchingUp
+from sapwood.session.durable.effects import Acknowledged, Effect, Hand, Join, Tell
+from sapwood.session.durable.mailbox import Consumer, Mailbox
+from sapwood.session.durable.rows import Kind, Row, StateValue, SubscriptionValue, encoded
+from sapwood.wire.durable import DurableReply, DurableState
+from sapwood.wire.interests import InterestText
+
+BOUNDS_PASSED = "its mailbox was full"
+TOO_OLD = "it waited longer than the mailbox keeps"
+NOT_KEPT = "the journal does not keep it any more"
+
+
+@dataclass(slots=True)
+class Attached:
+    """A consumer that is there.
+
+    #: serial >= told_serial, and dropped >= told_dropped of the mailbox's
+    """
+
+    window: int
+    #: it knows that it is
+    is_joined: bool = False
+    #: what the mailbox had let go when it was told last
+    told_dropped: int = 0
+    #: its last request to acknowledge, and the one that it was answered
+    serial: int = 0
+    told_serial: int = 0
+
+
+class DurableSubscription:
+    """One durable subscription of a broker.
+
+    One without a name (`is_kept` false) is its only consumer's, begins in the journal, and is gone
+    with it: nothing of it is kept.
+    """
+
+    __slots__ = (
+        "_is_changed",
+        "consumers",
+        "filter",
+        "generation",
+        "in_force",
+        "is_kept",
+        "mailbox",
+        "name",
+        "owner",
+        "progress",
+        "reason",
+        "seen",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        owner: str,
+        value: SubscriptionValue,
+        mailbox: Mailbox,
+        progress: CatchingUp,
+        *,
+        is_kept: bool,
+    ) -> None:
+        self.name = name
+        self.owner = owner
+        self.generation = value.generation
+        self.filter: InterestText = value.filter
+        self.mailbox = mailbox
+        self.progress = progress
+        self.is_kept = is_kept
+        self.in_force = value.confirmed
+        self.consumers: dict[Consumer, Attached] = {}
+        #: when a consumer was there last, in the time of ages
+        self.seen = 0.0
+        #: why something was let go last
+        self.reason = ""
+        #: what the subscription is has changed since rows were taken
+        self._is_changed = False
+
+    # What comes --------------------------------------------------------------------------------
+
+    def put(self, arrivals: list[Arrival], time: float) -> int:
+        """Publications come into the mailbox; how many go for it."""
+        put = self.mailbox.put
+        gone = self.age(time)
+        full = sum(put(place, size, time) for place, size in arrivals)
+        if full:
+            self.reason = BOUNDS_PASSED
+        return gone + full
+
+    def age(self, time: float) -> int:
+        """Let go what has waited too long; how many."""
+        gone = self.mailbox.age(time)
+        if gone:
+            self.reason = TOO_OLD
+        return gone
+
+    def forget_before(self, place: int) -> int:
+        """Let go what the journal does not keep; how many."""
+        gone = self.mailbox.forget_before(place)
+        if gone:
+            self.reason = NOT_KEPT
+        return gone
+
+    # Consumers ---------------------------------------------------------------------------------
+
+    def join(self, consumer: Consumer, window: int) -> Iterator[Effect]:
+        """A consumer comes; it hears so once the subscription is in force."""
+        self.consumers[consumer] = Attached(window)
+        if self.in_force:
+            yield from self.welcome()
+
+    def confirm(self) -> Iterator[Effect]:
+        """The subscription is in force."""
+        if not self.in_force:
+            self.in_force = self._is_changed = True
+        yield from self.welcome()
+
+    def welcome(self) -> Iterator[Effect]:
+        """Let those in who wait for the subscription to be in force."""
+        for consumer, attached in self.consumers.items():
+            if not attached.is_joined:
+                attached.is_joined = True
+                attached.told_dropped = self.mailbox.dropped
+                yield Join(
+                    consumer,
+                    DurableReply(
+                        consumer[1], self.name, self.generation, self.filter, self.mailbox.dropped
+                    ),
+                )
+
+    def leave(self, consumer: Consumer, time: float) -> int:
+        """A consumer goes; how many publications it gives back."""
+        del self.consumers[consumer]
+        self.seen = time
+        return self.mailbox.give_back(consumer)
+
+    def hand(self, now: float) -> Iterator[Hand]:
+        """What consumers have room for: to who has most room, a frame at a time."""
+        consumers, mailbox = self.consumers, self.mailbox
+        able = {one: attached for one, attached in consumers.items() if attached.is_joined}
+        while able and mailbox.is_ready:
+            room = {one: able[one].window - mailbox.held(one)[0] for one in able}
+            best = max(room, key=room.__getitem__)
+            if room[best] <= 0:
+                return
+            share = -(-mailbox.count // len(able))
+            count_max = min(room[best], DURABLE_HAND_MAX, share)
+            parcels = mailbox.take(best, count_max, DURABLE_HAND_BYTES, now)
+            if parcels:
+                yield Hand(best, parcels)
+            else:  # it has as many bytes as it may
+                del able[best]
+
+    def tell(self) -> Iterator[Effect]:
+        """What consumers are to hear of before anything else: acknowledgements, and what went."""
+        for consumer, attached in self.consumers.items():
+            if attached.serial > attached.told_serial:
+                attached.told_serial = attached.serial
+                yield Acknowledged(consumer, attached.serial)
+            if attached.is_joined and self.mailbox.dropped > attached.told_dropped:
+                attached.told_dropped = self.mailbox.dropped
+                yield Tell(consumer, self.mailbox.dropped, self.reason)
+
+    # What is kept, and shown -------------------------------------------------------------------
+
+    def change(self) -> None:
+        """What the subscription is has changed, and is to be kept."""
+        self._is_changed = True
+
+    def rows(self) -> Iterator[Row]:
+        """What is to be kept since the last time."""
+        if not self.is_kept:
+            return
+        name, mailbox, progress = self.name, self.mailbox, self.progress
+        if self._is_changed:
+            self._is_changed = False
+            value = SubscriptionValue(
+                self.generation, self.filter, mailbox.bounds.policy(), self.in_force
+            )
+            yield Row(Kind.SUBSCRIPTION, name, 0, encoded(value))
+        yield from mailbox.rows(name)
+        state = StateValue(
+            mailbox.last,
+            mailbox.dropped,
+            self.seen,
+            progress.start,
+            progress.cursor,
+            progress.catching_up,
+        )
+        yield Row(Kind.STATE, name, 0, encoded(state))
+
+    def lowest_place(self) -> int | None:
+        """The lowest place that it needs of the journal."""
+        lowest = self.mailbox.lowest_place()
+        if self.progress.catching_up:
+            cursor = self.progress.cursor
+            return cursor if lowest is None else min(cursor, lowest)
+        return lowest
+
+    def state(self, time: float) -> DurableState:
+        """As it is shown."""
+        mailbox = self.mailbox
+        oldest = mailbox.oldest_time()
+        state = "in force" if self.in_force else "being put in force"
+        if self.progress.catching_up:
+            state += ", catching up with the journal"
+        return DurableState(
+            name=self.name,
+            generation=self.generation,
+            filter=self.filter,
+            policy=mailbox.bounds.policy(),
+            waiting=mailbox.count,
+            bytes=mailbox.bytes,
+            out=mailbox.out,
+            consumers=tuple(client for client, _ in self.consumers),
+            dropped=mailbox.dropped,
+            oldest_s=0.0 if oldest is None else max(0.0, time - oldest),
+            last_seen_s=0.0 if self.consumers else max(0.0, time - self.seen),
+            state=state,
+        )

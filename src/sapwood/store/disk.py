@@ -1,0 +1,119 @@
+"""The few operations on files that a store's log needs, behind one seam.
+
+Tests put a disk in its place that fails, takes a part, is full, or dies at any of them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Final, Protocol
+
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""The errors of a disk that has no room, or no more for this user or this file."""
+
+
+class File(Protocol):
+    """A file that is written at its end."""
+
+    def write(self, data: bytes) -> int:
+        """Write some bytes at the end; how many were taken. Raises `OSError`."""
+        ...
+
+    def sync(self) -> None:
+        """Return when all that was written is durable. Raises `OSError`."""
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cut the file off. Raises `OSError`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Disk(Protocol):
+    """What changes files. All of it raises `OSError`."""
+
+    def open(self, path: Path) -> File:
+        """A file to be written at its end, made if it is not there."""
+        ...
+
+    def rename(self, path: Path, name: str) -> None:
+        """Give a file another name in its folder."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+        ...
+
+    def sync_folder(self, folder: Path) -> None:
+        """Return when the names in a folder are durable."""
+        ...
+
+
+class SystemFile:
+    """A file of the operating system."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._descriptor = os.open(path, flags, 0o644)
+
+    def write(self, data: bytes) -> int:
+        """One `write(2)`."""
+        return os.write(self._descriptor, data)
+
+    def sync(self) -> None:
+        """`fdatasync(2)`: contents and length, and not when the file was read last."""
+        os.fdatasync(self._descriptor)
+
+    def truncate(self, size: int) -> None:
+        """`ftruncate(2)`."""
+        os.ftruncate(self._descriptor, size)
+
+    def close(self) -> None:
+        """`close(2)`, which says nothing of the disk."""
+        os.close(self._descriptor)
+
+
+class SystemDisk:
+    """The disk of the operating system."""
+
+    __slots__ = ()
+
+    def open(self, path: Path) -> File:
+        """A file of the operating system."""
+        return SystemFile(path)
+
+    def rename(self, path: Path, name: str) -> None:
+        """`rename(2)`."""
+        path.rename(path.with_name(name))
+
+    def remove(self, path: Path) -> None:
+        """`unlink(2)`."""
+        path.unlink()
+
+    def sync_folder(self, folder: Path) -> None:
+        """`fsync(2)` of the folder."""
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+SYSTEM: Final = SystemDisk()
+
+
+def write_all(file: File, data: bytes) -> None:
+    """Write all of it. Raises `OSError`; a part may be written then."""
+    left = memoryview(data)
+    while left:
+        taken = file.write(bytes(left) if len(left) != len(data) else data)
+        if taken == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        left = left[taken:]

@@ -1,0 +1,45 @@
+"""When a commit counts as done: what a broker is started with as `--durability`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from sapwood.errors import InputError
+from sapwood.limits import DURABILITY_INTERVAL_MS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Durability:
+    """`fsync`: after fsync; `interval:MS`: after write(2), and fsync at least every MS; `none`.
+
+    A process that is killed loses nothing under all three: the system has what was written. A
+    machine that loses power loses nothing under `fsync`, under `interval:MS` what was accepted in
+    about so many milliseconds before, under `none` what the system had not written by itself (some
+    thirty seconds on Linux).
+    """
+
+    syncs: bool = True
+    interval_s: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The durability that a text names. Raises `InputError`."""
+        name, colon, number = text.partition(":")
+        if text == "fsync":
+            return cls()
+        if text == "none":
+            return cls(syncs=False)
+        if name == "interval" and colon and number.isascii() and number.isdecimal():
+            milliseconds = int(number)
+            if 1 <= milliseconds <= DURABILITY_INTERVAL_MS_MAX:
+                return cls(interval_s=milliseconds / 1000)
+        raise InputError(
+            f"--durability {text}: it takes fsync, interval:MS (1 to "
+            f"{DURABILITY_INTERVAL_MS_MAX:,} milliseconds) or none"
+        )
+
+    def __str__(self) -> str:
+        if not self.syncs:
+            return "none"
+        return f"interval:{round(self.interval_s * 1000)}" if self.interval_s else "fsync"

@@ -1,0 +1,177 @@
+r"""A journal as lines: publications that clients of the broker have published, in JSON.
+
+Each line is a publication as the other commands read it, with two members more, its `offset` (the
+place in the log) and the time it was `published_at`::
+
+    {"offset":0,"published_at":1767225600.25,"id":"p1","attributes":{"x":1},"home":"r1"}
+
+Offsets ascend. Where a broker persists what comes from its neighbors as well, places are left out.
+
+The version before kept such lines as they are, in files named after the offset of the first one::
+
+    00000000000000000000.jsonl
+
+They are read, and never written any more. A line without its end is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+import msgspec
+
+from sapwood.errors import LimitError
+from sapwood.files.lines import encode_publication
+from sapwood.limits import JOURNAL_LINE_BYTES_MAX
+from sapwood.store.layout import Damage, Publications
+from sapwood.store.records import bodies_of
+from sapwood.store.segments import Segment, read_commits, read_header, segments
+from sapwood.wire.publications import decode_body, decode_publication
+from sapwood.xml.encodings import decode_text
+
+_PIECE_BYTES: Final = 1 << 20
+_TAIL_BYTES: Final = 1 << 16
+
+_GROWTH: Final = 6
+"""So many times longer may a publication be as JSON, at most: a control character is `\\u0001`."""
+
+_BESIDE_BYTES: Final = 512
+"""Bytes of a line beside the publication, at most: offset, time, names of members, home."""
+
+_INFINITE: Final = (
+    b"\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00",
+    b"\xcb\xff\xf0\x00\x00\x00\x00\x00\x00",
+    b"\xca\x7f\x80\x00\x00",
+    b"\xca\xff\x80\x00\x00",
+)
+"""The numbers that MessagePack can say and JSON cannot."""
+
+
+class Line(NamedTuple):
+    """One publication of a journal.
+
+    `text` is the line without its end, and `after` a byte of the segment from which the next one
+    is found.
+    """
+
+    offset: int
+    text: bytes
+    after: int
+
+
+def end_of(segment: Segment) -> int:
+    """The offset after that of the last publication of a segment."""
+    if segment.has_lines:
+        with segment.path.open("rb") as file:
+            pieces = iter(partial(file.read, _PIECE_BYTES), b"")
+            return segment.first + sum(piece.count(b"\n") for piece in pieces)
+    end = segment.first
+    for found in read_commits(segment):
+        if not isinstance(found, Damage):
+            end = found.place + found.count
+    return end
+
+
+def bounds(folder: Path) -> tuple[int, int]:
+    """The offset of the oldest publication in a folder, and the one the next will have."""
+    found = segments(folder)
+    return (found[0].first, end_of(found[-1])) if found else (0, 0)
+
+
+def read_lines(segment: Segment, start: int, byte: int | None = None) -> Iterator[Line]:
+    """The lines of a segment from offset `start` on; `byte` is where to look for it, if known.
+
+    Gives the publications that are there when they are reached.
+    """
+    if segment.has_lines:
+        yield from _old_lines(segment, start, byte)
+        return
+    told = read_header(segment.path)
+    home = "" if told is None else told[0].home
+    for commit in read_commits(segment, start, byte):
+        if isinstance(commit, Damage) or not commit.count:
+            continue
+        offset = commit.place
+        for entry in commit.entries():
+            if not isinstance(entry, Publications):
+                continue
+            bodies = bodies_of(entry) if entry.is_ours else ()
+            for place, body in enumerate(bodies, offset):
+                if place >= start:
+                    last = place + 1 == commit.place + commit.count
+                    text = line_of(body, place, entry.at, home)
+                    yield Line(place, text, commit.end if last else commit.begin)
+            offset += len(entry)
+
+
+def line_of(encoded: bytes, offset: int, at: float, home: str) -> bytes:
+    """The line of a publication that came as these bytes."""
+    body = decode_body(encoded)
+    members: dict[str, Any] = {"offset": offset, "published_at": round(at, 6), "id": body.id}
+    if body.attributes is not None:
+        members["attributes"] = body.attributes
+    if body.document is not None:
+        members["document"] = decode_text(body.document)
+    if home:
+        members["home"] = home
+    return msgspec.json.encode(members)
+
+
+def check_line(encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX) -> None:
+    """Refuse a publication that could not be read from the journal as a line.
+
+    Raises `InputError`.
+    """
+    if is_plainly_a_line(encoded, bytes_max):
+        return
+    size = len(encode_publication(decode_publication(encoded))) + _BESIDE_BYTES
+    if size > bytes_max:
+        subject = "the length of the publication as a line of the journal, bytes,"
+        raise LimitError("JOURNAL_LINE_BYTES_MAX", bytes_max, size, subject)
+
+
+def is_plainly_a_line(
+    encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX, longest: int | None = None
+) -> bool:
+    """Whether a publication can be read from the journal, as can be told at a glance.
+
+    `encoded` may hold several, the `longest` of which has so many bytes.
+    """
+    size = len(encoded) if longest is None else longest
+    if size * _GROWTH + _BESIDE_BYTES > bytes_max:
+        return False
+    return not any(number in encoded for number in _INFINITE)
+
+
+def mended(file: IO[bytes], path: Path) -> int:
+    """Cut off the half of a line that a broken run has left at the end of a file; what is left."""
+    size = path.stat().st_size
+    with path.open("rb") as written:
+        whole = size
+        while whole:
+            begin = max(0, whole - _TAIL_BYTES)
+            written.seek(begin)
+            found = written.read(whole - begin).rfind(b"\n")
+            if found >= 0:
+                whole = begin + found + 1
+                break
+            whole = begin
+    if whole != size:
+        file.truncate(whole)
+    return whole
+
+
+def _old_lines(segment: Segment, start: int, byte: int | None) -> Iterator[Line]:
+    with segment.path.open("rb") as file:
+        offset, after = (segment.first, 0) if byte is None else (start, byte)
+        file.seek(after)
+        for text in file:
+            if not text.endswith(b"\n"):
+                return
+            after += len(text)
+            if offset >= start:
+                yield Line(offset, text[:-1], after)
+            offset += 1

@@ -1,0 +1,121 @@
+"""Opening a store: whose it is, and that log and state file fit together.
+
+The state file follows the log, so what it lacks is applied again. Where the log lacks something
+that state rests on, the state is no state any more: routing begins afresh, as a broker does that is
+new. Rows stay, whose owners compare them with the log.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from sapwood.errors import EnvironmentMissingError, FileFormatError, SapwoodError
+from sapwood.limits import STORE_CHANGES_MAX
+from sapwood.store.layout import Damage
+from sapwood.store.log import DAMAGED, Log
+from sapwood.store.segments import followed, read_commits
+from sapwood.store.state import FILE, Change, StateFile
+
+
+def open_state(folder: Path, log: Log) -> tuple[StateFile, list[str]]:
+    """The state file of a folder, a new one in the place of a damaged one; what was found."""
+    path = folder / FILE
+    findings: list[str] = []
+    try:
+        state = StateFile(path)
+    except FileFormatError as error:
+        aside = _set_aside(path)
+        findings.append(f"{error}; it is set aside as {aside.name}")
+        state = StateFile(path)
+    if state.told("applied") is None and log.number == 1:  # all there is, is older than states
+        state.forget(0, log.place)
+    return state, findings
+
+
+def told_name(folder: Path) -> str | None:
+    """The name of the broker whose state a folder holds, if it can be told."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        state = StateFile(path)
+    except SapwoodError:
+        return None  # whoever opens the store will say why
+    try:
+        name = state.told("broker")
+        return str(name) if name is not None and state.told("persists") else None
+    finally:
+        state.close()
+
+
+def check_owner(
+    folder: Path, state: StateFile, name: str, protocol: str, *, persists: bool
+) -> None:
+    """See that what would be restored belongs to this broker. Raises `EnvironmentMissingError`."""
+    told, routed = state.told("broker"), state.told("protocol")
+    if told is None or not (persists and state.told("persists")):
+        return
+    if told != name:
+        raise EnvironmentMissingError(
+            f"{folder} holds the state of broker {told}, and this one is {name}; start it with "
+            f"--name {told}, or with another folder"
+        )
+    if routed != protocol:
+        raise EnvironmentMissingError(
+            f"{folder} holds the state of a broker that routes by {routed}, and this one routes by "
+            f"{protocol}; start it with --protocol {routed}, or with another folder"
+        )
+
+
+def caught_up(log: Log, state: StateFile, *, persists: bool) -> list[str]:
+    """Apply what the log has and the state file has not; what was found on the way."""
+    lost = ""
+    if state.applied >= log.number:
+        lost = f"commits {log.number} to {state.applied} are gone from the journal {log.folder}"
+        log.skip_to(state.place, state.applied + 1)
+    elif state.applied + 1 < log.number:
+        lost = _apply(log, state)
+    released = int(state.told("released") or 0)
+    if not lost and persists and max(log.whole_from, log.first) > released:
+        lost = f"publications from place {released} on are not all in the journal {log.folder}"
+    if lost:
+        state.forget(log.number - 1, log.place)
+        return [f"{lost}: routing begins afresh, and hears from its neighbors and clients again"]
+    if persists and state.told("persists") == 0:
+        state.forget(log.number - 1, log.place)
+    return []
+
+
+def _apply(log: Log, state: StateFile) -> str:
+    """Apply the commits of the log from the first that is missing; what is not there."""
+    changes: list[Change] = []
+    expected, place = state.applied + 1, state.place
+    for segment, following in followed(log.segments):
+        if segment.has_lines or (following is not None and following.commit <= expected):
+            continue
+        for found in read_commits(segment):
+            if isinstance(found, Damage) or found.number < expected:
+                continue
+            if found.number > expected:
+                return f"commits {expected} to {found.number - 1} are gone from {segment.path}"
+            changes.append(Change.of(found))
+            expected, place = expected + 1, found.place + found.count
+            if len(changes) == STORE_CHANGES_MAX:
+                state.apply(changes, expected - 1, place)
+                changes.clear()
+    state.apply(changes, expected - 1, place)
+    if expected != log.number:
+        return f"commits {expected} to {log.number - 1} are gone from the journal {log.folder}"
+    return ""
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a file of SQLite, with what belongs to it."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.{DAMAGED}-{number}")).exists():
+        number += 1
+    for end in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + end).rename(aside.with_name(aside.name + end))
+    return aside

@@ -1,0 +1,217 @@
+"""What a store does beside the event loop: commits, the state file, retention. One thread only.
+
+A commit is done when the log has it as the policy demands. The state file follows at leisure, from
+a log that is durable: after some changes, after a while, and before a segment goes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sapwood.errors import EnvironmentMissingError
+from sapwood.limits import (
+    JOURNAL_BYTES_MAX,
+    JOURNAL_SEGMENT_BYTES_MAX,
+    STORE_APPLY_S,
+    STORE_CHANGES_MAX,
+)
+from sapwood.routing.inputs import Record
+from sapwood.store.disk import FULL
+from sapwood.store.durability import Durability
+from sapwood.store.layout import Commit, Entry, Released, encode_commit
+from sapwood.store.log import Log
+from sapwood.store.records import entry_of
+from sapwood.store.state import Change, StateFile
+
+
+class StoreFullError(OSError):
+    """The disk has no room; nothing of the commit is written, and it can be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How much of the log is kept that nobody needs any more: so many bytes, so many seconds."""
+
+    bytes_max: int = JOURNAL_BYTES_MAX
+    age_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a store keeps what it is given."""
+
+    durability: Durability = Durability()  # noqa: RUF009 - a value
+    retention: Retention = Retention()
+    segment_bytes_max: int = JOURNAL_SEGMENT_BYTES_MAX
+
+
+class Later(NamedTuple):
+    """A record of publications, to be made an entry where nobody waits for it."""
+
+    record: Record
+    at: float
+    origin: tuple[str, int]
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What is committed together. Nothing from the place `hold` on may go."""
+
+    place: int
+    count: int = 0
+    size: int = 0
+    hold: int | None = None
+    items: list[Entry | Later] = field(default_factory=list)
+
+
+class Writer:
+    """Writes to the log and the state file of a store. `clock` gives seconds since 1970.
+
+    #: _changes are those of the commits after `state.applied`, without those that change nothing
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        state: StateFile,
+        policy: Policy,
+        clock: Callable[[], float],
+        *,
+        persists: bool,
+    ) -> None:
+        self.log = log
+        self.state = state
+        self._policy = policy
+        self._clock = clock
+        self._persists = persists
+        self._changes: list[Change] = []
+        self._changes_size = 0
+        self._applied_at = self._synced_at = clock()
+        self._is_synced = True
+        #: routing needs no publication before this place
+        self._released = int(state.told("released") or 0)
+
+    def commit(self, gathered: Gathered) -> None:
+        """Commit what was gathered. Raises `StoreFullError`, or `OSError` for a disk that fails."""
+        entries = [entry_of(*item) if isinstance(item, Later) else item for item in gathered.items]
+        log = self.log
+        number, place = log.number, log.place
+        assert place == gathered.place, "commits come in the order in which they were gathered"
+        data = encode_commit(number, place, gathered.count, entries)
+        try:
+            log.append(data, Commit(number, place, gathered.count, 0, len(data), b""))
+        except OSError as error:
+            if error.errno in FULL:
+                raise StoreFullError(error.errno, error.strerror) from error
+            raise
+        self._is_synced = False
+        durability = self._policy.durability
+        if durability.syncs and not durability.interval_s:
+            self.sync()
+        self._note(Change.made(number, place, entries))
+
+    def _note(self, change: Change) -> None:
+        """Remember what the state file has to be told."""
+        changed = [entry for entry in change.entries if not isinstance(entry, int)]
+        if not changed:
+            return
+        for entry in changed:
+            if isinstance(entry, Released):
+                self._released = entry.before
+        self._changes.append(change)
+        self._changes_size += len(changed)
+
+    def sync(self) -> None:
+        """Return when all that was committed is durable. Raises `OSError`."""
+        if not self._is_synced:
+            self.log.sync()
+            self._is_synced = True
+        self._synced_at = self._clock()
+
+    def due_s(self) -> float | None:
+        """Seconds until `rest` has something to do; `None` for not before the next commit."""
+        now, due = self._clock(), list[float]()
+        if not self._is_synced and self._policy.durability.interval_s:
+            due.append(self._synced_at + self._policy.durability.interval_s)
+        if self._changes:
+            due.append(self._applied_at + STORE_APPLY_S)
+        return max(0.0, min(due) - now) if due else None
+
+    def rest(self, hold: int | None) -> None:
+        """Do what is due after a commit that is done. Raises `OSError`, `StoreFullError`.
+
+        A clock that jumps back makes things due at once.
+        """
+        now = self._clock()
+        interval_s = self._policy.durability.interval_s
+        if interval_s and not 0 <= now - self._synced_at < interval_s:
+            self.sync()
+        is_late = not 0 <= now - self._applied_at < STORE_APPLY_S
+        if self._changes and (is_late or self._changes_size >= STORE_CHANGES_MAX):
+            self.apply()
+        self._retire(hold, now)
+
+    def apply(self) -> None:
+        """Apply to the state file what the log holds. Raises `OSError`, `StoreFullError`."""
+        self.sync()
+        log = self.log
+        self._applied_at = self._clock()  # of the attempt: one that fails is not repeated at once
+        try:
+            self.state.apply(self._changes, log.number - 1, log.place)
+        except sqlite3.Error as error:
+            raise _of_sqlite(error, self.state) from error
+        self._changes, self._changes_size = [], 0
+
+    def _retire(self, hold: int | None, now: float) -> None:
+        """Remove the oldest segments that nobody needs and that need not be kept."""
+        log, retention = self.log, self._policy.retention
+        if len(log.segments) < 2:
+            return
+        needed = self._needed(hold)
+        sizes = [segment.path.stat().st_size for segment in log.segments]
+        total, is_ready = sum(sizes), False
+        while len(log.segments) > 1 and log.segments[1].first <= needed:
+            oldest = log.segments[0]
+            is_old = retention.age_s is not None and (
+                now - oldest.path.stat().st_mtime > retention.age_s
+            )
+            if not is_old and total <= retention.bytes_max:
+                return
+            if not is_ready:
+                self.apply()
+                try:
+                    self.state.sync()
+                except sqlite3.Error as error:
+                    raise _of_sqlite(error, self.state) from error
+                is_ready = True
+            total -= sizes.pop(0)
+            log.remove(oldest)
+
+    def _needed(self, hold: int | None) -> int:
+        """The first place that somebody needs."""
+        needed = [self.log.place]
+        if hold is not None:
+            needed.append(hold)
+        if self._persists:
+            needed.append(self._released)
+        return min(needed)
+
+    def close(self) -> None:
+        """Make everything durable, and let go of the files. Raises `OSError`."""
+        try:
+            self.apply()
+            self.state.sync()
+        finally:
+            self.state.close()
+            self.log.close()
+
+
+def _of_sqlite(error: sqlite3.Error, state: StateFile) -> Exception:
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return StoreFullError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return EnvironmentMissingError(f"{state.path} cannot be written: {error}")

@@ -1,0 +1,210 @@
+"""What clients and brokers say of durable subscriptions: frames, and the values in them.
+
+::
+
+    client                                     broker
+    DurableRequest(id, name, filter, ...)  ->  owner attached, filter in force
+                                           <-  DurableReply(id, ...), or SubscriptionRefused
+                                           <-  DurableDeliveries(id, numbers, ...)
+    AcknowledgeRequest(id, serial, runs)   ->
+                                           <-  AcknowledgedReply(id, serial), once it is durable
+                                           <-  DurableNotice(id, dropped, reason), where bounds pass
+    UnsubscribeRequest(id)                 ->  the consumer goes, the durable subscription stays
+                                           <-  UnsubscribedReply(id)
+
+A delivery of a mailbox has a *number*, counted from 1 without gaps in each mailbox; it is what is
+acknowledged. Runs of numbers travel as pairs of a first and a last one: 3, 4, 5 and 9 are
+`(3, 5, 9, 9)`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from sapwood.limits import NAME_CHARS_MAX
+from sapwood.limits.durable import (
+    ACKNOWLEDGE_RUNS_MAX,
+    DURABLE_WINDOW_MAX,
+    DURABLES_LISTED_MAX,
+)
+from sapwood.model.fields import Count, Id, Name
+from sapwood.wire.greetings import Reason
+from sapwood.wire.interests import InterestText
+
+Numbers: TypeAlias = tuple[Count, ...]
+
+
+class Overflow(StrEnum):
+    """What goes when a mailbox has its bound of publications or bytes."""
+
+    OLDEST = "oldest"
+    """The oldest one waiting makes room for the one that comes."""
+    NEWEST = "newest"
+    """The one that comes is not taken."""
+
+
+class Policy(Struct, array_like=True, frozen=True):
+    """The bounds of a mailbox; `None` leaves what is there, or the default.
+
+    `count_max` publications of `bytes_max` bytes wait at most, each for `age_max_s` seconds (0 for
+    ever). What is not acknowledged `acknowledge_s` seconds after it was handed out is handed out
+    again.
+    """
+
+    count_max: Annotated[int, Meta(ge=1)] | None = None
+    bytes_max: Annotated[int, Meta(ge=1)] | None = None
+    age_max_s: Annotated[float, Meta(ge=0)] | None = None
+    overflow: Overflow | None = None
+    acknowledge_s: Annotated[float, Meta(gt=0)] | None = None
+
+
+class SinceTime(Struct, array_like=True, frozen=True, tag="time"):
+    """From the first publication that was accepted at or after a time, in seconds since 1970."""
+
+    time: float
+
+
+class SinceId(Struct, array_like=True, frozen=True, tag="id"):
+    """After the publication of this id."""
+
+    id: Id
+
+
+class SincePlace(Struct, array_like=True, frozen=True, tag="place"):
+    """From a place in the journal; what is not kept any more is left out. 0 is all."""
+
+    place: Count
+
+
+Since: TypeAlias = SinceTime | SinceId | SincePlace
+"""Where in the journal a subscription begins."""
+
+
+# Client to broker --------------------------------------------------------------------------------
+
+
+class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
+    """A consumer comes to a durable subscription, which is made if it is not there.
+
+    `id` is the client's own for its end. Without a name the subscription is its own, begins
+    `since`, and ends with the connection. Without a filter the one that is there is meant. At most
+    `window` deliveries are with the consumer unacknowledged.
+    """
+
+    id: Id
+    name: Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+    filter: InterestText | None = None
+    since: Since | None = None
+    policy: Policy = Policy()
+    window: Annotated[int, Meta(ge=1, le=DURABLE_WINDOW_MAX)] = 1
+
+
+class AcknowledgeRequest(Struct, array_like=True, frozen=True, tag=62, gc=False):
+    """The consumer is done with deliveries of these runs of numbers; requests are counted."""
+
+    id: Id
+    serial: Count
+    runs: Annotated[Numbers, Meta(min_length=2, max_length=ACKNOWLEDGE_RUNS_MAX)]
+
+    def __post_init__(self) -> None:
+        runs = self.runs
+        if len(runs) % 2:
+            raise ValueError("a run of numbers has a first and a last one")
+        if any(first > last for first, last in zip(runs[::2], runs[1::2], strict=True)):
+            raise ValueError("a run of numbers ends before it begins")
+
+
+class DurablesAction(StrEnum):
+    """What is asked of the durable subscriptions of a broker."""
+
+    LIST = "list"
+    SHOW = "show"
+    REMOVE = "remove"
+    SEAL = "seal"
+    """Take nothing more, and wait for everything that may still be under way (a move)."""
+
+
+class DurablesRequest(Struct, array_like=True, frozen=True, tag=63, gc=False):
+    """One of the actions; answered by a `DurablesReply`. A list begins after `name`."""
+
+    action: DurablesAction
+    name: Annotated[str, Meta(max_length=NAME_CHARS_MAX)] = ""
+
+
+# Broker to client --------------------------------------------------------------------------------
+
+
+class DurableReply(Struct, array_like=True, frozen=True, tag=64, gc=False):
+    """The consumer has come to a durable subscription, which is in force in the whole overlay.
+
+    `generation` tells the subscription from an earlier one of the same name: numbers begin again
+    with it. `dropped` counts what its bounds have let go so far.
+    """
+
+    id: Id
+    name: str
+    generation: Name
+    filter: InterestText
+    dropped: Count = 0
+
+
+class DurableDeliveries(Struct, array_like=True, frozen=True, tag=65, gc=False):
+    """Publications out of a mailbox, in columns.
+
+    `attempts` is 1 for what was certainly never handed out before. `places` are those in the
+    broker's journal.
+    """
+
+    id: Id
+    numbers: Numbers
+    attempts: Numbers
+    places: Numbers
+    publications: tuple[bytes, ...]
+
+
+class DurableNotice(Struct, array_like=True, frozen=True, tag=66, gc=False):
+    """The bounds of a mailbox have let publications go: so many so far."""
+
+    id: Id
+    dropped: Count
+    reason: Reason
+
+
+class AcknowledgedReply(Struct, array_like=True, frozen=True, tag=67, gc=False):
+    """The acknowledgements up to the request of this serial are durable."""
+
+    id: Id
+    serial: Count
+
+
+class DurableState(Struct, array_like=True, frozen=True):
+    """One durable subscription, to be shown.
+
+    `waiting` publications of `bytes` bytes are in its mailbox, `out` of them with `consumers`
+    consumers. `oldest_s` is the age of the oldest one. `last_seen_s` is how long no consumer has
+    been there; 0 while there is one.
+    """
+
+    name: str
+    generation: str
+    filter: InterestText
+    policy: Policy
+    waiting: Count
+    bytes: Count
+    out: Count
+    consumers: tuple[str, ...]
+    dropped: Count
+    oldest_s: float
+    last_seen_s: float
+    state: str
+
+
+class DurablesReply(Struct, array_like=True, frozen=True, tag=68, gc=False):
+    """The answer to a `DurablesRequest`: what is there, or why not. `more` follow in a list."""
+
+    durables: Annotated[tuple[DurableState, ...], Meta(max_length=DURABLES_LISTED_MAX)] = ()
+    refusal: Reason = ""
+    more: bool = False

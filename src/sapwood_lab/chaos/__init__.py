@@ -1,0 +1,1 @@
+"""Campaigns against real brokers: killed, stopped, cut off, and every delivery judged."""

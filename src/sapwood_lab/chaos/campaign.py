@@ -1,0 +1,275 @@
+"""A campaign: real brokers and clients, faults on schedule, and a verdict on every delivery.
+
+All processes listen on the loopback and reach each other through proxies, so links can be cut.
+Brokers keep a store, restart on the same port with it, and are killed with SIGKILL. When all
+publishers are done everything is mended, and the campaign waits until what is due has arrived, or
+nothing arrives any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sapwood_lab.chaos import publisher, subscriber
+from sapwood_lab.chaos.judge import Heard, Verdict, judge
+from sapwood_lab.chaos.plan import Fault, Shape
+from sapwood_lab.chaos.proxy import Proxy
+from sapwood_lab.chaos.workload import Wish, wish
+
+READY_S = 60.0
+"""How long a process may take until it says that it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a campaign is made of.
+
+    `publications` are those of all publishers together; `quiet_s` is how long nothing may arrive
+    before what is missing counts as lost; `options` go to each broker.
+    """
+
+    folder: Path
+    shape: Shape
+    publications: int = 100_000
+    publishers: int = 4
+    durable: int = 10
+    plain: int = 6
+    quiet_s: float = 20.0
+    options: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Program:
+    """A process that is started again whenever it was killed, until it ends by itself."""
+
+    command: list[str]
+    error: Path
+    process: asyncio.subprocess.Process | None = None
+    starts: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    async def start(self, awaited: str | None) -> None:
+        """Start it; wait for the line that begins with `awaited`."""
+        with self.error.open("ab") as error:
+            self.process = await asyncio.create_subprocess_exec(
+                *self.command, stdout=asyncio.subprocess.PIPE, stderr=error
+            )
+        self.starts += 1
+        if awaited is not None:
+            async with asyncio.timeout(READY_S):
+                await self._until(awaited)
+
+    async def _until(self, awaited: str) -> None:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        while line := await self.process.stdout.readline():
+            self.lines.append(line.decode().strip())
+            if self.lines[-1].startswith(awaited):
+                return
+        status = await self.process.wait()
+        raise RuntimeError(f"{self.command[2:5]} ended with {status}; see {self.error}")
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, if it runs."""
+        if self.process is not None and self.process.returncode is None:
+            self.process.send_signal(number)
+
+    async def kill(self) -> None:
+        """SIGKILL."""
+        self.signal(signal.SIGKILL)
+        if self.process is not None:
+            await self.process.wait()
+
+
+class Campaign:
+    """The processes of one campaign, and what was done to them.
+
+    #: a broker that is being started again is not killed meanwhile: its lock is held
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        shape = settings.shape
+        self.links = [Proxy() for _ in shape.links]
+        self.doors = [Proxy() for _ in range(shape.brokers)]
+        self.brokers: list[Program] = []
+        self.publishers: list[Program] = []
+        self.subscribers: list[Program] = []
+        self.wishes: dict[str, Wish] = {}
+        self.cut_off: set[str] = set()
+        self.done: dict[str, int] = {}
+        self._locks = [asyncio.Lock() for _ in range(shape.brokers)]
+
+    async def run(self, faults: Sequence[Fault]) -> Verdict:
+        """Carry it out, and judge."""
+        try:
+            await self._start()
+            finished = asyncio.create_task(self._publish())
+            started = time.monotonic()
+            tasks = [asyncio.create_task(self._after(started, fault)) for fault in faults]
+            await finished
+            await asyncio.gather(*tasks)
+            await self._settle()
+        finally:
+            for program in (*self.publishers, *self.subscribers, *self.brokers):
+                program.signal(signal.SIGCONT)
+                await program.kill()
+            for proxy in (*self.links, *self.doors):
+                with suppress(AssertionError):
+                    await proxy.stop()
+        return self.verdict()
+
+    def verdict(self) -> Verdict:
+        """The verdict on what was written down so far."""
+        folder = self.settings.folder
+        names = [f"p{number}" for number in range(self.settings.publishers)]
+        published = {name: publisher.read(publisher.log_of(folder, name)) for name in names}
+        heard = {
+            name: Heard(
+                wanted, subscriber.read(subscriber.log_of(folder, name)), self._may_miss(name)
+            )
+            for name, wanted in self.wishes.items()
+        }
+        return judge(published, heard)
+
+    def _may_miss(self, name: str) -> bool:
+        return name.startswith("plain")
+
+    # Processes ---------------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        settings, shape = self.settings, self.settings.shape
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        for proxy in (*self.links, *self.doors):
+            await proxy.start()
+        ports = free_ports(shape.brokers)
+        for number, door in enumerate(self.doors):
+            door.target = ("127.0.0.1", ports[number])
+        for link, (_, to) in zip(self.links, shape.links, strict=True):
+            link.target = ("127.0.0.1", ports[to])
+        for number in range(shape.brokers):
+            peers = [
+                f"--peer=127.0.0.1:{link.port}"
+                for link, (dialing, _) in zip(self.links, shape.links, strict=True)
+                if dialing == number
+            ]
+            own = settings.folder / f"b{number}"
+            command = [
+                *(sys.executable, "-m", "sapwood", "broker", "--name", f"b{number}"),
+                *("--listen", f"127.0.0.1:{ports[number]}", "--data", str(own)),
+                *(*peers, "--protocol", protocol_of(shape), *settings.options),
+            ]
+            self.brokers.append(Program(command, settings.folder / f"b{number}.err"))
+            await self.brokers[-1].start("listening")
+        for number in range(settings.durable + settings.plain):
+            kind = "durable" if number < settings.durable else "plain"
+            name = f"{kind}{number}"
+            self.wishes[name] = wish(number)
+            self.subscribers.append(
+                self._client(
+                    "subscriber", number, name, wish(number).filter, str(settings.folder), kind
+                )
+            )
+        await asyncio.gather(*(one.start("ready") for one in self.subscribers))
+
+    def _client(self, module: str, number: int, *arguments: str) -> Program:
+        door = self.doors[number % len(self.doors)]
+        command = [sys.executable, "-m", f"sapwood_lab.chaos.{module}", f"127.0.0.1:{door.port}"]
+        return Program([*command, *arguments], self.settings.folder / f"{arguments[0]}.err")
+
+    async def _publish(self) -> None:
+        """Run the publishers until each has published all, however often it is killed."""
+        settings = self.settings
+        each = settings.publications // settings.publishers
+        for number in range(settings.publishers):
+            arguments = (f"p{number}", str(each), str(settings.folder))
+            self.publishers.append(self._client("publisher", number, *arguments))
+
+        async def finish(program: Program) -> None:
+            while True:
+                await program.start(None)
+                assert program.process is not None
+                status = await program.process.wait()
+                if status == 0:
+                    return
+                if status != -signal.SIGKILL:
+                    raise RuntimeError(f"a publisher ended with {status}; see {program.error}")
+
+        await asyncio.gather(*map(finish, self.publishers))
+
+    # Faults ------------------------------------------------------------------------------------
+
+    async def _after(self, started: float, fault: Fault) -> None:
+        await asyncio.sleep(max(0.0, started + fault.at_s - time.monotonic()))
+        self.done[fault.kind] = self.done.get(fault.kind, 0) + 1
+        match fault.kind:
+            case "kill broker" | "stop broker" | "fill disk":
+                async with self._locks[fault.victim]:
+                    await self._trouble(self.brokers[fault.victim], fault)
+            case "kill publisher":
+                self.publishers[fault.victim].signal(signal.SIGKILL)
+            case "kill subscriber":
+                program = self.subscribers[fault.victim]
+                await program.kill()
+                await asyncio.sleep(fault.lasts_s)
+                await program.start(None)
+            case "cut" | "stall":
+                proxy = self.links[fault.victim]
+                proxy.cut() if fault.kind == "cut" else proxy.stall()
+                await asyncio.sleep(fault.lasts_s)
+                proxy.mend()
+
+    async def _trouble(self, broker: Program, fault: Fault) -> None:
+        assert broker.process is not None
+        match fault.kind:
+            case "kill broker":
+                await broker.kill()
+                await asyncio.sleep(fault.lasts_s)
+                await broker.start("listening")
+            case "stop broker":
+                broker.signal(signal.SIGSTOP)
+                await asyncio.sleep(fault.lasts_s)
+                broker.signal(signal.SIGCONT)
+            case _:
+                # No file of the broker may grow beyond a size that all of them have: EFBIG.
+                free = resource.RLIM_INFINITY
+                resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE, (0, free))
+                await asyncio.sleep(fault.lasts_s)
+                with suppress(ProcessLookupError):
+                    resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE, (free, free))
+
+    async def _settle(self) -> None:
+        """Wait until all that is due has arrived, or nothing arrives any more."""
+        before, since = -1, time.monotonic()
+        while True:
+            verdict = await asyncio.to_thread(self.verdict)
+            if not verdict.lost and verdict.missed == 0:
+                return
+            if verdict.delivered != before:
+                before, since = verdict.delivered, time.monotonic()
+            elif time.monotonic() - since > self.settings.quiet_s:
+                return
+            await asyncio.sleep(1.0)
+
+
+def protocol_of(shape: Shape) -> str:
+    """The protocol of the brokers."""
+    return "recover+covering" if shape.is_tree else "recover+mesh+covering"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that are free now, and stay so while brokers that are killed have them again."""
+    taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in taken]
+    for one in taken:
+        one.close()
+    return ports

@@ -1,0 +1,89 @@
+"""What happens in a campaign, and when: drawn from a seed, before anything is started.
+
+A fault has a time from the start, a victim and how long it lasts. Brokers are killed and started
+again, or stopped (SIGSTOP) and continued; links and clients' connections are cut or stalled by
+proxies; a broker may write no more (its files may not grow), as if the disk were full; publishers
+and subscribers are killed and started again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal[
+    "kill broker", "stop broker", "fill disk", "cut", "stall", "kill publisher", "kill subscriber"
+]
+
+_WEIGHTS: dict[Kind, int] = {
+    "kill broker": 10,
+    "stop broker": 2,
+    "fill disk": 1,
+    "cut": 3,
+    "stall": 2,
+    "kill publisher": 2,
+    "kill subscriber": 3,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The brokers, numbered from 0, and the links between them; clients are spread in turn."""
+
+    brokers: int
+    links: tuple[tuple[int, int], ...]
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the links form no circle."""
+        return len(self.links) == self.brokers - 1
+
+
+TREE = Shape(5, ((0, 1), (0, 2), (2, 3), (2, 4)))
+MESH = Shape(5, ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """At `at_s` something happens to a victim, for `lasts_s`; `cut` and `stall` are for links."""
+
+    at_s: float
+    kind: Kind
+    victim: int
+    lasts_s: float
+
+
+def draw(
+    seed: int,
+    shape: Shape,
+    *,
+    kills: int,
+    seconds: float,
+    publishers: int,
+    subscribers: int,
+) -> Sequence[Fault]:
+    """The faults of a campaign, by time: so many kills of brokers, and others in proportion.
+
+    One broker has one fault at a time, and is left alone for a moment between two.
+    """
+    random = Random(seed)  # noqa: S311 - the same seed, the same faults
+    kinds: list[Kind] = []
+    for kind, weight in _WEIGHTS.items():
+        kinds += [kind] * max(1, kills * weight // _WEIGHTS["kill broker"])
+    random.shuffle(kinds)
+    victims = {"cut": len(shape.links), "stall": len(shape.links), "kill publisher": publishers}
+    victims |= {"kill subscriber": subscribers}
+    found: list[Fault] = []
+    free: dict[tuple[bool, int], float] = {}
+    for place, kind in enumerate(kinds):
+        at = seconds * (place + random.random()) / len(kinds)
+        victim = random.randrange(victims.get(kind, shape.brokers))
+        lasts = random.choice((0.0, 0.05, 0.3, 1.0))
+        is_broker = kind not in victims
+        at = max(at, free.get((is_broker, victim), 0.0)) if is_broker else at
+        found.append(Fault(at, kind, victim, lasts))
+        if is_broker:
+            free[True, victim] = at + lasts + 0.5
+    return sorted(found, key=lambda fault: fault.at_s)

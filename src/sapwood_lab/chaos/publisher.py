@@ -1,0 +1,56 @@
+"""A publisher of a campaign: `python -m sapwood_lab.chaos.publisher ADDRESS NAME COUNT FOLDER`.
+
+It writes `tried N` before it publishes the numbers below N, and `accepted N` when these are
+accepted, behind `refused N` for each of them that was not. Killed and started again it goes on
+behind what was accepted, so that what was in doubt is published again, under the same ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import sapwood
+from sapwood_lab.chaos.judge import Published
+from sapwood_lab.chaos.workload import number_of, publication
+
+WINDOW = 256
+"""Publications between two lines of the log."""
+
+
+def log_of(folder: Path, name: str) -> Path:
+    """Where a publisher writes down what it has done."""
+    return folder / f"{name}.log"
+
+
+def read(log: Path) -> Published:
+    """What a publisher has done; a line that was not finished does not count."""
+    found: dict[str, list[int]] = {"tried": [0], "accepted": [0], "refused": []}
+    if log.exists():
+        for line in log.read_text().split("\n")[:-1]:
+            word, number = line.split()
+            found[word].append(int(number))
+    return Published(max(found["accepted"]), max(found["tried"]), frozenset(found["refused"]))
+
+
+async def publish(address: str, name: str, count: int, folder: Path) -> None:
+    """Publish all that is not accepted yet."""
+    log = log_of(folder, name)
+    done = read(log).accepted
+    with log.open("ab", buffering=0) as written:
+        async with sapwood.connect(address, name, state=folder / f"{name}.state") as client:
+            while done < count:
+                following = min(count, done + WINDOW)
+                written.write(b"tried %d\n" % following)
+                result = await client.publish_many(
+                    publication(name, number) for number in range(done, following)
+                )
+                for refused in result.refused:
+                    written.write(b"refused %d\n" % number_of(refused.id)[1])
+                done = following
+                written.write(b"accepted %d\n" % done)
+
+
+if __name__ == "__main__":
+    asyncio.run(publish(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])))

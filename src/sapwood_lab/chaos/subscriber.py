@@ -1,0 +1,57 @@
+"""A subscriber of a campaign, durable or not.
+
+`python -m sapwood_lab.chaos.subscriber ADDRESS NAME FILTER FOLDER durable|plain` prints `ready`
+when its subscription is in force, and writes the id of each publication as a line, before it
+acknowledges it. What comes again after it was killed in between it knows from its own file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import sapwood
+
+UNACKNOWLEDGED_MAX = 1024
+"""Of the last publications before it was killed some may not have been acknowledged."""
+
+
+def log_of(folder: Path, name: str) -> Path:
+    """Where a subscriber writes down what it got."""
+    return folder / f"{name}.log"
+
+
+def read(log: Path) -> list[str]:
+    """The ids that a subscriber got, in order; a line that was not finished does not count."""
+    return log.read_text().split("\n")[:-1] if log.exists() else []
+
+
+async def subscribe(address: str, name: str, filter_: str, folder: Path, *, durable: bool) -> None:
+    """Write down what comes, until killed."""
+    log = log_of(folder, name)
+    whole = "".join(f"{id_}\n" for id_ in read(log))
+    log.write_text(whole)  # without the half of a line
+    again = set(read(log)[-UNACKNOWLEDGED_MAX:])
+    with log.open("ab", buffering=0) as written:
+        if not durable:
+            async with sapwood.connect(address, name) as client:
+                plain = await client.subscribe(filter_)
+                print("ready", flush=True)  # noqa: T201 - to the campaign
+                async for delivery in plain:
+                    written.write(delivery.id.encode() + b"\n")
+            return
+        async with sapwood.connect(address, name, state=folder / f"{name}.state") as client:
+            kept = await client.subscribe(filter_, durable=name)
+            print("ready", flush=True)  # noqa: T201 - to the campaign
+            async for delivery in kept:
+                if delivery.id not in again:
+                    written.write(delivery.id.encode() + b"\n")
+                delivery.acknowledge()
+
+
+if __name__ == "__main__":
+    given = sys.argv
+    asyncio.run(
+        subscribe(given[1], given[2], given[3], Path(given[4]), durable=given[5] == "durable")
+    )

@@ -1,0 +1,59 @@
+"""What a campaign publishes and asks for, and an oracle that shares no code with what it judges.
+
+Publisher `p1` publishes the records 0, 1, 2, ... in this order, under the ids `p1-0`, `p1-1`, ...;
+what is in a record follows from its number. A subscriber asks for a key and for prices below a
+bound, and the oracle compares these two numbers itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sapwood.model.publication import Publication
+
+KEYS = 8
+PRICES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a subscriber asks for."""
+
+    key: int
+    below: int
+
+    @property
+    def filter(self) -> str:
+        """The text of the filter."""
+        return f"key = {self.key} and price < {self.below}"
+
+    def accepts(self, number: int) -> bool:
+        """Whether the record of that number is wanted."""
+        return key_of(number) == self.key and price_of(number) < self.below
+
+
+def key_of(number: int) -> int:
+    """The key in a record."""
+    return number % KEYS
+
+
+def price_of(number: int) -> int:
+    """The price in a record."""
+    return number * 7919 % PRICES
+
+
+def wish(place: int) -> Wish:
+    """What the subscriber of that place asks for: between three and all tenths of one key."""
+    return Wish(place % KEYS, 300 + 100 * (place % 8))
+
+
+def publication(publisher: str, number: int) -> Publication:
+    """A publication."""
+    record = {"key": key_of(number), "price": price_of(number), "fill": "x" * 64}
+    return Publication(f"{publisher}-{number}", record)
+
+
+def number_of(publication_id: str) -> tuple[str, int]:
+    """The publisher and the number of a publication."""
+    publisher, _, number = publication_id.rpartition("-")
+    return publisher, int(number)

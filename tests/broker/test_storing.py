@@ -1,0 +1,227 @@
+"""A broker that recovers: what it was told before it stopped is what it goes on with."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sapwood.broker import committing, storing
+from sapwood.broker.broker import Broker
+from sapwood.errors import EnvironmentMissingError
+from sapwood.store import store as store_module
+from sapwood.store.disk import SystemFile
+from sapwood.store.durability import Durability
+from sapwood.wire.messages import (
+    AcceptedReply,
+    Delivery,
+    Ping,
+    Pong,
+    PublicationRefused,
+    PublishRequest,
+    ReplayRequest,
+    SubscribedReply,
+    SubscribeRequest,
+)
+from tests.broker.helpers import PATIENCE_S, Raw, Story, body, running, settings, soon
+from tests.broker.test_keeping import ids
+
+RECOVER = "recover+covering"
+
+
+def keeping(folder: Path, **more: Any) -> Any:
+    return settings(data=folder, protocol=RECOVER, **more)
+
+
+async def subscribed(broker: Broker, name: str, filter_: str, session: str = "s") -> Raw:
+    raw = await Raw.client(broker.address, name, session)
+    raw.say(SubscribeRequest("i", filter_))
+    assert await raw.next() == SubscribedReply("i")
+    return raw
+
+
+async def stopped(broker: Broker, *raws: Raw) -> None:
+    """Stop a broker whose clients are there until it goes."""
+    stopping = asyncio.ensure_future(broker.stop())
+    for raw in raws:
+        await raw.goodbye()
+        await raw.close()
+    await stopping
+
+
+async def test_a_broker_that_starts_again_has_its_subscriptions(tmp_path: Path) -> None:
+    story = Story()
+    async with running(keeping(tmp_path)) as broker:
+        raw = await subscribed(broker, "sub", "a > 1")
+        await stopped(broker, raw)
+    async with running(keeping(tmp_path), story) as broker:
+        assert set(broker.router.absent) == {"sub"}
+        assert broker.router.table_sizes()["local"] == 1
+        raw = await Raw.client(broker.address, "sub", "s")
+        assert not broker.router.absent
+        raw.say(PublishRequest(1, body("p", a=2)))
+        assert await raw.until(AcceptedReply) == [
+            Delivery(("i",), body("p", a=2)),
+            AcceptedReply(1),
+        ]
+        await raw.close()
+    (restored,) = [entry for entry in story.entries if entry["event"] == "state restored"]
+    assert restored["clients"] == restored["local"] == 1
+
+
+async def test_another_run_of_a_client_does_not_inherit_what_the_first_wanted(
+    tmp_path: Path,
+) -> None:
+    async with running(keeping(tmp_path)) as broker:
+        raw = await subscribed(broker, "sub", "a > 1")
+        await stopped(broker, raw)
+    async with running(keeping(tmp_path)) as broker:
+        raw = await subscribed(broker, "sub", "a < 1", "another run")
+        assert broker.router.table_sizes()["local"] == 1
+        raw.say(PublishRequest(1, body("p", a=2)), PublishRequest(2, body("q", a=0)))
+        heard = await raw.until(AcceptedReply)
+        assert heard[0] == Delivery(("i",), body("q", a=0))
+        await raw.close()
+
+
+async def test_clients_that_do_not_come_back_are_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(keeping(tmp_path)) as broker:
+        await stopped(broker, *[await subscribed(broker, f"c{n}", "a > 1") for n in range(3)])
+    monkeypatch.setattr(storing, "SESSION_RETURN_S", 0.05)
+    monkeypatch.setattr(storing, "_SOME", 1)
+    story = Story()
+    async with running(keeping(tmp_path), story) as broker:
+        raw = await Raw.client(broker.address, "c1", "s")
+        while broker.router.absent:
+            raw.say(Ping())
+            assert await raw.next() == Pong()
+        assert broker.router.table_sizes()["local"] == 1
+        await raw.close()
+    gone = [one["client"] for one in story.entries if one["event"] == "client has not come back"]
+    assert gone == ["c0", "c2"]
+
+
+async def test_a_broker_takes_the_name_of_the_state_that_it_finds(tmp_path: Path) -> None:
+    async with running(keeping(tmp_path, name="hub")):
+        pass
+    async with running(keeping(tmp_path, name=None)) as broker:
+        assert broker.name == "hub"
+    with pytest.raises(EnvironmentMissingError, match="--name hub"):
+        await Broker(keeping(tmp_path, name="other")).start()
+
+
+async def test_numbers_of_a_session_go_on_after_a_restart(tmp_path: Path) -> None:
+    async with running(keeping(tmp_path)) as broker:
+        raw = await Raw.client(broker.address, "pub", "s")
+        raw.say(*(PublishRequest(n, body(f"p{n}")) for n in (1, 2, 3)))
+        while await raw.next() != AcceptedReply(3):
+            pass
+        await stopped(broker, raw)
+    async with running(keeping(tmp_path)) as broker:
+        # The client has not heard of 3, and sends it again, under another id even.
+        raw = await Raw.client(broker.address, "pub", "s", acknowledged=2)
+        raw.say(PublishRequest(3, body("again")), PublishRequest(4, body("p4")))
+        while await raw.next() != AcceptedReply(4):
+            pass
+        raw.say(ReplayRequest(0, 9))
+        assert ids(await raw.next()) == ["p1", "p2", "p3", "p4"]
+        await raw.close()
+
+
+async def until(broker: Broker, *, is_full: bool) -> None:
+    """Wait until the broker's disk is full, or has room."""
+    assert broker.store is not None
+    async with asyncio.timeout(PATIENCE_S):
+        while broker.store.commits.is_full != is_full:
+            await asyncio.sleep(0.001)
+
+
+class FullFile(SystemFile):
+    """A file on a disk that is full as long as `is_full`."""
+
+    __slots__ = ()
+    is_full = False
+
+    def write(self, data: bytes) -> int:
+        if type(self).is_full:
+            raise OSError(28, os.strerror(28))
+        return super().write(data)
+
+
+async def test_a_full_disk_refuses_publications_and_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committing, "STORE_RETRY_S", 0.01)
+    monkeypatch.setattr("sapwood.store.disk.SystemFile", FullFile)
+    story = Story()
+    async with running(keeping(tmp_path), story) as broker:
+        sub = await subscribed(broker, "sub", "exists a")
+        pub = await Raw.client(broker.address, "pub", "s")
+        FullFile.is_full = True
+        try:
+            pub.say(PublishRequest(1, body("p1", a=1)))
+            await until(broker, is_full=True)
+            sub.say(Ping())
+            assert await sub.next() == Pong()
+            pub.say(PublishRequest(2, body("p2", a=1)))
+            refused = await pub.next()
+            assert isinstance(refused, PublicationRefused)
+            assert (refused.sequence, "disk is full" in refused.reason) == (2, True)
+        finally:
+            FullFile.is_full = False
+        while await pub.next() != AcceptedReply(2):
+            pass
+        assert await sub.next() == Delivery(("i",), body("p1", a=1))
+        await until(broker, is_full=False)
+        pub.say(PublishRequest(3, body("p3", a=1)))
+        assert await pub.next() == AcceptedReply(3)
+        await sub.close()
+        await pub.close()
+    events = [entry["event"] for entry in story.entries]
+    assert events.count("the disk is full") == events.count("the disk has room again") == 1
+
+
+async def test_a_broker_keeps_room_in_reserve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committing, "STORE_RETRY_S", 0.01)
+    async with running(settings(data=tmp_path)) as broker:
+        raw = await Raw.client(broker.address, "pub", "s")
+        with monkeypatch.context() as patched:
+            patched.setattr(store_module.Store, "has_room", lambda _: False)
+            raw.say(PublishRequest(1, body("p1")))
+            assert await raw.next() == AcceptedReply(1)
+            raw.say(PublishRequest(2, body("p2")))
+            assert isinstance(await raw.next(), PublicationRefused)
+            assert await raw.next() == AcceptedReply(2)
+        await until(broker, is_full=False)
+        raw.say(PublishRequest(3, body("p3")))
+        assert await raw.next() == AcceptedReply(3)
+        await raw.close()
+
+
+@pytest.mark.parametrize("durability", ["fsync", "interval:5", "none"])
+async def test_two_brokers_that_recover_pass_publications_on(
+    tmp_path: Path, durability: str
+) -> None:
+    how = Durability.parse(durability)
+    async with running(keeping(tmp_path / "r1", durability=how)) as first:
+        linked = settings(
+            "r2", first.address, data=tmp_path / "r2", protocol=RECOVER, durability=how
+        )
+        async with running(linked) as second:
+            await soon(first.until_linked("r2"))
+            sub = await subscribed(second, "sub", "exists a")
+            pub = await Raw.client(first.address, "pub", "s")
+            bodies = [body(f"p{n}", a=n) for n in range(1, 60)]
+            pub.say(*(PublishRequest(n, one) for n, one in enumerate(bodies, 1)))
+            for one in bodies:
+                assert await sub.next() == Delivery(("i",), one)
+            assert await pub.until(AcceptedReply)
+            await sub.close()
+            await pub.close()

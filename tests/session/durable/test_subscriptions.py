@@ -1,0 +1,291 @@
+"""The durable subscriptions of one broker: who may do what, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.errors import FileFormatError, InputError
+from sapwood.limits.durable import DURABLE_HAND_MAX
+from sapwood.session.durable.catching_up import Arrival, CatchingUp
+from sapwood.session.durable.effects import Attach, Detach, Turn
+from sapwood.session.durable.restoring import restored
+from sapwood.session.durable.rows import Kind
+from sapwood.session.durable.subscriptions import OWNER, DurableSubscriptions, is_owner
+from sapwood.wire.durable import AcknowledgeRequest, Overflow, Policy
+from sapwood.wire.names import check_name
+from tests.session.durable.world import Reader, World
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def places(reader: Reader) -> list[int]:
+    return [parcel.place for parcel in reader.parcels]
+
+
+def test_what_comes_while_no_consumer_is_there_waits(world: World) -> None:
+    world.open("alerts", divisor=2)
+    world.commit()
+    world.leave("c1")
+    world.publish(1, 2, 3, 4)
+    world.commit()
+    reader = world.open("alerts", divisor=2)
+    world.commit()
+    assert places(reader) == [1, 3]
+
+
+def test_several_consumers_of_a_name_share_what_comes(world: World) -> None:
+    readers = [world.open("work", client) for client in ("c1", "c2", "c3")]
+    world.publish(*range(90))
+    world.commit()
+    assert [len(reader.parcels) for reader in readers] == [30, 30, 30]
+    assert sorted(place for reader in readers for place in places(reader)) == list(range(90))
+
+
+def test_what_a_consumer_that_is_gone_had_goes_to_the_others(world: World) -> None:
+    gone, staying = world.open("work", "c1"), world.open("work", "c2")
+    world.publish(*range(10))
+    world.commit()
+    mine, others = set(places(staying)), set(places(gone))
+    world.leave("c1")
+    world.commit()
+    assert set(places(staying)) == mine | others
+    assert [one.attempt for one in staying.parcels if one.place in others] == [2] * 5
+
+
+def test_a_consumer_has_no_more_than_its_window_unacknowledged(world: World) -> None:
+    reader = world.open("work", window=3)
+    world.publish(*range(5))
+    world.commit()
+    assert len(reader.parcels) == 3
+    world.acknowledge(reader, [1, 3])
+    world.commit()
+    assert len(reader.parcels) == 5
+
+
+def test_a_frame_has_no_more_than_its_bound(world: World) -> None:
+    world.open("work", window=60_000)
+    world.publish(*range(2 * DURABLE_HAND_MAX + 1))
+    handed = [len(one.parcels) for one in world.hub.settle(0.0) if hasattr(one, "parcels")]
+    assert handed == [DURABLE_HAND_MAX, DURABLE_HAND_MAX, 1]
+
+
+def test_another_filter_under_a_name_in_use_is_refused_with_the_remedy(world: World) -> None:
+    world.open("alerts", divisor=2)
+    other = world.open("alerts", "c2", divisor=3)
+    world.commit()
+    assert other.turned == (
+        "the durable subscription 'alerts' is there with another filter, 2; leave the filter out, "
+        "choose another name, or remove it"
+    )
+
+
+def test_no_filter_means_the_one_that_is_there(world: World) -> None:
+    nobody = world.open("alerts", divisor=None)
+    world.commit()
+    assert "there is no durable subscription 'alerts' here; give a filter" in nobody.turned
+    world.readers.clear()
+    world.open("alerts", divisor=2)
+    joined = world.open("alerts", "c2", divisor=None)
+    world.commit()
+    assert joined.joined
+
+
+def test_a_client_has_one_consumer_under_an_id(world: World) -> None:
+    world.open("alerts")
+    again = world.open("alerts")
+    world.commit()
+    assert "is a consumer already" in again.turned
+
+
+def test_since_means_nothing_for_a_name_that_is_there(world: World) -> None:
+    world.publish(1, 2)
+    world.open("alerts")
+    world.commit()
+    world.leave("c1")
+    reader = world.open("alerts", start=0)
+    world.commit()
+    assert reader.joined
+    assert world.hub.looks() is None
+    assert places(reader) == []
+
+
+def test_bounds_that_let_go_are_said_to_consumers_and_in_the_log(world: World) -> None:
+    reader = world.open("alerts", policy=Policy(count_max=2), window=1)
+    world.publish(*range(5))
+    world.commit()
+    assert reader.told == [3]
+    (said,) = {(one.what, one.reason) for one in world.said if one.count}
+    assert said == ("publications let go", "its mailbox was full")
+    assert sum(one.count for one in world.said) == 3
+
+
+def test_a_later_consumer_changes_the_bounds(world: World) -> None:
+    world.open("alerts", policy=Policy(count_max=2))
+    world.open("alerts", "c2", divisor=None, policy=Policy(overflow=Overflow.NEWEST))
+    world.commit()
+    world.crash()
+    policy = world.hub.show("alerts", world.time).policy
+    assert (policy.count_max, policy.overflow) == (2, Overflow.NEWEST)
+
+
+def test_a_consumer_that_comes_late_hears_of_what_went_meanwhile(world: World) -> None:
+    world.open("alerts", policy=Policy(age_max_s=10.0))
+    world.publish(1, 2)
+    world.commit()
+    world.leave("c1")
+    world.advance(20.0)
+    world.commit()
+    world.crash()
+    reader = world.open("alerts", divisor=None)
+    world.commit()
+    state = world.hub.show("alerts", world.time)
+    assert (state.dropped, state.waiting, reader.parcels) == (2, 0, [])
+
+
+def test_removing_turns_consumers_out_and_leaves_no_row(world: World) -> None:
+    reader = world.open("alerts")
+    world.publish(*range(10))
+    world.commit()
+    world.acknowledge(reader, [1, 2])
+    world.commit()
+    world.carry_out(world.hub.remove("alerts"))
+    world.commit()
+    assert "was removed" in reader.turned
+    assert not [row for row in world.kept.values() if row.kind is not Kind.SEEN]
+    assert not world.owners
+    with pytest.raises(InputError, match="there is no durable subscription 'alerts' here"):
+        world.hub.remove("alerts")
+
+
+def test_a_name_that_is_made_again_begins_anew(world: World) -> None:
+    world.open("alerts")
+    world.publish(1)
+    world.commit()
+    before = world.hub.show("alerts", world.time).generation
+    world.carry_out(world.hub.remove("alerts"))
+    world.readers.clear()
+    world.numbers.clear()
+    reader = world.open("alerts")
+    world.publish(2)
+    world.commit()
+    assert [parcel.number for parcel in reader.parcels] == [1]
+    assert world.hub.show("alerts", world.time).generation != before
+
+
+def test_an_acknowledgement_of_a_consumer_that_is_gone_is_nobodys_fault(world: World) -> None:
+    world.hub.acknowledge("c9", AcknowledgeRequest("end", 1, (1, 1)))
+
+
+def test_an_acknowledgement_of_what_was_never_delivered_is_an_error(world: World) -> None:
+    world.open("alerts")
+    world.commit()
+    with pytest.raises(InputError, match="number 1 was never delivered"):
+        world.hub.acknowledge("c1", AcknowledgeRequest("alerts-end", 1, (1, 1)))
+
+
+def test_a_subscription_of_ones_own_begins_in_the_journal_and_goes_with_its_consumer(
+    world: World,
+) -> None:
+    world.publish(*range(6))
+    world.commit()
+    reader = world.open("", divisor=2, start=1)
+    world.publish(6, 7, 8)
+    while world.look(2):
+        world.commit()
+    assert places(reader) == [2, 4, 6, 8]
+    world.leave("c1")
+    world.commit()
+    assert not world.owners
+    assert not world.kept
+    assert len(world.hub) == 0
+
+
+def test_names_are_listed_in_order_and_shown(world: World) -> None:
+    for name in ("b", "a", "c"):
+        world.open(name, divisor=2)
+    world.open("", "c2")
+    world.publish(2)
+    world.advance(3.0)
+    listed = world.hub.listed("a", world.time)
+    assert [one.name for one in listed.durables] == ["b", "c"]
+    shown = world.hub.show("a", world.time)
+    assert (shown.waiting, shown.bytes, shown.filter, shown.consumers) == (1, 10, "2", ("c1",))
+    assert (shown.oldest_s, shown.last_seen_s, shown.state) == (3.0, 0.0, "in force")
+    with pytest.raises(InputError, match="no durable subscription 'x'"):
+        world.hub.show("x", world.time)
+
+
+def test_what_the_router_refuses_is_no_subscription() -> None:
+    world = World()
+    world.carry_out = world.output.extend  # type: ignore[method-assign]
+    reader = world.open("alerts")
+    assert isinstance(world.output[0], Attach)
+    gone = world.hub.refused(OWNER + "alerts", "too many")
+    assert [type(effect) for effect in gone[:2]] == [Turn, Detach]
+    assert len(world.hub) == 0
+    assert reader.name == "alerts"
+
+
+def test_nobody_hears_of_an_owner_that_is_gone() -> None:
+    hub = DurableSubscriptions()
+    assert hub.confirmed("durable x") == hub.refused("durable x", "?") == []
+    assert hub.delivered("durable x", [Arrival(1, 1)], 0.0) == []
+    assert hub.looked("durable x", [], 5, 0.0) == []
+    assert hub.leave("c1", "x", 0.0) is None
+    assert hub.next_deadline() is None
+
+
+def test_owners_are_called_as_no_client_can_be() -> None:
+    assert is_owner(OWNER + "alerts")
+    with pytest.raises(InputError):
+        check_name("client", OWNER + "alerts")
+
+
+def test_what_the_journal_lost_is_let_go_aloud(world: World) -> None:
+    world.publish(*range(4))
+    world.open("all", start=0, window=1)
+    world.publish(4, 5)
+    world.commit()
+    world.carry_out(world.hub.not_kept_before(5, world.time))
+    world.commit()
+    assert world.hub.show("all", world.time).waiting == 1
+    assert world.hub.looks() is None
+
+
+def test_rows_that_lost_what_a_subscription_is_are_an_error(world: World) -> None:
+    world.open("alerts")
+    world.commit()
+    rows = [row for row in world.kept.values() if row.kind is not Kind.SUBSCRIPTION]
+    with pytest.raises(FileFormatError, match=r"'alerts'.*has lost a row"):
+        restored(rows, 0, OWNER)
+
+
+@given(
+    start=st.integers(0, 20),
+    bound=st.integers(1, 5),
+    steps=st.lists(st.sampled_from(("live", "look")), max_size=40),
+)
+def test_journal_and_live_give_each_publication_once(
+    start: int, bound: int, steps: list[str]
+) -> None:
+    end = 20
+    progress, put = CatchingUp(start, start, end, bound), list[int]()
+    for step in steps:
+        if step == "live":
+            if progress.arrived(Arrival(end, 1)):
+                put.append(end)
+            end += 1
+        elif progress.catching_up:
+            through = min(progress.cursor + 3, progress.floor)
+            put += range(progress.cursor, through)
+            put += [one.place for one in progress.looked(through)]
+    while progress.catching_up:
+        through = min(progress.cursor + 3, progress.floor)
+        put += range(progress.cursor, through)
+        put += [one.place for one in progress.looked(through)]
+    assert sorted(put) == list(range(start, end))

@@ -123,10 +123,6 @@ class Router:
         """
         return self.membership.refused(client, publications)
 
-    def refuses(self, request: ClientPublish) -> bool:
-        """Whether what a client publishes would be refused now."""
-        return self.membership.refuses(request)
-
     @property
     def persists(self) -> bool:
         """Whether the router asks for a place where records survive a crash."""

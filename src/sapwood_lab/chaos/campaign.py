@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from sapwood_lab.chaos import publisher, subscriber
 from sapwood_lab.chaos.judge import Heard, Verdict, judge
@@ -25,7 +26,7 @@ from sapwood_lab.chaos.plan import Fault, Shape
 from sapwood_lab.chaos.proxy import Proxy
 from sapwood_lab.chaos.workload import Wish, wish
 
-READY_S = 60.0
+READY_S: Final = 60.0
 """How long a process may take until it says that it is there."""
 
 

@@ -8,24 +8,27 @@ and subscribers are killed and started again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal, TypeAlias
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
     "kill broker", "stop broker", "fill disk", "cut", "stall", "kill publisher", "kill subscriber"
 ]
 
-_WEIGHTS: dict[Kind, int] = {
-    "kill broker": 10,
-    "stop broker": 2,
-    "fill disk": 1,
-    "cut": 3,
-    "stall": 2,
-    "kill publisher": 2,
-    "kill subscriber": 3,
-}
+_WEIGHTS: Final[Mapping[Kind, int]] = MappingProxyType(
+    {
+        "kill broker": 10,
+        "stop broker": 2,
+        "fill disk": 1,
+        "cut": 3,
+        "stall": 2,
+        "kill publisher": 2,
+        "kill subscriber": 3,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,8 @@ class Shape:
         return len(self.links) == self.brokers - 1
 
 
-TREE = Shape(5, ((0, 1), (0, 2), (2, 3), (2, 4)))
-MESH = Shape(5, ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)))
+TREE: Final = Shape(5, ((0, 1), (0, 2), (2, 3), (2, 4)))
+MESH: Final = Shape(5, ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Final
 
-_PIECE = 1 << 16
+_PIECE: Final = 1 << 16
 
 
 class Proxy:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import Final
 
 import sapwood
 from sapwood_lab.chaos.judge import Published
 from sapwood_lab.chaos.workload import number_of, publication
 
-WINDOW = 256
+WINDOW: Final = 256
 """Publications between two lines of the log."""
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import Final
 
 import sapwood
 
-UNACKNOWLEDGED_MAX = 1024
+UNACKNOWLEDGED_MAX: Final = 1024
 """Of the last publications before it was killed some may not have been acknowledged."""
 
 

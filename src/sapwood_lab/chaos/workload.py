@@ -8,11 +8,12 @@ bound, and the oracle compares these two numbers itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from sapwood.model.publication import Publication
 
-KEYS = 8
-PRICES = 1000
+KEYS: Final = 8
+PRICES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)

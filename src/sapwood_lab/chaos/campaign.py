@@ -29,6 +29,9 @@ from sapwood_lab.chaos.workload import Wish, wish
 READY_S: Final = 60.0
 """How long a process may take until it says that it is there."""
 
+CALM_S: Final = 2.0
+"""How long nothing may arrive when all that is due has arrived: what is too much would."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -117,8 +120,7 @@ class Campaign:
             finished = asyncio.create_task(self._publish())
             started = time.monotonic()
             tasks = [asyncio.create_task(self._after(started, fault)) for fault in faults]
-            await finished
-            await asyncio.gather(*tasks)
+            await asyncio.gather(finished, *tasks)
             await self._settle()
         finally:
             for program in (*self.publishers, *self.subscribers, *self.brokers):
@@ -253,11 +255,9 @@ class Campaign:
         before, since = -1, time.monotonic()
         while True:
             verdict = await asyncio.to_thread(self.verdict)
-            if not verdict.lost and verdict.missed == 0:
-                return
             if verdict.delivered != before:
                 before, since = verdict.delivered, time.monotonic()
-            elif time.monotonic() - since > self.settings.quiet_s:
+            elif time.monotonic() - since > (self.settings.quiet_s if verdict.lost else CALM_S):
                 return
             await asyncio.sleep(1.0)
 

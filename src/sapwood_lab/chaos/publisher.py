@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 import sapwood
+from sapwood.errors import ConnectionLostError
 from sapwood_lab.chaos.judge import Published
 from sapwood_lab.chaos.workload import number_of, publication
 
 WINDOW: Final = 256
 """Publications between two lines of the log."""
+
+AGAIN_S: Final = 0.1
 
 
 def log_of(folder: Path, name: str) -> Path:
@@ -53,5 +57,17 @@ async def publish(address: str, name: str, count: int, folder: Path) -> None:
                 written.write(b"accepted %d\n" % done)
 
 
+async def keep_trying(work: Callable[[], Awaitable[None]]) -> None:
+    """Do the work, again from the beginning where no broker answers at first."""
+    while True:
+        try:
+            await work()
+        except ConnectionLostError:
+            await asyncio.sleep(AGAIN_S)
+        else:
+            return
+
+
 if __name__ == "__main__":
-    asyncio.run(publish(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])))
+    given = sys.argv
+    asyncio.run(keep_trying(lambda: publish(given[1], given[2], int(given[3]), Path(given[4]))))

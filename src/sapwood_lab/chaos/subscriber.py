@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 import sapwood
+from sapwood.client.durable import DurableDelivery
+from sapwood_lab.chaos.publisher import keep_trying
 
 UNACKNOWLEDGED_MAX: Final = 1024
 """Of the last publications before it was killed some may not have been acknowledged."""
@@ -31,8 +33,8 @@ def read(log: Path) -> list[str]:
 async def subscribe(address: str, name: str, filter_: str, folder: Path, *, durable: bool) -> None:
     """Write down what comes, until killed."""
     log = log_of(folder, name)
-    whole = "".join(f"{id_}\n" for id_ in read(log))
-    log.write_text(whole)  # without the half of a line
+    with log.open("a+b") as written:
+        written.truncate(sum(len(id_) + 1 for id_ in read(log)))  # without the half of a line
     again = set(read(log)[-UNACKNOWLEDGED_MAX:])
     with log.open("ab", buffering=0) as written:
         if not durable:
@@ -48,11 +50,11 @@ async def subscribe(address: str, name: str, filter_: str, folder: Path, *, dura
             async for delivery in kept:
                 if delivery.id not in again:
                     written.write(delivery.id.encode() + b"\n")
+                assert isinstance(delivery, DurableDelivery), "it comes out of a mailbox"
                 delivery.acknowledge()
 
 
 if __name__ == "__main__":
     given = sys.argv
-    asyncio.run(
-        subscribe(given[1], given[2], given[3], Path(given[4]), durable=given[5] == "durable")
-    )
+    to, durable = (given[1], given[2], given[3], Path(given[4])), given[5] == "durable"
+    asyncio.run(keep_trying(lambda: subscribe(*to, durable=durable)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.model.publication import Publication
-from sapwood.routing.effects import Accepted, Deliver, Persist, Release
+from sapwood.routing.effects import Accepted, Deliver, Effect, Persist, Release
 from sapwood.routing.inputs import (
     AttachClient,
     Checkpoint,
@@ -65,7 +65,7 @@ def test_a_torn_piece_is_set_aside() -> None:
 
 def test_what_is_delivered_is_written_with_its_input() -> None:
     delivery = Deliver("c", ("s",), publication("p"))
-    effects = [Persist(AttachClient("c")), delivery, Accepted("c", "p")]
+    effects: list[Effect] = [Persist(AttachClient("c")), delivery, Accepted("c", "p")]
     unit = unit_of(effects, map(Held, effects))
     assert (unit.records, unit.deliveries) == ((AttachClient("c"),), (delivery,))
     assert unit.waiting == [Held(Accepted("c", "p"))]

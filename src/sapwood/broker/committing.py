@@ -25,7 +25,7 @@ from typing import Final, Protocol
 
 from sapwood.broker.logs import Log
 from sapwood.errors import EnvironmentMissingError, SapwoodError
-from sapwood.limits import STORE_PENDING_BYTES_MAX, STORE_RETRY_S
+from sapwood.limits.store import STORE_PENDING_BYTES_MAX, STORE_RETRY_S
 from sapwood.store.store import Store
 from sapwood.store.writer import Gathered, StoreFullError
 

@@ -16,7 +16,8 @@ from sapwood.broker.logs import Log
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
-from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, SESSION_RETURN_S, TABLE_SIZES_S
+from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, TABLE_SIZES_S
+from sapwood.limits.store import SESSION_RETURN_S
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import DetachClient, Input, Recalled, Restored
 from sapwood.routing.router import Router

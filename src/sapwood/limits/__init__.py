@@ -461,33 +461,6 @@ JOURNAL_SEGMENT_BYTES_MAX: Final = 16_777_216
 """Bytes of one file of a journal, 16 MiB, give or take what is written at once: what goes at a time
 when the journal is full, and what a search for an offset reads at most."""
 
-DURABILITY_INTERVAL_MS_MAX: Final = 60_000
-"""Milliseconds between two times that a broker makes its log durable, at most: what a machine that
-loses power may lose. Precedent: PostgreSQL's `wal_writer_delay` ends at 10 s, JetStream's
-`sync_interval` begins at two minutes."""
-
-STORE_CHANGES_MAX: Final = 4_096
-"""Records, notes and rows that a broker's log holds and its state file does not yet, about: what is
-applied again when a broker starts that was killed, a few milliseconds."""
-
-STORE_APPLY_S: Final = 1.0
-"""Seconds after which what the log holds is applied to the state file, if there is less of it."""
-
-STORE_RETRY_S: Final = 0.5
-"""Seconds until a broker whose disk is full looks whether there is room again."""
-
-STORE_PENDING_BYTES_MAX: Final = 67_108_864
-"""Bytes that wait for the disk, 64 MiB, publications to be written and output that stands behind
-them, at which a broker no longer reads those who publish: a second of what a slow disk takes."""
-
-STORE_RESERVE_BYTES: Final = 16_777_216
-"""Bytes of room on the disk, 16 MiB, below which a broker refuses publications: what it has accepted
-and what it has to note itself still finds a place."""
-
-SESSION_RETURN_S: Final = 300.0
-"""Seconds that a broker which has started again waits for the clients of its earlier life, before
-their subscriptions go. Precedent: MQTT 5's session expiry is minutes in most deployments."""
-
 JOURNAL_LINE_BYTES_MAX: Final = 2_093_056
 """Bytes of one publication as a line of a journal: FRAME_BYTES_MAX less the overhead of a frame, so
 that it can be sent to a reader as it is. JSON takes more room than what travels, so a publication

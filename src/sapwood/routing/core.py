@@ -209,10 +209,6 @@ class RoutingCore:
         in_force = [entry for entry in own.values() if is_in_force(entry.key)]
         return self._admission.refused(client, in_force, publications)
 
-    def refuses(self, request: ClientPublish) -> bool:
-        """Whether what a client publishes would be refused now."""
-        return self._objection(request.client, request.publication) is not None
-
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
         self.forwarding = self.protocol.forwarding.make(self.name, self._engines)

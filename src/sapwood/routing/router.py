@@ -17,7 +17,7 @@ is what `Persist` and `Restored` rest on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, get_args
 
 from sapwood.errors import InvariantError
@@ -122,10 +122,6 @@ class Router:
         The others may come as a `ClientPublishMany`.
         """
         return self.membership.refused(client, publications)
-
-    def refuses(self, request: ClientPublish) -> bool:
-        """Whether what a client publishes would be refused now."""
-        return self.membership.refuses(request)
 
     @property
     def persists(self) -> bool:

@@ -15,6 +15,13 @@ Beside them, routers that join and leave for good, and links that are added and 
     up = 2.5
 
     [[router]]
+    name = "r4"
+    down = 1.5
+    up = 2.5
+    tail = "torn"               # what is left of what it has not written: "lost", "torn", "whole"
+    steps = 3                   # it goes down while it writes, after so many steps from `down` on
+
+    [[router]]
     name = "r9"
     joins = 1.0                 # it was not there before
     links = ["r1", "r3"]        # to whom it is linked then; can be left out
@@ -57,6 +64,7 @@ from sapwood.simulation.scenario import (
     ReturnLink,
     ReturnRouter,
 )
+from sapwood.simulation.stored import Tail
 
 T = TypeVar("T")
 
@@ -82,16 +90,22 @@ class LinkFault:
 
 @dataclass(frozen=True, slots=True)
 class RouterFault:
-    """A router is down from `down_s` until `up_s`; `None`: to the end."""
+    """A router is down from `down_s` until `up_s`; `None`: to the end.
+
+    `tail` and `steps` as in `CrashRouter`.
+    """
 
     router: str
     down_s: float
     up_s: float | None = None
+    tail: Tail = Tail.LOST
+    steps: int | None = None
 
     def actions(self) -> list[tuple[float, Action]]:
         """What happens when."""
         _check_order(f"router {self.router}", self.down_s, self.up_s)
-        down: list[tuple[float, Action]] = [(self.down_s, CrashRouter(self.router))]
+        crash = CrashRouter(self.router, self.tail, self.steps)
+        down: list[tuple[float, Action]] = [(self.down_s, crash)]
         return down if self.up_s is None else [*down, (self.up_s, ReturnRouter(self.router))]
 
 
@@ -267,18 +281,30 @@ def _decode_link(place: str, entry: object) -> LinkFault | LinkChange:
 
 
 def _decode_router(place: str, entry: object) -> RouterFault | RouterChange:
-    known = ("name", "down", "up", "joins", "leaves", "links", "latency")
+    known = ("name", "down", "up", "tail", "steps", "joins", "leaves", "links", "latency")
     fields = Fields(place, entry, known)
     router = fields.text("name")
     if "joins" not in fields and "leaves" not in fields:
-        return RouterFault(router, fields.number("down"), _moment(fields, "up"))
-    _refuse(fields, ("down", "up"), "in the entry of a router that joins or leaves")
+        steps = fields.integer("steps") if "steps" in fields else None
+        up = _moment(fields, "up")
+        return RouterFault(router, fields.number("down"), up, tail_of(fields), steps)
+    of_faults = ("down", "up", "tail", "steps")
+    _refuse(fields, of_faults, "in the entry of a router that joins or leaves")
     if "joins" not in fields:
         _refuse(fields, ("links", "latency"), "where a router does not join")
     times = _moment(fields, "joins"), _moment(fields, "leaves")
     neighbors = fields.texts("links") if "links" in fields else ()
     latency_s = fields.number("latency", LINK_LATENCY_DEFAULT_S)
     return RouterChange(router, *times, neighbors, latency_s)
+
+
+def tail_of(fields: Fields) -> Tail:
+    """What a crash leaves of what was not written, as an entry says it: nothing, by default."""
+    known = {tail.value: tail for tail in Tail}
+    word = fields.text("tail") if "tail" in fields else Tail.LOST.value
+    if word not in known:
+        raise UnknownNameError("tail", word, known)
+    return known[word]
 
 
 def _draw(place: str, entry: object, topology: Overlay, generator: Random) -> list[Fault]:

@@ -2,7 +2,7 @@
 
 ::
 
-    {"scenario": 1, "name": "two homes", "seed": 7, "jitter": 0.0, "notice": 0.0,
+    {"scenario": 1, "name": "two homes", "seed": 7, "jitter": 0.0, "notice": 0.0, "commit": 0.0,
      "topology": {"routers": ["r1", "r2"], "link": [{"between": ["r1", "r2"], "latency": 0.01}]},
      "steps": [
        {"do": "subscribe", "home": "r2", "client": "ann", "id": "s1", "filter": "price > 10"},
@@ -17,8 +17,9 @@ The other things to do are `unsubscribe`, `advertise` (written like `subscribe`)
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
 `ids`), `detach`, `return-link`, `crash-router` and `return-router`; and, for routers and links that
 come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
-not 0.01 seconds, `latency`) and `remove-link`. `after` is how many seconds to let pass before a
-step, 0 where it is left out.
+not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
+written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
+crashes. `after` is how many seconds to let pass before a step, 0 where it is left out.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S
+from sapwood.simulation.faults import tail_of
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
@@ -68,7 +70,7 @@ from sapwood.xml.encodings import decode_text, encode_text
 
 VERSION: Final = 1
 
-_HEAD: Final = ("scenario", "name", "seed", "jitter", "notice", "topology", "steps")
+_HEAD: Final = ("scenario", "name", "seed", "jitter", "notice", "commit", "topology", "steps")
 _CLIENT: Final = ("home", "client")
 _INTEREST: Final = ("filter", "xpath", "namespaces")
 
@@ -94,6 +96,7 @@ def decode_scenario(text: bytes | str) -> Scenario:
         timing=Timing(
             jitter=fields.number("jitter", 0.0, what="a share of the latency"),
             notice_s=fields.number("notice", 0.0),
+            commit_s=fields.number("commit", 0.0),
         ),
     )
 
@@ -106,6 +109,7 @@ def encode_scenario(scenario: Scenario) -> bytes:
         "seed": scenario.seed,
         "jitter": scenario.timing.jitter,
         "notice": scenario.timing.notice_s,
+        "commit": scenario.timing.commit_s,
         "topology": encode_topology(scenario.topology),
         "steps": [_encode_step(step) for step in scenario.steps],
     }
@@ -169,8 +173,9 @@ def _encode_fault(fault: FailLink | ReturnLink | CrashRouter | ReturnRouter) -> 
             return {"do": "fail-link", "between": [a, b]}
         case ReturnLink(a, b):
             return {"do": "return-link", "between": [a, b]}
-        case CrashRouter(router):
-            return {"do": "crash-router", "router": router}
+        case CrashRouter(router, tail, steps):
+            crash = {"do": "crash-router", "router": router, "tail": tail.value, "steps": steps}
+            return {key: value for key, value in crash.items() if value not in (None, "lost")}
         case ReturnRouter(router):
             return {"do": "return-router", "router": router}
         case _:
@@ -263,6 +268,11 @@ def _publish(fields: Fields) -> Action:
     return PublishAction(_client(fields), publication)
 
 
+def _crash(fields: Fields) -> Action:
+    steps = fields.integer("steps") if "steps" in fields else None
+    return CrashRouter(fields.text("router"), tail_of(fields), steps)
+
+
 def _wait(fields: Fields) -> Action:
     known = {until.value: until for until in Until}
     word = fields.text("until")
@@ -293,7 +303,7 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
             "detach": (_CLIENT, lambda f: DetachAction(_client(f))),
             "fail-link": (("between",), lambda f: FailLink(*f.pair("between"))),
             "return-link": (("between",), lambda f: ReturnLink(*f.pair("between"))),
-            "crash-router": (("router",), lambda f: CrashRouter(f.text("router"))),
+            "crash-router": (("router", "tail", "steps"), _crash),
             "return-router": (("router",), lambda f: ReturnRouter(f.text("router"))),
             "add-router": (("router",), lambda f: AddRouter(f.text("router"))),
             "remove-router": (("router",), lambda f: RemoveRouter(f.text("router"))),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from sapwood.errors import InputError
-from sapwood.limits import DURABILITY_INTERVAL_MS_MAX
+from sapwood.limits.store import DURABILITY_INTERVAL_MS_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sapwood.errors import EnvironmentMissingError, FileFormatError, SapwoodError
-from sapwood.limits import STORE_CHANGES_MAX
+from sapwood.limits.store import STORE_CHANGES_MAX
 from sapwood.store.layout import Damage
 from sapwood.store.log import DAMAGED, Log
 from sapwood.store.segments import followed, read_commits

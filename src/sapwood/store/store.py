@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, InputError, InvariantError
-from sapwood.limits import STORE_RESERVE_BYTES
+from sapwood.limits.store import STORE_RESERVE_BYTES
 from sapwood.routing.inputs import Checkpoint, Note, Record
 from sapwood.store.disk import SYSTEM, Disk
 from sapwood.store.layout import Released, Row

@@ -14,12 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sapwood.errors import EnvironmentMissingError
-from sapwood.limits import (
-    JOURNAL_BYTES_MAX,
-    JOURNAL_SEGMENT_BYTES_MAX,
-    STORE_APPLY_S,
-    STORE_CHANGES_MAX,
-)
+from sapwood.limits import JOURNAL_BYTES_MAX, JOURNAL_SEGMENT_BYTES_MAX
+from sapwood.limits.store import STORE_APPLY_S, STORE_CHANGES_MAX
 from sapwood.routing.inputs import Record
 from sapwood.store.disk import FULL
 from sapwood.store.durability import Durability

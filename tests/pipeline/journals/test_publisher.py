@@ -8,6 +8,8 @@ import pytest
 from sapwood.errors import InputError
 from sapwood.model.publication import Publication
 from sapwood.pipeline.journals.publisher import publications_in, publish_batches
+from sapwood.store.lines import read_lines
+from sapwood.store.segments import segments
 from tests.broker.helpers import broker_in_a_thread
 
 pa = pytest.importorskip("pyarrow")
@@ -46,8 +48,8 @@ def test_publishing_again_changes_nothing_and_a_refusal_is_told(tmp_path: Path) 
     rows = batch(id=["p", "q"], attributes=['{"x": 1}', '{"x": 2}'])
     with broker_in_a_thread(data=tmp_path) as address:
         assert publish_batches(address, iter([rows, rows])) == 4
-        (journal,) = (tmp_path / "journal").glob("*.jsonl")
-        assert len(journal.read_bytes().splitlines()) == 2
+        (segment,) = segments(tmp_path / "journal")
+        assert [line.offset for line in read_lines(segment, 0)] == [0, 1]
         infinite = batch(id=["r"], attributes=[{"x": float("inf")}])
         with pytest.raises(InputError, match="publication 'r' was refused"):
             publish_batches(address, iter([infinite]))

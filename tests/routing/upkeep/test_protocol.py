@@ -26,8 +26,6 @@ from sapwood.routing.inputs import (
     AttachClient,
     BatchInput,
     Change,
-    ClientAdvertise,
-    ClientPublish,
     ClientPublishMany,
     ClientSubscribe,
     DetachClient,
@@ -237,16 +235,6 @@ def test_upkeep_gets_what_it_asked_to_read_again() -> None:
     recalled = Recalled([(3, Publication("p", {}))])
     assert router.handle(recalled, 0.0) == []
     assert upkeep.asked_for[-1] == recalled
-
-
-def test_a_router_says_what_it_would_refuse() -> None:
-    router = Router("r1", protocol("advertisement"))
-    router.handle(AttachClient("c"), 0.0)
-    request = ClientPublish("c", Publication("p", {"x": 2}))
-    assert router.refuses(request)
-    router.handle(ClientAdvertise("c", "a", WANTED), 0.0)
-    assert not router.refuses(request)
-    assert router.refuses(ClientPublish("c", Publication("q", {"x": 0})))
 
 
 def test_the_router_says_when_upkeep_wants_a_tick_and_hands_it_on() -> None:

@@ -17,8 +17,8 @@ from sapwood.files.lines import decode_publication
 from sapwood.limits.pipeline import JOURNAL_RECONNECT_S
 from sapwood.model.interest import Interest
 from sapwood.store.lines import end_of, read_lines
-from sapwood.store.segments import segments
 from sapwood.store.segments import is_journal as segments_in
+from sapwood.store.segments import segments
 
 _ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})")
 

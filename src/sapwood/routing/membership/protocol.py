@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect
-from sapwood.routing.inputs import ClientPublish, Input
+from sapwood.routing.inputs import Input
 from sapwood.routing.tables import LinkSubscription
 
 
@@ -50,10 +50,6 @@ class Membership(Protocol):
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
         """The places of those that would be refused: see `Router.refused`."""
-        ...
-
-    def refuses(self, request: ClientPublish) -> bool:
-        """Whether what a client publishes would be refused now."""
         ...
 
     def next_deadline(self) -> float | None:

@@ -28,11 +28,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send, SendMany
 from sapwood.routing.inputs import (
     BatchInput,
     Change,
-    ClientPublish,
     ClientPublishMany,
     LinkDown,
     LinkUp,
@@ -72,8 +72,8 @@ class Kept(Protocol):
         """Which life of the router this is."""
         ...
 
-    def refuses(self, request: ClientPublish) -> bool:
-        """Whether routing, as it is now, would not take what a client publishes."""
+    def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
+        """The places of those publications of a client that routing would refuse now."""
         ...
 
     def received(self) -> Iterator[LinkSubscription]:

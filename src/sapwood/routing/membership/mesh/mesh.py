@@ -159,10 +159,6 @@ class Mesh:
         """The places of those that would be refused, by the own branch that carries."""
         return self.forest.own.core.refused(client, publications)
 
-    def refuses(self, request: ClientPublish) -> bool:
-        """Whether what a client publishes would be refused now, by the same branch."""
-        return self.forest.own.core.refuses(request)
-
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""
         return None

@@ -135,8 +135,12 @@ class Recover:
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:  # noqa: ARG002
         """Persist it, unless it is a publication that will be refused."""
-        if isinstance(request, ClientPublish) and self._router.refuses(request):
-            return (request,)
+        match request:
+            case ClientPublish(client, publication):
+                if self._router.refused(client, (publication,)):
+                    return (request,)
+            case _:
+                pass
         return (*self._log(request), request)
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:

@@ -134,7 +134,7 @@ async def test_what_is_no_filter_is_refused_with_what_is_one() -> None:
     async with running() as broker, connect(str(broker.address)) as client:
         for ask in (client.subscribe, client.advertise):
             with pytest.raises(InputError, match="or parse_xpath returns, not int"):
-                await ask(5)  # type: ignore[arg-type]  # what a caller may do all the same
+                await ask(5)  # type: ignore[arg-type, call-overload]  # what a caller may do all the same
         with pytest.raises(InputError, match="what subscribe returned, or its id, not int"):
             await client.unsubscribe(5)  # type: ignore[arg-type]
 

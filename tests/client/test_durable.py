@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,18 @@ async def test_what_is_acknowledged_does_not_come_again_and_the_rest_does(tmp_pa
         left = await take(await client.subscribe(durable="work"), 5)
         assert values(left) == [4, 5, 6, 7, 8]
         assert {one.attempt for one in left} == {2}
+
+
+@pytest.mark.parametrize("protocol", ["covering", "flooding", "mesh+recover+covering"])
+async def test_whatever_the_protocol_is(tmp_path: Path, protocol: str) -> None:
+    for life in range(2):
+        async with keeping(tmp_path, protocol=protocol) as broker, client_of(broker) as client:
+            subscription = await client.subscribe("exists x", durable="work")
+            await publish(broker, *range(10 * life, 10 * life + 10))
+            taken = await take(subscription, 5 + 5 * life + 5)
+            assert values(taken)[-1] == 10 * life + 9
+            subscription.acknowledge_through(taken[4])
+            await soon(subscription.settled())
 
 
 async def test_through_means_what_was_handed_out_and_not_what_waits(tmp_path: Path) -> None:
@@ -348,6 +360,50 @@ def test_the_blocking_client_consumes_too(tmp_path: Path) -> None:
             client.remove_durable("work")
 
     asyncio.run(serve())
+
+
+@asynccontextmanager
+async def two(folder: Path) -> AsyncIterator[tuple[Broker, Broker]]:
+    """Two linked brokers that keep what they have."""
+    async with AsyncExitStack() as stack:
+        a = await stack.enter_async_context(keeping(folder / "a", name="a"))
+        b = await stack.enter_async_context(keeping(folder / "b", name="b", peers=(a.address,)))
+        await soon(b.until_linked("a"))
+        await soon(a.until_linked("b"))
+        yield a, b
+
+
+async def test_one_that_moves_goes_on_without_gap_or_repeating(tmp_path: Path) -> None:
+    async with two(tmp_path) as (a, b):
+        async with client_of(a) as client:
+            await client.subscribe("exists x", durable="work", max_count=5000)
+        await publish(b, *range(50))
+        async with client_of(b) as client:
+            publishing = asyncio.create_task(publish(a, *range(50, 600)))
+            moved = await client.subscribe(durable="work", moved_from=str(a.address), window=40)
+            await publishing
+            await publish(b, *range(600, 650))
+            seen = list[int]()
+            while len(seen) < 650:
+                for one in await take(moved, 1) + await take(moved, min(len(moved), 20)):
+                    seen.append(one.attributes["x"])
+                    one.acknowledge()
+            await soon(moved.settled())
+            assert sorted(seen) == list(range(650))
+            state = await client.durable("work")
+            assert (state.waiting, state.policy.count_max, len(moved)) == (0, 5000, 0)
+        async with client_of(a) as client:
+            assert await client.durables() == []
+
+
+async def test_one_that_others_consume_does_not_move(tmp_path: Path) -> None:
+    async with two(tmp_path) as (a, b), client_of(a, "busy") as busy, client_of(b) as client:
+        await busy.subscribe("exists x", durable="work")
+        with pytest.raises(InputError, match="cannot move while others consume it: end busy"):
+            await client.subscribe(durable="work", moved_from=str(a.address))
+        with pytest.raises(InputError, match="takes its filter and bounds along"):
+            await client.subscribe("x > 1", durable="work", moved_from=str(a.address))
+        assert await client.durables() == []
 
 
 def test_a_durable_subscription_is_a_subscription() -> None:

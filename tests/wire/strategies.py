@@ -185,8 +185,8 @@ def _of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
             low, high = -(2**63) if least is None else least, 2**63 - 1 if most is None else most
             return st.integers(low, high)
         case inspect.FloatType(ge=least, gt=above):
-            low = least if above is None else above
-            return st.floats(low, 2.0**63, exclude_min=above is not None, allow_nan=False)
+            bottom = least if above is None else above
+            return st.floats(bottom, 2.0**63, exclude_min=above is not None, allow_nan=False)
         case inspect.BoolType():
             return st.booleans()
         case inspect.NoneType():

@@ -1,8 +1,8 @@
 """The durable subscriptions of a broker: what its store, its router and its clients have to do.
 
-Once a turn, before output is flushed, `end_turn` adds the rows to what is committed next, and puts
-what consumers get behind them among the output. So nothing is handed out before it is durable, and
-no acknowledgement is answered before it is.
+Once a turn, before output is flushed, `end_turn` puts what consumers get among the output. It is
+held back until the next commit is done, which has the rows that go with it. So nothing is handed
+out before it is durable, and no acknowledgement is answered before it is.
 """
 
 from __future__ import annotations
@@ -147,11 +147,12 @@ class Durables:
         self._timer = DeadlineTimer(self._loop.call_at, self._tick)
         self._subscriptions = DurableSubscriptions()
         store.holders.append(self._subscriptions.holds)
+        store.adders.append(self._add_rows)
         self._recent: dict[int, bytes] = {}
         self._recent_bytes = 0
         #: the input whose publications are delivered, the place of the first one, and those by id
         self._input: Input | None = None
-        self._by_id: dict[str, int] = {}
+        self._by_id: dict[str, int] | None = None
         #: the filters that the journal is looked at with, by owner
         self._filters: dict[str, Interest] = {}
         self._is_looking = False
@@ -194,14 +195,22 @@ class Durables:
         if not len(subscriptions) and not subscriptions.is_changed:
             return
         self._carry_out(subscriptions.settle(self._loop.time()))
+        if not store.is_pending:  # or else they are added when that is committed
+            self._add_rows()
+        self._forget()
+        self._arm()
+        self._look_soon()
+
+    def _add_rows(self) -> None:
+        """Add to the store what is to be kept."""
+        subscriptions, store = self._subscriptions, self._store
+        if not len(subscriptions) and not subscriptions.is_changed:
+            return
         for row in subscriptions.rows(store.next_place, self._time()):
             if row.value is None:
                 store.delete(row.kind, row.name, row.number)
             else:
                 store.put(row.kind, row.name, row.number, row.value)
-        self._forget()
-        self._arm()
-        self._look_soon()
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -301,6 +310,8 @@ class Durables:
         place = effect.place
         if place is None:
             first = self._first_place(request)
+            if self._by_id is None:
+                self._by_id = _places_by_id(request)
             place = first + self._by_id.get(effect.publication.id, 0)
         encoded = effect.publication.encoded or encode_publication(effect.publication)
         self._arrived(effect.client, [(place, encoded)])
@@ -329,7 +340,7 @@ class Durables:
             self._input = request
             if not self._persists and isinstance(request, Receive | ReceiveMany):
                 self._store.add(request)
-            self._by_id = _places_by_id(request)
+            self._by_id = None
         return self._store.places.stop - _count(request)
 
     # Effects -----------------------------------------------------------------------------------
@@ -537,14 +548,11 @@ def _count(request: Input) -> int:
 
 
 def _places_by_id(request: Input) -> dict[str, int]:
-    """The publications of a batch that deliveries may speak of one by one."""
+    """The publications of a batch that the router delivers one by one, by their ids."""
     match request:
         case ClientPublishMany(_, publications):
-            batch: Sequence[object] = publications
+            return {one.id: at for at, one in enumerate(publications)}
         case ReceiveMany(_, many):
-            batch = many.batch
+            return {one.id: at for at, one in enumerate(many.batch)}
         case _:
             return {}
-    if isinstance(batch, PublicationBatch):
-        return {}
-    return {one.id: at for at, one in enumerate(batch)}  # type: ignore[attr-defined]

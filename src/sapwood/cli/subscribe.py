@@ -62,6 +62,11 @@ TAKE: Final = 1024
     metavar="TIME|ID|all",
     help="Begin in the broker's journal: at a time (ISO 8601), after a publication, or with all.",
 )
+@click.option(
+    "--moved-from",
+    metavar="HOST:PORT",
+    help="Move the durable subscription here from this broker: print what waits there first.",
+)
 @click.option("--max-count", type=click.IntRange(min=1), help="Publications that wait at most.")
 @click.option("--max-bytes", type=click.IntRange(min=1), help="Bytes of these at most.")
 @click.option(
@@ -129,6 +134,8 @@ def command(
         state=state,
         as_json=as_json,
     )
+    if durably["moved_from"] is not None and durably["durable"] is None:
+        raise click.UsageError("--moved-from moves a --durable NAME")
     given = {option: value for option, value in durably.items() if value is not None}
     if file is None:
         interest = None

@@ -235,6 +235,7 @@ class BlockingClient:
         overflow: str | None = None,
         acknowledge_within: float | timedelta | None = None,
         window: int | None = None,
+        moved_from: str | None = None,
     ) -> BlockingDurableSubscription: ...
 
     @overload
@@ -254,11 +255,14 @@ class BlockingClient:
         id: str | None = None,
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
+        moved_from: str | None = None,
         **durably: Any,
     ) -> BlockingSubscription:
         """Subscribe, durably if a name is given; see `Client.subscribe`."""
         subscribing: Any = self._client.subscribe
-        subscription = self.wait(subscribing(filter, id, waiting_max=waiting_max, **durably))
+        subscription = self.wait(
+            subscribing(filter, id, waiting_max=waiting_max, moved_from=moved_from, **durably)
+        )
         if isinstance(subscription, DurableSubscription) and subscription.name:
             return BlockingDurableSubscription(self, subscription)
         assert isinstance(subscription, ClientSubscription), "that is what subscribing leads to"

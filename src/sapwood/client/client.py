@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import starmap
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
 from sapwood.client.durable import Consumers, DurableSubscription, Durably, is_consumer
 from sapwood.client.groups import Items, SubscriptionGroup, texts
+from sapwood.client.moving import moved
 from sapwood.client.publishing import (
     Content,
     Names,
@@ -121,6 +123,8 @@ class Client:
         self._subscriptions, self._advertisements = self._requests()
         self._queues = DeliveryQueues(self._subscriptions)
         self._task: asyncio.Task[None] | None = None
+        #: what hands out deliveries of durable subscriptions that move here
+        self._moves: set[asyncio.Task[None]] = set()
         self._closed = False
         self._failure: Exception | None = None
         #: there is a later connection, and not all subscriptions are in force on it yet
@@ -183,8 +187,10 @@ class Client:
         if self._connector.connected:
             self._connector.close()
             await asyncio.wait((self._task,), timeout=GOODBYE_S)
-        self._task.cancel()
-        await asyncio.wait((self._task,))
+        ending = (self._task, *self._moves)
+        for task in ending:
+            task.cancel()
+        await asyncio.wait(ending)
         self._end(ConnectionLostError("the client was closed"), None)
         if self._state is not None:
             self._state.close()
@@ -220,6 +226,7 @@ class Client:
         overflow: str | None = None,
         acknowledge_within: float | timedelta | None = None,
         window: int | None = None,
+        moved_from: str | None = None,
     ) -> DurableSubscription: ...
 
     @overload
@@ -239,6 +246,7 @@ class Client:
         id: str | None = None,
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
+        moved_from: str | None = None,
         **durably: Any,
     ) -> ClientSubscription:
         """Subscribe; returns when the subscription is in force in the whole overlay.
@@ -261,10 +269,16 @@ class Client:
         or after the publication of an id; then it goes over to what comes, without a gap and
         without repeating. A durable name that is there goes on where it is.
 
+        A name that is at another broker moves here with `moved_from`, its address: the result hands
+        out what waits there first, and then what comes here, without a gap. When all of the former
+        is acknowledged, it is removed there.
+
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
         `InputError` for what is no filter, and with the broker's reason where it refuses.
         """
         self._check_usable()
+        if moved_from is not None:
+            return await self._move(moved_from, filter, id, durably)
         interest = None if filter is None else given_interest(filter)
         wanted = Durably(**durably)
         taken = self._subscriptions
@@ -279,6 +293,26 @@ class Client:
             raise DuplicateIdError("subscription", name)
         subscription = ClientSubscription(name, interest, waiting_max)
         await taken.add(name, to_text(interest), subscription)
+        return subscription
+
+    async def _move(
+        self, address: str, filter: object, id: str | None, durably: dict[str, Any]
+    ) -> DurableSubscription:
+        name, window = durably.pop("durable", None), durably.pop("window", None)
+        if name is None or filter is not None or durably:
+            raise InputError("what moves has a durable name, and takes its filter and bounds along")
+        here = partial(self.subscribe, id=id, durable=name, window=window)
+        old_home = connect(address, settings=self._session.settings)
+        await old_home.__aenter__()
+        try:
+            is_new = all(one.name != name for one in await self.durables())
+            subscription, work = await moved(name, window, old_home, here, is_new=is_new)
+        except BaseException:
+            await old_home.close()
+            raise
+        task = asyncio.create_task(work, name=f"client {self.name} moves {name}")
+        self._moves.add(task)
+        task.add_done_callback(self._moves.discard)
         return subscription
 
     def _new_id(self) -> str:

@@ -196,7 +196,7 @@ class DurableSubscription(ClientSubscription):
         self.filter_text: InterestText = ""
         self.generation = ""
         self.dropped = 0
-        self._consumers = consumers
+        self.owner = consumers
         self._settling: list[asyncio.Future[None]] = []
 
     def __repr__(self) -> str:
@@ -213,16 +213,16 @@ class DurableSubscription(ClientSubscription):
         """
         waiting = {one.number for one in self._waiting if isinstance(one, DurableDelivery)}
         waiting.update(without)
-        numbers = self._consumers.up_to(self.id, delivery.number)
+        numbers = self.owner.up_to(self.id, delivery.number)
         self._acknowledge(delivery, [one for one in numbers if one not in waiting])
 
     def _acknowledge(self, delivery: DurableDelivery, numbers: list[int]) -> None:
         if delivery.generation == self.generation:  # or else it is of one that was removed
-            self._consumers.acknowledge(self.id, numbers)
+            self.owner.acknowledge(self.id, numbers)
 
     async def settled(self) -> None:
         """Return when the broker has made durable what was acknowledged so far."""
-        if not self._consumers.is_settled(self.id):
+        if not self.owner.is_settled(self.id):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._settling.append(waiter)
             await waiter

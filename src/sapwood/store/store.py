@@ -99,6 +99,8 @@ class Store:
         self.done = self.next_place = log.place
         #: those of the record of publications that was added last
         self.places = range(self.done, self.done)
+        #: add what belongs to the next commit, before it is taken
+        self.adders: list[Callable[[], None]] = []
         #: ask for the first place that must stay
         self.holders: list[Callable[[], int | None]] = []
         self._gathered = Gathered(self.done)
@@ -159,6 +161,8 @@ class Store:
 
     def take(self) -> Gathered:
         """What was added, to be committed by `writer.commit`, in the order of these calls."""
+        for add in self.adders:
+            add()
         gathered, self._gathered = self._gathered, Gathered(self.next_place)
         gathered.hold = self.hold()
         if self._released is not None:

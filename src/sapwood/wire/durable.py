@@ -123,8 +123,6 @@ class DurablesAction(StrEnum):
     LIST = "list"
     SHOW = "show"
     REMOVE = "remove"
-    SEAL = "seal"
-    """Take nothing more, and wait for everything that may still be under way (a move)."""
 
 
 class DurablesRequest(Struct, array_like=True, frozen=True, tag=63, gc=False):
@@ -200,6 +198,9 @@ class DurableState(Struct, array_like=True, frozen=True):
     oldest_s: float
     last_seen_s: float
     state: str
+    #: the number of the oldest one that waits, and of the last one that came
+    first: Count = 0
+    last: Count = 0
 
 
 class DurablesReply(Struct, array_like=True, frozen=True, tag=68, gc=False):

@@ -112,7 +112,7 @@ class Mailbox:
 
     def oldest_time(self) -> float | None:
         """When the oldest one came."""
-        number = self._first()
+        number = self.first()
         chunk = None if number is None else self._chunks.of(number)
         return None if chunk is None or number is None else chunk.times[number - chunk.first]
 
@@ -140,7 +140,7 @@ class Mailbox:
         return self.bytes + size > self.bounds.bytes_max
 
     def _let_go_oldest(self) -> int:
-        number = self._first()
+        number = self.first()
         if number is None:
             raise InvariantError("a mailbox counts what is not there")
         return self.let_go(number)
@@ -170,7 +170,7 @@ class Mailbox:
             found += (n for n, (there, settled) in waiting if not settled and there < place)
         return sum(self.let_go(number) for number in found)
 
-    def _first(self) -> int | None:
+    def first(self) -> int | None:
         """The oldest number that is not settled."""
         found = self._chunks.after(self.oldest)
         self.oldest = self.last + 1 if found is None else found

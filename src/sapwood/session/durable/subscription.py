@@ -224,4 +224,6 @@ class DurableSubscription:
             oldest_s=0.0 if oldest is None else max(0.0, time - oldest),
             last_seen_s=0.0 if self.consumers else max(0.0, time - self.seen),
             state=state,
+            first=mailbox.first() or 0,
+            last=mailbox.last,
         )

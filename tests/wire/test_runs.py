@@ -264,6 +264,15 @@ def test_documents_stand_in_runs_as_they_were_read(some: list[Publication]) -> N
                 assert _contents(item.batch, place) == one.read_document()
 
 
+def test_an_array_that_ends_behind_the_record_is_left_to_be_refused() -> None:
+    bodies = [b"\x93\xa1p\x80", b"\x92\xa1p\x80", b"\x93\xa1p\x80\xc4\4<a/>"]
+    said = b"".join(_framed(PublishRequest(n, body)) for n, body in enumerate(bodies, 1))
+    found, _ = both(greeting_frame(CLIENT) + said, [])
+    assert [type(item) for item in found[1:]] == [PublishRequest, RequestRun]
+    assert isinstance(found[2], RequestRun)
+    assert [one.document for one in found[2].batch] == [None, b"<a/>"]
+
+
 def test_a_document_is_read_once_and_its_publication_keeps_it() -> None:
     some = [Publication(f"p{number}", None, b"<a><b/></a>") for number in range(3)]
     said = b"".join(

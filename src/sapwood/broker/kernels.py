@@ -68,8 +68,8 @@ class KernelLoader:
         self._closing = False
 
     def expected(self, kernels: KernelSet) -> None:
-        """Begin to load the kernels, and those of frames, as far as they are kept."""
-        for each in (kernels, FRAMES):
+        """Begin to load the kernels, and those that find publications, as far as they are kept."""
+        for each in (kernels, RECORDS, FRAMES):
             if each.compiled is None and is_kept(each.name):
                 self._begin(each, may_compile=False)
 

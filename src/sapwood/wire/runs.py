@@ -221,7 +221,7 @@ def _with_documents(data: bytes, columns: I64) -> tuple[PublicationBatch, list[i
     is_there = np.array([document is not None for document in documents], np.bool_)
     bare = is_there & (flat.verdicts == NONE)
     is_doubtful = (flat.verdicts != READ) & ~bare
-    is_doubtful[refused] = True
+    is_doubtful[refused] = True  # an array may end too early, and its record at the right place
     whole = PublicationBatch(
         *(data, begins, finishes, flat.records, decode_publication),
         documents=documents if is_there.any() else None,

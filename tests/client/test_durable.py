@@ -171,6 +171,20 @@ async def test_consumers_share_and_give_back_when_they_go(tmp_path: Path) -> Non
         assert sorted(values(await take(mine, 10))) == sorted(given)
 
 
+async def test_what_one_does_not_acknowledge_in_time_goes_to_another(tmp_path: Path) -> None:
+    async with keeping(tmp_path) as broker, client_of(broker) as slow, client_of(broker) as other:
+        mine = await slow.subscribe("exists x", durable="work", acknowledge_within=0.05)
+        await publish(broker, 1)
+        (late,) = await take(mine, 1)
+        soon_after = await other.subscribe(durable="work")
+        (again,) = await take(soon_after, 1)
+        assert (again.number, again.attributes) == (late.number, late.attributes)
+        assert again.attempt > late.attempt
+        late.acknowledge()  # counts all the same
+        await soon(mine.settled())
+        assert (await other.durable("work")).waiting == 0
+
+
 async def test_the_journal_and_what_comes_are_one_sequence(tmp_path: Path) -> None:
     async with keeping(tmp_path) as broker:
         await publish(broker, *range(3000))

@@ -291,9 +291,7 @@ class DurableSubscriptions:
         there = self._consumers.get(consumer)
         if there is None:
             return
-        there.mailbox.acknowledge(request.runs)
-        attached = there.consumers[consumer]
-        attached.serial = max(attached.serial, request.serial)
+        there.acknowledge(consumer, request.runs, request.serial)
         self._touch(there)
 
     def leave(self, client: str, id_: str, time: float) -> list[Effect] | None:
@@ -322,7 +320,7 @@ class DurableSubscriptions:
         """Take back what was not acknowledged in time, let go what is too old."""
         effects: list[Effect] = []
         for there in self._by_owner.values():
-            if there.mailbox.out and there.mailbox.expire(now):
+            if there.mailbox.out and there.expire(now):
                 self._touch(there)
         if now >= self._age_due:
             self._age_due = now + _AGES_S

@@ -127,3 +127,30 @@ def test_outbox_sends_everything_in_order_whatever_the_pauses(steps: list[bytes 
     while outbox.queued_bytes:
         transport.drain()
     assert transport.taken == b"".join(step for step in steps if step is not None)
+
+
+def test_what_is_held_leaves_with_its_ticket_and_the_end_waits_for_it() -> None:
+    transport = Transport(high=1000)
+    outbox = Outbox(cast("asyncio.Transport", transport))
+    outbox.hold(b"one ", 1)
+    outbox.hold(b"two ", 2)
+    outbox.hold(b"two, too", 2)
+    assert (outbox.held_bytes, outbox.queued_bytes) == (16, 0)
+    outbox.release(0)
+    assert transport.taken == b""
+    outbox.finish()
+    assert not transport.ended
+    outbox.release(1)
+    assert (transport.taken, transport.ended) == (b"one ", False)
+    outbox.release(5)
+    assert (transport.taken, transport.ended) == (b"one two two, too", True)
+    assert outbox.held_bytes == 0
+
+
+def test_what_is_held_can_be_discarded() -> None:
+    transport = Transport(high=1000)
+    outbox = Outbox(cast("asyncio.Transport", transport))
+    outbox.hold(b"one ", 1)
+    outbox.discard()
+    outbox.release(1)
+    assert (transport.taken, outbox.held_bytes) == (b"", 0)

@@ -104,6 +104,41 @@ async def test_whatever_the_protocol_is(tmp_path: Path, protocol: str) -> None:
             await soon(subscription.settled())
 
 
+async def test_a_consumer_goes_on_when_its_broker_is_back(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        async with keeping(tmp_path) as broker:
+            address = broker.address
+            client = await stack.enter_async_context(connect(str(address)))
+            shared = await client.subscribe("exists x", durable="work")
+            own = await client.subscribe("exists x", since="all")
+            await publish(broker, 1, 2)
+            (first, second) = await take(shared, 2)
+            assert values(await take(own, 2)) == [1, 2]
+            first.acknowledge()
+        async with keeping(tmp_path, listen=address) as broker:
+            await publish(broker, 3)
+            assert values(await take(shared, 1)) == [3]
+            assert values(await take(own, 1)) == [3]
+            second.acknowledge()
+            await soon(shared.settled())
+            assert (await client.durable("work")).waiting == 1
+            assert (len(shared), len(own)) == (0, 0)
+
+
+async def test_what_the_journal_has_lost_is_let_go_aloud(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with keeping(tmp_path) as broker, client_of(broker) as client:
+        assert broker.store is not None
+        subscription = await client.subscribe("exists x", durable="work")
+        monkeypatch.setattr(broker.store.durables, "_read", lambda _places: {})
+        await publish(broker, 1, 2)
+        monkeypatch.undo()
+        await publish(broker, 3)
+        assert values(await take(subscription, 1)) == [3]
+        assert (await client.durable("work")).dropped == subscription.dropped == 2
+
+
 async def test_through_means_what_was_handed_out_and_not_what_waits(tmp_path: Path) -> None:
     async with keeping(tmp_path) as broker, client_of(broker) as client:
         subscription = await client.subscribe("exists x", durable="work")
@@ -134,6 +169,20 @@ async def test_consumers_share_and_give_back_when_they_go(tmp_path: Path) -> Non
             await soon(going.unsubscribe(other))
             assert await other.take(1) == []
         assert sorted(values(await take(mine, 10))) == sorted(given)
+
+
+async def test_what_one_does_not_acknowledge_in_time_goes_to_another(tmp_path: Path) -> None:
+    async with keeping(tmp_path) as broker, client_of(broker) as slow, client_of(broker) as other:
+        mine = await slow.subscribe("exists x", durable="work", acknowledge_within=0.05)
+        await publish(broker, 1)
+        (late,) = await take(mine, 1)
+        soon_after = await other.subscribe(durable="work")
+        (again,) = await take(soon_after, 1)
+        assert (again.number, again.attributes) == (late.number, late.attributes)
+        assert again.attempt > late.attempt
+        late.acknowledge()  # counts all the same
+        await soon(mine.settled())
+        assert (await other.durable("work")).waiting == 0
 
 
 async def test_the_journal_and_what_comes_are_one_sequence(tmp_path: Path) -> None:

@@ -318,7 +318,7 @@ class Durables:
 
     def deliver_many(self, effect: DeliverMany, request: Input) -> None:
         """The router delivers a batch: what of it goes to owners."""
-        found = owned(effect, self._subscriptions.owners())
+        found = owned(effect) if len(self._subscriptions) else {}
         if not found:
             return
         first, batch = self._first_place(request), effect.batch

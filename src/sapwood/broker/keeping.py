@@ -15,7 +15,7 @@ from sapwood.routing.inputs import ClientPublish, ClientPublishMany, Record
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import shortened
 from sapwood.store.batches import ids_in
-from sapwood.store.lines import check_line, is_plainly_a_line
+from sapwood.store.lines import check_line, is_finite, is_short
 from sapwood.store.store import NO_ORIGIN, Store
 from sapwood.wire.interests import from_text
 from sapwood.wire.messages import ReplayRefused, ReplayReply, ReplayRequest
@@ -98,11 +98,12 @@ class Keeper:
         """Whether publications are new and can be kept, all of them, as can be told at a glance."""
         if self._commits.is_full or not isinstance(publications, PublicationBatch):
             return False
-        longest = int((publications.ends - publications.starts).max())
-        data = publications.data
-        if not is_plainly_a_line(data, self._line_bytes_max, longest):
+        data, starts, ends = publications.data, publications.starts, publications.ends
+        if not is_short(int((ends - starts).max()), self._line_bytes_max):
             return False
-        ids = ids_in(data, publications.starts)
+        if not is_finite(data, starts.item(0), ends.item(-1)):
+            return False
+        ids = ids_in(data, starts)
         if not self.store.publishers.knows_none(ids):
             return False
         self.store.publishers.take(ids)

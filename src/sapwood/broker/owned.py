@@ -7,30 +7,29 @@ the publication there is the last one whose offset is not above 2: it is 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.routing.client_rows import OWNER, OWNER_BITS, ROW, ClientRows
 from sapwood.routing.effects import DeliverMany
 from sapwood.routing.holders import NOBODY
+from sapwood.session.durable.subscriptions import is_owner
 
 
-def owned(effect: DeliverMany, owners: Iterable[str]) -> dict[str, list[int]]:
-    """The publications that go to each of some clients, in order, by their place in the batch."""
-    rows = effect.rows
-    numbers = {number: name for name in owners if (number := rows.number(name)) is not None}
-    if not numbers:
-        return {}
+def owned(effect: DeliverMany) -> dict[str, list[int]]:
+    """The publications that go to each owner, in order, by their place in the batch."""
     places, keys = _accepted(effect)
     if not len(keys):
         return {}
-    clients = _clients(rows)[keys]
+    clients = _clients(effect.rows)[keys]
+    names = effect.rows.names
+    owners = {number for number in np.unique(clients).tolist() if is_owner(names[number])}
+    if not owners:
+        return {}
     found: dict[str, list[int]] = {}
-    mine = np.isin(clients, np.fromiter(numbers, np.int64))
+    mine = np.isin(clients, np.fromiter(owners, np.int64))
     for client, place in zip(clients[mine].tolist(), places[mine].tolist(), strict=True):
-        found.setdefault(numbers[client], []).append(place)
+        found.setdefault(names[client], []).append(place)
     return {name: sorted(set(there)) for name, there in found.items()}
 
 

@@ -92,10 +92,6 @@ class ClientRows:
         """Whose a subscription is."""
         return self.names[self._words[ROW * number + OWNER] >> OWNER_BITS]
 
-    def number(self, client: str) -> int | None:
-        """The number of a client that has subscriptions."""
-        return self._client_numbers.get(client)
-
     def validate(self, holders: Holders, by_key: Mapping[str, LocalEntry[Interest]]) -> None:
         """Check that there is a row for each subscription, and no other; `InvariantError`."""
         known = {key: (entry.client, entry.id) for key, entry in by_key.items()}

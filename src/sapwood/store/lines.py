@@ -133,17 +133,19 @@ def check_line(encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX) -> None:
         raise LimitError("JOURNAL_LINE_BYTES_MAX", bytes_max, size, subject)
 
 
-def is_plainly_a_line(
-    encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX, longest: int | None = None
-) -> bool:
-    """Whether a publication can be read from the journal, as can be told at a glance.
+def is_plainly_a_line(encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX) -> bool:
+    """Whether a publication can be read from the journal, as can be told at a glance."""
+    return is_short(len(encoded), bytes_max) and is_finite(encoded, 0, len(encoded))
 
-    `encoded` may hold several, the `longest` of which has so many bytes.
-    """
-    size = len(encoded) if longest is None else longest
-    if size * _GROWTH + _BESIDE_BYTES > bytes_max:
-        return False
-    return not any(number in encoded for number in _INFINITE)
+
+def is_short(size: int, bytes_max: int) -> bool:
+    """Whether a publication of so many bytes cannot be too long for a line, whatever is in it."""
+    return size * _GROWTH + _BESIDE_BYTES <= bytes_max
+
+
+def is_finite(data: bytes, begin: int, end: int) -> bool:
+    """Whether there is nothing between two bytes that looks like a number that JSON cannot say."""
+    return all(data.find(number, begin, end) < 0 for number in _INFINITE)
 
 
 def mended(file: IO[bytes], path: Path) -> int:

@@ -7,6 +7,7 @@ that the log has are not taken again, whatever their ids.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -28,10 +29,11 @@ _NOBODY: Final = ("", 0, 0)
 class Publishers:
     """The ids that were taken last, and for each client what it published last without a gap.
 
+    #: _ids are in _taken
     #: _runs[client] = session, first, last: these numbers of that session are in the log
     """
 
-    __slots__ = ("_clients_max", "_ids", "_runs", "ids_max")
+    __slots__ = ("_clients_max", "_ids", "_runs", "_taken", "ids_max")
 
     def __init__(
         self,
@@ -40,7 +42,9 @@ class Publishers:
     ) -> None:
         self.ids_max = ids_max
         self._clients_max = clients_max
-        self._ids: dict[bytes, None] = {}
+        self._ids: set[bytes] = set()
+        #: in the order in which they were taken, those that were given back among them
+        self._taken: deque[bytes] = deque()
         self._runs: dict[str, tuple[str, int, int]] = {}
 
     def __len__(self) -> int:
@@ -59,18 +63,20 @@ class Publishers:
 
     def knows_none(self, ids: Sequence[bytes]) -> bool:
         """Whether no id is taken, nor given twice."""
-        return self._ids.keys().isdisjoint(ids) and len(set(ids)) == len(ids)
+        return self._ids.isdisjoint(ids) and len(set(ids)) == len(ids)
 
     def take(self, ids: Sequence[bytes]) -> None:
         """These ids are taken from now on; those that were taken first are forgotten."""
-        known = self._ids
-        known.update(dict.fromkeys(ids))
-        for _ in range(len(known) - self.ids_max):
-            del known[next(iter(known))]
+        self._ids.update(ids)
+        taken = self._taken
+        taken.extend(ids)
+        excess = len(taken) - self.ids_max
+        if excess > 0:
+            self._ids.difference_update([taken.popleft() for _ in range(excess)])
 
     def give_back(self, id_: bytes, client: str) -> None:
         """An id is not taken after all: the publication of a client was refused."""
-        self._ids.pop(id_, None)
+        self._ids.discard(id_)
         self._runs.pop(client, None)
 
     def published(self, client: str, session: str, first: int, count: int) -> None:

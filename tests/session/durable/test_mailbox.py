@@ -57,8 +57,8 @@ def test_what_is_not_acknowledged_in_time_is_handed_out_again() -> None:
     assert numbers(box, 1, now=0.0) == [1]
     assert numbers(box, 1, now=3.0) == [2]
     assert box.next_deadline() == 5.0
-    assert box.expire(4.9) == 0
-    assert box.expire(5.0) == 1
+    assert box.expire(4.9) == []
+    assert box.expire(5.0) == [ME]
     assert numbers(box, now=5.0) == [1]
     assert box.next_deadline() == 8.0
 

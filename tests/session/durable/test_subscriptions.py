@@ -57,6 +57,29 @@ def test_what_a_consumer_that_is_gone_had_goes_to_the_others(world: World) -> No
     assert [one.attempt for one in staying.parcels if one.place in others] == [2] * 5
 
 
+def test_what_a_consumer_is_too_slow_with_goes_to_another(world: World) -> None:
+    slow = world.open("work", "c1", policy=Policy(acknowledge_s=5.0))
+    world.publish(1)
+    world.commit()
+    other = world.open("work", "c2")
+    world.advance(5.0)
+    world.commit()
+    assert (places(slow), places(other)) == ([0], [0])
+    world.acknowledge(slow, [1])  # late, and counted
+    world.publish(2)
+    world.commit()
+    assert places(slow) == [0, 1]
+
+
+def test_a_consumer_that_is_alone_gets_again_what_it_is_too_slow_with(world: World) -> None:
+    slow = world.open("work", "c1", policy=Policy(acknowledge_s=5.0))
+    world.publish(1)
+    for _ in range(3):
+        world.commit()
+        world.advance(5.0)
+    assert [parcel.attempt for parcel in slow.parcels] == [1, 2, 3]
+
+
 def test_a_consumer_has_no_more_than_its_window_unacknowledged(world: World) -> None:
     reader = world.open("work", window=3)
     world.publish(*range(5))

@@ -233,16 +233,16 @@ class Mailbox:
         self._held.pop(consumer, None)
         return len(numbers)
 
-    def expire(self, now: float) -> int:
-        """What was not acknowledged in time is ready again; how many."""
-        count = 0
+    def expire(self, now: float) -> list[Consumer]:
+        """What was not acknowledged in time is ready again; who was late with each of these."""
+        late: list[Consumer] = []
         while self._out:
             number, out = next(iter(self._out.items()))
             if out.deadline > now:
                 break
             self._return(number)
-            count += 1
-        return count
+            late.append(out.consumer)
+        return late
 
     def next_deadline(self) -> float | None:
         """When `expire` is to be called."""

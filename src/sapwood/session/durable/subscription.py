@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sapwood.limits.durable import DURABLE_HAND_BYTES, DURABLE_HAND_MAX
@@ -26,6 +26,8 @@ class Attached:
     """
 
     window: int
+    #: it was too slow with something, and has acknowledged nothing since: others come first
+    is_late: bool = False
     #: it knows that it is
     is_joined: bool = False
     #: what the mailbox had let go when it was told last
@@ -135,6 +137,20 @@ class DurableSubscription:
                     ),
                 )
 
+    def expire(self, now: float) -> bool:
+        """Take back what was not acknowledged in time; whether there was something."""
+        late = self.mailbox.expire(now)
+        for consumer in late:
+            self.consumers[consumer].is_late = True
+        return bool(late)
+
+    def acknowledge(self, consumer: Consumer, runs: Sequence[int], serial: int) -> None:
+        """A consumer is done with deliveries. Raises `InputError` for what never was one."""
+        self.mailbox.acknowledge(runs)
+        attached = self.consumers[consumer]
+        attached.serial = max(attached.serial, serial)
+        attached.is_late = False
+
     def leave(self, consumer: Consumer, time: float) -> int:
         """A consumer goes; how many publications it gives back."""
         del self.consumers[consumer]
@@ -142,14 +158,18 @@ class DurableSubscription:
         return self.mailbox.give_back(consumer)
 
     def hand(self, now: float) -> Iterator[Hand]:
-        """What consumers have room for: to who has most room, a frame at a time."""
+        """What consumers have room for: to who has most room, a frame at a time.
+
+        Who was late comes behind all others, or it would get what it does not do again and again.
+        """
         consumers, mailbox = self.consumers, self.mailbox
         able = {one: attached for one, attached in consumers.items() if attached.is_joined}
         while able and mailbox.is_ready:
             room = {one: able[one].window - mailbox.held(one)[0] for one in able}
-            best = max(room, key=room.__getitem__)
-            if room[best] <= 0:
+            free = [one for one in able if room[one] > 0]
+            if not free:
                 return
+            best = max(free, key=lambda one: (not able[one].is_late, room[one]))
             share = -(-mailbox.count // len(able))
             count_max = min(room[best], DURABLE_HAND_MAX, share)
             parcels = mailbox.take(best, count_max, DURABLE_HAND_BYTES, now)

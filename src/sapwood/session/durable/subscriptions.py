@@ -67,11 +67,14 @@ class DurableSubscriptions:
     """The durable subscriptions of one broker, by owner.
 
     #: a consumer is in _consumers iff it is in one of the subscriptions' consumers
+    #: _catching_up has those whose progress is
     """
 
     def __init__(self) -> None:
         self._by_owner: dict[str, DurableSubscription] = {}
         self._consumers: dict[Consumer, DurableSubscription] = {}
+        #: those that catch up, in the order of their turns
+        self._catching_up: dict[str, DurableSubscription] = {}
         #: those of which something is to be kept, or handed out or told, by owner
         self._touched: dict[str, DurableSubscription] = {}
         self._waiting: dict[str, DurableSubscription] = {}
@@ -95,6 +98,7 @@ class DurableSubscriptions:
         effects: list[Effect] = []
         for subscription in subscriptions:
             self._by_owner[subscription.owner] = subscription
+            self._catch_up(subscription)
             effects.append(Attach(subscription.owner, subscription.filter))
             effects += self._let_go(subscription, subscription.age(time))
         self._look_at_holds()
@@ -150,6 +154,7 @@ class DurableSubscriptions:
         )
         made.change()
         self._by_owner[owner] = made
+        self._catch_up(made)
         self._hold(begin)
         return made
 
@@ -179,6 +184,7 @@ class DurableSubscriptions:
         del self._by_owner[there.owner]
         self._touched.pop(there.owner, None)
         self._waiting.pop(there.owner, None)
+        self._catching_up.pop(there.owner, None)
         if there.is_kept:
             self._removed += there.mailbox.removal(there.name)
             for kind in (Kind.SUBSCRIPTION, Kind.STATE):
@@ -223,10 +229,9 @@ class DurableSubscriptions:
 
     def looks(self) -> Look | None:
         """What is to be looked at in the journal next, if there is something."""
-        for there in self._by_owner.values():
+        for there in self._catching_up.values():
             progress = there.progress
-            if progress.catching_up and progress.cursor < progress.floor:
-                return Look(there.owner, there.filter, progress.cursor, progress.floor)
+            return Look(there.owner, there.filter, progress.cursor, progress.floor)
         return None
 
     def looked(self, owner: str, found: list[Arrival], through: int, time: float) -> list[Effect]:
@@ -234,10 +239,17 @@ class DurableSubscriptions:
         there = self._by_owner.get(owner)
         if there is None or not there.progress.catching_up:
             return []
-        # Another owner's turn: those that catch up at the same time share the journal.
-        self._by_owner[owner] = self._by_owner.pop(owner)
         known = [one for one in found if one.place >= there.progress.cursor]
-        return self._put(there, [*known, *there.progress.looked(through)], time)
+        arrivals = [*known, *there.progress.looked(through)]
+        # Another owner's turn: those that catch up at the same time share the journal.
+        self._catching_up.pop(owner, None)
+        self._catch_up(there)
+        return self._put(there, arrivals, time)
+
+    def _catch_up(self, there: DurableSubscription) -> None:
+        """Look at the journal for a subscription, if it has to."""
+        if there.progress.catching_up:
+            self._catching_up[there.owner] = there
 
     def not_kept_before(self, place: int, time: float) -> list[Effect]:
         """The journal begins with this place; what stands before is let go, aloud."""
@@ -247,6 +259,8 @@ class DurableSubscriptions:
             ahead = []
             if progress.catching_up and progress.cursor < place:
                 ahead = progress.looked(place)
+                if not progress.catching_up:
+                    del self._catching_up[there.owner]
             effects += self._let_go(there, there.forget_before(place))
             effects += self._put(there, ahead, time)
         return effects
@@ -277,9 +291,7 @@ class DurableSubscriptions:
         there = self._consumers.get(consumer)
         if there is None:
             return
-        there.mailbox.acknowledge(request.runs)
-        attached = there.consumers[consumer]
-        attached.serial = max(attached.serial, request.serial)
+        there.acknowledge(consumer, request.runs, request.serial)
         self._touch(there)
 
     def leave(self, client: str, id_: str, time: float) -> list[Effect] | None:
@@ -308,7 +320,7 @@ class DurableSubscriptions:
         """Take back what was not acknowledged in time, let go what is too old."""
         effects: list[Effect] = []
         for there in self._by_owner.values():
-            if there.mailbox.out and there.mailbox.expire(now):
+            if there.mailbox.out and there.expire(now):
                 self._touch(there)
         if now >= self._age_due:
             self._age_due = now + _AGES_S
@@ -366,10 +378,6 @@ class DurableSubscriptions:
         """Whether there is something to be kept, or taken away, or handed out."""
         return bool(self._removed or self._touched or self._waiting)
 
-    def owners(self) -> Iterable[str]:
-        """The names of all owners."""
-        return self._by_owner
-
     def unreadable(self, consumer: Consumer, numbers: Iterable[int]) -> list[Effect]:
         """What was handed to a consumer is not in the journal: it is let go, aloud."""
         there = self._consumers.get(consumer)
@@ -399,6 +407,8 @@ class DurableSubscriptions:
         """Check all relations; raises `InvariantError`."""
         for there in self._by_owner.values():
             there.mailbox.validate()
+            is_there = there.owner in self._catching_up
+            assert is_there == there.progress.catching_up, "somebody catches up alone"
             for consumer in there.consumers:
                 assert self._consumers[consumer] is there, "a consumer is known elsewhere"
         assert all(consumer in there.consumers for consumer, there in self._consumers.items()), (

@@ -245,7 +245,7 @@ def test_names_are_listed_in_order_and_shown(world: World) -> None:
 
 def test_what_the_router_refuses_is_no_subscription() -> None:
     world = World()
-    world.carry_out = world.output.extend  # type: ignore[method-assign]
+    world.carry_out = world.output.extend  # type: ignore[method-assign,assignment]
     reader = world.open("alerts")
     assert isinstance(world.output[0], Attach)
     gone = world.hub.refused(OWNER + "alerts", "too many")

@@ -37,8 +37,8 @@ types: $(COMPLETE)  ## Check the types
 coverage: $(COMPLETE)  ## Run the tests and show which branches they miss
 	@.venv/bin/pytest -q --cov=sapwood --cov=sapwood_lab --cov-branch --cov-report=term-missing:skip-covered
 
-simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUNT=1), judged
-	@PYTHONPATH=. $(PYTHON_VENV) scripts/simulate.py --seed $(SEED) --count $(COUNT)
+simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUNT=1 PROTOCOL=), judged
+	@PYTHONPATH=. $(PYTHON_VENV) scripts/simulate.py --seed $(SEED) --count $(COUNT) $(PROTOCOL:%=--protocol %)
 
 fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TESTS=tests/model)
 	@.venv/bin/pytest -q -n 2 --hypothesis-profile fuzz -m "not spark and not network" $(TESTS)

@@ -2,7 +2,10 @@
 
 `make simulate SEED=7` runs the scenario of one seed, `make simulate SEED=1 COUNT=1000` a swarm. The
 same seed always gives the same run; a run that goes wrong prints its story and ends with status 1.
-With `--rewiring`, routers and links come and go as well, which are other scenarios.
+With `--rewiring`, routers and links come and go as well, which are other scenarios. `--protocol
+NAME`, which can be repeated, names the protocols; without it they are all that are listed:
+
+    make simulate COUNT=10000 PROTOCOL=xroute+recover
 """
 
 # ruff: noqa: T201 - it talks to the person who called it
@@ -24,16 +27,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
     parser.add_argument("--rewiring", action="store_true", help="let routers and links come and go")
+    parser.add_argument("--protocol", action="append", help="one to run; all, by default")
     options = parser.parse_args()
+    protocols = options.protocol or list(PROTOCOLS)
     started = time.monotonic()
     for seed in range(options.seed, options.seed + options.count):
-        for protocol in PROTOCOLS:
+        for protocol in protocols:
             scenario = draw_for(protocol, seed, rewiring=options.rewiring)
             if not run_scenario(scenario, seed, protocol, verbose=options.count == 1):
                 return 1
     seconds = time.monotonic() - started
     seeds = f"{options.count} seeds" if options.count != 1 else f"seed {options.seed}"
-    print(f"simulate: {seeds} under {', '.join(PROTOCOLS)}: all right ({seconds:.1f} s)")
+    print(f"simulate: {seeds} under {', '.join(protocols)}: all right ({seconds:.1f} s)")
     return 0
 
 

@@ -12,8 +12,19 @@ from tests.routing.wiring import LINE, Wiring
 
 
 def test_catalogue_names_are_the_protocols_names() -> None:
-    assert sorted(PROTOCOLS) == sorted((*wiring.PROTOCOLS, *wiring.ADVERTISED))
+    listed = (*wiring.PROTOCOLS, *wiring.ADVERTISED, "covering+recover")
+    assert sorted(PROTOCOLS) == sorted(listed)
     assert all(PROTOCOLS[name].name == name and PROTOCOLS[name].exact for name in PROTOCOLS)
+
+
+def test_the_upkeep_is_a_word_in_any_place() -> None:
+    for name in ("recover+covering", "covering+recover"):
+        chosen = protocol(name)
+        assert (chosen.name, chosen.upkeep.name) == ("covering+recover", "recover")
+        assert chosen.persists
+    assert protocol("recover+mesh+xroute").name == "mesh+xroute+recover"
+    with pytest.raises(InputError, match="only one can"):
+        protocol("covering+recover+replay")
 
 
 def test_unknown_protocol_is_an_error_with_the_known_names() -> None:

@@ -52,3 +52,12 @@ def test_simulate_lets_routers_and_links_come_and_go_when_told(
         assert run(monkeypatch, script, "--seed", "3", *options) == 0
         said.append(capsys.readouterr().out.splitlines()[0])
     assert said[0] != said[1]
+
+
+def test_simulate_runs_the_protocols_that_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ("--protocol", "simple", "--protocol", "xroute+recover")
+    assert run(monkeypatch, load("simulate"), "--seed", "2", *named) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:-1]] == ["simple", "xroute+recover"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from sapwood.model.publication import Publication
-from sapwood.routing.effects import Effect
+from sapwood.routing.effects import Effect, Persist
 from sapwood.routing.inputs import (
     ClientPublish,
     ClientPublishMany,
@@ -27,7 +27,7 @@ class Batching(Router):
     """A router that gets each publication as a batch, and says one by one what comes of it."""
 
     def handle(self, input: Input, now: float) -> list[Effect]:
-        return list(each(super().handle(self._batch(input), now)))
+        return list(map(_alone, each(super().handle(self._batch(input), now))))
 
     def _batch(self, input: Input) -> Input:
         match input:
@@ -39,6 +39,17 @@ class Batching(Router):
             case Receive(neighbor, OnTree(source, epoch, Publish() as message)):
                 return ReceiveMany(neighbor, _many(message, (source, epoch)))
         return input
+
+
+def _alone(effect: Effect) -> Effect:
+    """A batch of one that is persisted, as what it is alone."""
+    match effect:
+        case Persist(ClientPublishMany() as many):
+            return Persist(next(many.requests()))
+        case Persist(ReceiveMany() as received):
+            return Persist(next(received.messages()))
+        case _:
+            return effect
 
 
 def _many(message: Publish, tree: tuple[str, int] | None) -> PublishMany:
@@ -53,7 +64,16 @@ def _batched(publication: Publication) -> Sequence[Publication]:
 
 @pytest.mark.parametrize(
     "protocol",
-    ["covering", "flooding", "xroute", "advertisement+covering", "mesh+covering", "mesh+identity"],
+    [
+        "covering",
+        "flooding",
+        "xroute",
+        "advertisement+covering",
+        "mesh+covering",
+        "mesh+identity",
+        "covering+recover",
+        "mesh+xroute+recover",
+    ],
 )
 @pytest.mark.parametrize("seed", range(2))
 def test_scenarios_have_the_same_trace_with_batches_and_without(protocol: str, seed: int) -> None:

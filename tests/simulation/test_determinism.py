@@ -33,6 +33,8 @@ for seed in range(*map(int, sys.argv[1:])):
     for protocol in PROTOCOLS:
         trial = run(scenario, protocol)
         print(trial.metrics.trace, trial.pairs, trial.metrics.to_json())
+    for protocol in ("covering+recover", "mesh+covering+recover"):
+        print(run(scenario, protocol).metrics.trace)
     trial = run(adding(seed, failing=True, churn=True), {CIRCLES!r})
     print(trial.metrics.trace, trial.pairs, trial.metrics.to_json())
 """
@@ -73,4 +75,4 @@ def test_other_seeds_and_other_protocols_give_other_traces() -> None:
 def test_the_trace_does_not_depend_on_the_order_of_hashes(seeds: range) -> None:
     first = output_under("1", seeds)
     assert first == output_under("2", seeds)
-    assert len(first.splitlines()) == len(seeds) * (2 + len(PROTOCOLS))
+    assert len(first.splitlines()) == len(seeds) * (4 + len(PROTOCOLS))

@@ -29,6 +29,7 @@ from sapwood.simulation.scenario import (
     ReturnLink,
     ReturnRouter,
 )
+from sapwood.simulation.stored import Tail
 
 LINE = parse_topology("line:9", Random(0).randrange)
 LONE = parse_topology("line:1", Random(0).randrange)
@@ -97,6 +98,8 @@ def test_decode_faults_of_an_empty_file_are_none() -> None:
         ({"link": [{"between": ["r1", "r2"], "removed": 1, "down": 2}]}, "`down` says nothing in"),
         ({"link": [{"between": ["r1", "r3"], "added": 2, "removed": 1}]}, "`removed`, 1 s, comes"),
         ({"router": [{"name": "r1", "down": 3, "back": 4}]}, "has no field 'back'"),
+        ({"router": [{"name": "r1", "down": 1, "steps": -1}]}, "steps"),
+        ({"router": [{"name": "x", "joins": 1, "tail": "torn"}]}, "`tail` says nothing in the"),
         ({"recipe": [{"name": "swizzle"}]}, "recipe 1: `start` must be"),
         ({"recipe": [{"name": "swizzle", "start": 0, "seconds": 1, "share": 1.5}]}, "from 0 to 1"),
     ],
@@ -110,6 +113,14 @@ def test_decode_faults_lists_the_recipes_it_knows() -> None:
     entry = {"name": "clog", "start": 0, "seconds": 1}
     with pytest.raises(UnknownNameError, match="known: swizzle, flapping, crashes"):
         decode_faults({"recipe": [entry]}, LINE, seed=1)
+
+
+def test_a_crash_says_what_it_leaves_and_when_it_strikes() -> None:
+    torn = {"name": "r1", "down": 1, "up": 2, "tail": "torn", "steps": 3}
+    [(_, crash), _] = decode_faults({"router": [torn]}, LINE, seed=1)
+    assert crash == CrashRouter("r1", Tail.TORN, 3)
+    with pytest.raises(UnknownNameError, match="known: lost, torn, whole"):
+        decode_faults({"router": [{**torn, "tail": "half"}]}, LINE, seed=1)
 
 
 def test_a_fault_without_an_end_lasts() -> None:

@@ -6,6 +6,9 @@ producers, which here are all neighbors), are named where they are tested.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from sapwood.overlay.shapes import parse_topology
@@ -13,6 +16,7 @@ from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.network import Timing
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.stored import Tail
@@ -47,9 +51,16 @@ def mixture_for(name: str, *, rewiring: bool = False, small: bool = True) -> Mix
     )
 
 
+def maker(name: str) -> MakeRouter:
+    """Routers that mark very often what they have to look back to."""
+    chosen = protocol(name)
+    upkeep = replace(chosen.upkeep, make=partial(Recover, mark_every=3))
+    return router_maker(replace(chosen, upkeep=upkeep))
+
+
 def right(name: str, seeds: range, mixture: Mixture, *, watched: bool = False) -> None:
     """Run scenarios of the swarm; fail, with the story, if anything at all is wrong."""
-    make_router = router_maker(protocol(name))
+    make_router = maker(name)
     for seed in seeds:
         trial = run_with(draw_scenario(seed, mixture), make_router, name, watched=watched)
         story = "\n".join(trial.outcome.world.trace.story)
@@ -227,3 +238,26 @@ def test_acknowledgements_are_for_many_messages() -> None:
         publish(world, "r1", f"p{number}", x=number)
     world.drain()
     assert world.tally.messages["upkeepnote"] - before == 3
+
+
+def test_what_every_neighbor_has_is_released_and_never_routed_again() -> None:
+    world = World(LINE, maker("covering+recover"))
+    subscribe(world, "r4", "s", "x >= 0")
+    world.drain()
+    for number in range(40):
+        publish(world, "r1", f"p{number}", x=number)
+        world.drain()
+    assert all(publications <= 6 for _, _, publications in world.stored.sizes())
+    world.fail_link("r2", "r3")
+    for number in range(40, 60):
+        publish(world, "r1", f"p{number}", x=number)
+    world.drain()
+    assert {name: count for name, _, count in world.stored.sizes()}["r2"] >= 20
+    world.crash_router("r2")
+    world.heal()
+    world.drain()
+    for number in range(60, 66):
+        publish(world, "r1", f"p{number}", x=number)
+        world.drain()
+    assert delivered(world) == [f"p{number}>r4/ann/s" for number in range(66)]
+    assert all(publications <= 6 for _, _, publications in world.stored.sizes())

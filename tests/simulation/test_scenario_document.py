@@ -33,6 +33,7 @@ from sapwood.simulation.scenario import (
     WaitAction,
 )
 from sapwood.simulation.scenario_document import decode_scenario, encode_scenario
+from sapwood.simulation.stored import Tail
 from sapwood.simulation.swarm import Mixture, draw_scenario
 
 PAIR = Topology(("a", "b"), (Link("a", "b", 0.25),))
@@ -48,6 +49,8 @@ EVERYTHING = Scenario(
         Step(FailLink("a", "b"), 1.0),
         Step(ReturnLink("a", "b"), 1.0),
         Step(CrashRouter("b")),
+        Step(CrashRouter("b", Tail.TORN, 3)),
+        Step(CrashRouter("b", Tail.WHOLE)),
         Step(ReturnRouter("b")),
         Step(AddRouter("c")),
         Step(AddLink("c", "a", 0.75)),
@@ -59,7 +62,7 @@ EVERYTHING = Scenario(
         Step(DetachAction(ANN)),
     ),
     seed=7,
-    timing=Timing(jitter=0.5, notice_s=0.125),
+    timing=Timing(jitter=0.5, notice_s=0.125, commit_s=0.25),
 )
 
 

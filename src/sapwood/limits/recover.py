@@ -15,3 +15,7 @@ RESENT_MAX: Final = 8192
 """Messages that are sent again over a link that is back, or were kept for it, before the neighbor
 has said that it has taken some of them: eight of its answers, so that the link is never idle, and
 what is owed to a neighbor that was away for a day does not wait in memory all at once."""
+
+MARK_EVERY: Final = 8192
+"""Publications after which a router marks how far back it has to look to know what it owes. So many
+more than it owes are routed again when it starts, a second's work; and a mark is one small note."""

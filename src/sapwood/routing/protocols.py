@@ -371,6 +371,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+covering+merging",
             "advertisement+identity",
             "advertisement",
+            "covering+recover",
         )
     }
 )

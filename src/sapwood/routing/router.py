@@ -124,6 +124,11 @@ class Router:
         return self.membership.refused(client, publications)
 
     @property
+    def is_holding(self) -> bool:
+        """Whether publications are kept back, and delivered later."""
+        return self.membership.table_sizes().get("held", 0) > 0
+
+    @property
     def persists(self) -> bool:
         """Whether the router asks for a place where records survive a crash."""
         return self.protocol.persists

@@ -44,8 +44,8 @@ class Examination:
 def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     """The scenario of a seed in a swarm under a protocol.
 
-    The protocol decides whether all advertise, and whether links form circles; with `rewiring`
-    routers and links come and go.
+    The protocol decides whether all advertise, whether links form circles, and whether routers have
+    stores that can fail; with `rewiring` routers and links come and go.
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(
@@ -53,6 +53,7 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
         documents=seed % DOCUMENTS_EVERY == 0,
         circles=chosen.allows_circles or seed % CIRCLES_EVERY == 0,
         rewiring=rewiring,
+        stores=chosen.persists,
     )
     return draw_scenario(seed, mixture)
 

@@ -102,6 +102,8 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
         Rewiring(generator, topology, circles=not topology.is_tree) if limits.rewiring else None
     )
     steps: list[Step] = []
+    if limits.stores and generator.random() < 0.8:  # neighbors know each other from then on
+        steps.append(Step(WaitAction(Until.QUIET)))
     for _ in range(generator.randint(1, limits.rounds_max)):
         # As short as one hop, so that messages cross on the links, or so long that few do.
         seconds = generator.choice((0.01, 0.05, 0.5, 5.0))

@@ -7,8 +7,8 @@ be relied on until the overlay has settled, with whatever links it has then. Lin
 disturb nothing.
 
 Where routers keep what they know, an outage only delays: what may disturb is a link that is not
-there yet, or goes for good. How long an outage delays what is under way, nobody says; nor how long
-anything takes while neighbors get to know each other, nor on many trees.
+there yet, or goes for good, and whatever happens before all neighbors have come to know each other.
+How long an outage delays what is under way, nobody says; nor how long anything takes on many trees.
 
 Routers and links may come and go (`History.overlays`). A link that is added was down before, and
 one that is removed goes down for good; on one tree the way is that of the overlay in which a
@@ -100,10 +100,10 @@ class _KeptWays:
             return Way(math.inf, self._mesh_outages(start, end, sent))
         delay, outages = self._tree.way(start, end, sent)
         until = Moment(sent.time + delay + _SLACK_S, 0)
-        begun = self._history.unrests[0].settled
-        if begun is None or sent <= begun or any(outage.down <= until for outage in outages):
+        begun = self._history.unrests[:1]
+        if any(outage.down <= until for outage in outages):
             delay = math.inf
-        return Way(delay, tuple(o for o in outages if o.for_good or o.down == BEGINNING))
+        return Way(delay, (*begun, *(o for o in outages if o.for_good or o.down == BEGINNING)))
 
     def _mesh_outages(self, start: str, end: str, sent: Moment) -> tuple[Outage, ...]:
         """The first unrest, in which routers get to know each other; all, where links go for good.

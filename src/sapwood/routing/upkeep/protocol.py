@@ -72,6 +72,11 @@ class Kept(Protocol):
         """Which life of the router this is."""
         ...
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether routing keeps publications back, which it has yet to deliver."""
+        ...
+
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
         """The places of those publications of a client that routing would refuse now."""
         ...

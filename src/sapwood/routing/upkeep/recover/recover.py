@@ -32,8 +32,8 @@ from typing import Final
 import msgspec
 
 from sapwood.errors import InvariantError
-from sapwood.limits.recover import ACK_DELAY_S, ACK_EVERY, RESENT_MAX
-from sapwood.routing.effects import CloseLink, Effect, Persist, Send, SendMany
+from sapwood.limits.recover import ACK_DELAY_S, ACK_EVERY, MARK_EVERY, RESENT_MAX
+from sapwood.routing.effects import CloseLink, Effect, Persist, Release, Send, SendMany
 from sapwood.routing.inputs import (
     Change,
     ClientPublish,
@@ -48,9 +48,10 @@ from sapwood.routing.inputs import (
     Restored,
 )
 from sapwood.routing.messages import Publish, UpkeepMessage, UpkeepNote, carried
-from sapwood.routing.records import publications_in, rest_of
+from sapwood.routing.records import is_state, publications_in, rest_of
 from sapwood.routing.upkeep.protocol import Action, Kept, Resume
 from sapwood.routing.upkeep.recover.conversation import Conversation, Verdict
+from sapwood.routing.upkeep.recover.marks import Mark, Marks, decoded, encoded
 from sapwood.routing.upkeep.recover.notes import (
     Back,
     ConversationId,
@@ -59,13 +60,16 @@ from sapwood.routing.upkeep.recover.notes import (
     note_of,
     said_in,
 )
-from sapwood.routing.upkeep.recover.owed import Content, send
+from sapwood.routing.upkeep.recover.owed import Content, Owed, send
 
 INCARNATION: Final = "incarnation"
 """The note with the incarnation that the router's names go back to."""
 
 LINK: Final = "link "
 """Before the name of a neighbor: the note with the ids of the conversation."""
+
+MARK: Final = "mark"
+"""The note with the last mark before which nothing is owed."""
 
 _IDS: Final = tuple[ConversationId, ConversationId | None]
 
@@ -76,18 +80,22 @@ class Recover:
     #: _links has a conversation for each link that routing believes up
     #: _up are those of them that are up
     #: _due has the neighbors that are to hear what was taken, and when, in the order of time
-    #: _places publications were persisted; _place is that of the record that is being routed
+    #: _places publications and _states state records were persisted; _place is that of the record
+    #: that is being routed
     """
 
-    def __init__(self, router: Kept) -> None:
+    def __init__(self, router: Kept, *, mark_every: int = MARK_EVERY) -> None:
         self._router = router
         #: the ids of conversations are of this life of the router, also where it resumes another
         self._life = router.incarnation
         self._begun = 0
         self._is_known = False
         self._is_restoring = False
-        self._places = 0
+        #: whether what is said now is owed already, or was, and is not to be counted again
+        self._is_muted = False
+        self._places = self._states = 0
         self._place: int | None = None
+        self._marks = Marks(mark_every)
         self._links: dict[str, Conversation] = {}
         self._up: dict[str, None] = {}
         self._due: dict[str, float] = {}
@@ -141,7 +149,7 @@ class Recover:
                     return (request,)
             case _:
                 pass
-        return (*self._log(request), request)
+        return (*self._mark(), *self._log(request), request)
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
         """Count it, persist it and hand it on, unless it came before."""
@@ -157,12 +165,13 @@ class Recover:
         if conversation.expected is None:
             # Before it knew that this end began afresh; or it never says what it has.
             return () if conversation.has_heard else self._stranger(neighbor)
+        marked = self._mark()
         known = conversation.take(count)
         if known == count:
-            return ()
+            return marked
         record = received if known == 0 else rest_of(received, known)
         assert isinstance(record, Receive | ReceiveMany), "the rest of a batch is a batch"
-        actions: list[Action] = [*self._log(record), record]
+        actions: list[Action] = [*marked, *self._log(record), record]
         if conversation.taken - conversation.answered >= ACK_EVERY:
             actions.extend(self._answer(neighbor))
         elif neighbor not in self._due:
@@ -175,6 +184,8 @@ class Recover:
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
         """Number it and keep it; it leaves where the neighbor has all that was before."""
+        if self._is_muted:
+            return ()
         conversation = self._links[send.neighbor]
         content: Content
         if isinstance(send, SendMany):
@@ -197,26 +208,42 @@ class Recover:
         self._is_restoring = True
         self._places = restored.first
         ids: dict[str, tuple[ConversationId, ConversationId | None]] = {}
+        mark = Mark(0, 0, {})
         for record in restored.records:
             match record:
                 case Note(name, value):
                     if name == INCARNATION:
                         self._is_known = True
                         yield Resume(int.from_bytes(value))
+                    elif name == MARK:
+                        mark = decoded(value)
                     elif name.startswith(LINK) and value:
                         ids[name.removeprefix(LINK)] = msgspec.msgpack.decode(value, type=_IDS)
                 case _:
-                    yield self._again(record)
+                    yield from self._again(record, mark)
+        self._pass(mark)
         for neighbor, conversation in self._links.items():
             known = ids.get(neighbor)
             if known is not None:
                 conversation.mine, conversation.theirs = known
             conversation.restored = conversation.owed.made
             conversation.answered = conversation.taken
+        self._marks.restored(self._places)
         self._is_restoring = False
 
-    def _again(self, record: Record) -> Change | ReceiveMany | ClientPublishMany:
-        """Take a record in as it was when it was persisted."""
+    def _again(self, record: Record, mark: Mark) -> Iterator[Action]:
+        """Take a record in as it was when it was persisted; before the mark, what it changes."""
+        self._pass(mark)
+        self._is_muted = self._states < mark.states or self._places < mark.places
+        count = publications_in(record)
+        if count and self._places < mark.places:
+            cut = min(count, mark.places - self._places)
+            self._places += cut
+            if cut == count:
+                return
+            self._pass(mark)
+            self._is_muted = False
+            record = rest_of(record, cut)
         match record:
             case LinkUp(neighbor):
                 self._links[neighbor] = self._make()
@@ -230,7 +257,16 @@ class Recover:
                 pass
         assert isinstance(record, Change | ReceiveMany | ClientPublishMany), "it is a change"
         self._count(record)
-        return record
+        yield record
+
+    def _pass(self, mark: Mark) -> None:
+        """Go on from a mark, where it is reached, with what was counted up to there."""
+        if (self._states, self._places) == (mark.states, mark.places):
+            for neighbor, (taken, made) in mark.links.items():
+                conversation = self._links[neighbor]
+                conversation.taken, conversation.owed = taken, Owed(made)
+            mark.links.clear()
+        self._is_muted = False
 
     # Time --------------------------------------------------------------------------------------
 
@@ -282,7 +318,7 @@ class Recover:
                     reason = f"the messages of the link do not add up: {wrong}"
                     self._end_session(neighbor)
                     return (CloseLink(neighbor, reason, for_good=False),)
-                return self._send_on(neighbor, conversation)
+                return [*self._settle(), *self._send_on(neighbor, conversation)]
             case _:
                 return self._stranger(neighbor)
 
@@ -384,6 +420,21 @@ class Recover:
         count = publications_in(record)
         self._place = self._places if count else None
         self._places += count
+        self._states += is_state(record)
+
+    def _mark(self) -> list[Effect]:
+        """Mark where the next record goes, now and then; what comes of those before is done."""
+        if not self._marks.is_due(self._places) or self._router.is_holding:
+            return []
+        self._marks.make(self._states, self._places, self._links)
+        return self._settle()
+
+    def _settle(self) -> list[Effect]:
+        """Let go of publications before a mark, where nothing is owed of that."""
+        mark = self._marks.settled(self._links)
+        if mark is None:
+            return []
+        return [Persist(Note(MARK, encoded(mark))), Release(mark.places)]
 
     def _incarnation(self) -> list[Effect]:
         if self._is_known:

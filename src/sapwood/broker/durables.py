@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -123,7 +124,7 @@ class Durables:
     upkeep adds all publications to the store; else those from neighbors are added here, where an
     owner gets one.
 
-    #: _recent has every publication that an owner got and that is not committed
+    #: _recent has every publication that an owner got and that is not committed; _order its places
     """
 
     def __init__(
@@ -149,6 +150,7 @@ class Durables:
         store.holders.append(self._subscriptions.holds)
         store.adders.append(self._add_rows)
         self._recent: dict[int, bytes] = {}
+        self._order: deque[int] = deque()
         self._recent_bytes = 0
         #: the input whose publications are delivered, the place of the first one, and those by id
         self._input: Input | None = None
@@ -330,6 +332,7 @@ class Durables:
         for place, encoded in publications:
             if place not in self._recent:
                 self._recent[place] = encoded
+                self._order.append(place)
                 self._recent_bytes += len(encoded)
             arrivals.append(Arrival(place, len(encoded)))
         self._carry_out(self._subscriptions.delivered(owner, arrivals, self._time()))
@@ -434,12 +437,9 @@ class Durables:
 
     def _forget(self) -> None:
         """Forget publications that can be read again, the oldest first, beyond a bound."""
-        recent, done = self._recent, self._store.done
-        while self._recent_bytes > DURABLE_RECENT_BYTES:
-            place = next(iter(recent))
-            if place >= done:
-                return
-            self._recent_bytes -= len(recent.pop(place))
+        order, done = self._order, self._store.done
+        while self._recent_bytes > DURABLE_RECENT_BYTES and order[0] < done:
+            self._recent_bytes -= len(self._recent.pop(order.popleft()))
 
     # The journal -------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ holds places of the journal.
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -49,7 +50,7 @@ class Mailbox:
     """The mailbox of one durable subscription.
 
     #: a number that is not settled is out, or returned, or `_fresh` or above
-    #: what is out was handed out in this order; all up to `high` may have been handed out
+    #: all up to `high` may have been handed out
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Mailbox:
         "_dirty",
         "_fresh",
         "_held",
+        "_order",
         "_out",
         "_returned",
         "_unkept",
@@ -79,6 +81,8 @@ class Mailbox:
         self._returned: list[int] = []
         self._attempts: dict[int, int] = {}
         self._out: dict[int, _Out] = {}
+        #: all that is out, in the order in which it was handed out, and some that is not any more
+        self._order: deque[tuple[int, _Out]] = deque()
         #: how many, and how many bytes, are with each consumer
         self._held: dict[Consumer, tuple[int, int]] = {}
         #: numbers from here on are in no row
@@ -216,10 +220,13 @@ class Mailbox:
             else:
                 self._fresh = number + 1
             attempt = self._attempts.get(number, 1 if number > self.high else _AGAIN)
-            self._out[number] = _Out(consumer, deadline, bytes_)
+            out = self._out[number] = _Out(consumer, deadline, bytes_)
+            self._order.append((number, out))
             self._attempts[number] = attempt
             used += bytes_
             taken.append(Parcel(number, attempt, chunk.places[at], bytes_))
+        if len(self._order) > 2 * len(self._out) + MAILBOX_CHUNK:
+            self._order = deque(self._out.items())  # behind one that is out for long
         if taken:
             self._held[consumer] = (count + len(taken), size + used)
             self.high = max(self.high, taken[-1].number)
@@ -236,8 +243,8 @@ class Mailbox:
     def expire(self, now: float) -> list[Consumer]:
         """What was not acknowledged in time is ready again; who was late with each of these."""
         late: list[Consumer] = []
-        while self._out:
-            number, out = next(iter(self._out.items()))
+        while (number := self._oldest_out()) is not None:
+            out = self._out[number]
             if out.deadline > now:
                 break
             self._return(number)
@@ -246,7 +253,18 @@ class Mailbox:
 
     def next_deadline(self) -> float | None:
         """When `expire` is to be called."""
-        return next(iter(self._out.values())).deadline if self._out else None
+        number = self._oldest_out()
+        return None if number is None else self._out[number].deadline
+
+    def _oldest_out(self) -> int | None:
+        """What was handed out first of all that is out."""
+        order = self._order
+        while order:
+            number, out = order[0]
+            if self._out.get(number) is out:
+                return number
+            order.popleft()
+        return None
 
     def _return(self, number: int) -> None:
         self._let_out(number)

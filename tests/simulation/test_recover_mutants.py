@@ -16,7 +16,7 @@ from sapwood.errors import SapwoodError
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.shapes import parse_topology
-from sapwood.routing.effects import Effect, Persist, Release, Send, SendMany
+from sapwood.routing.effects import Effect, Persist, Release, Send
 from sapwood.routing.inputs import (
     DetachClient,
     LinkDown,
@@ -34,7 +34,7 @@ from sapwood.routing.router import Router
 from sapwood.routing.upkeep.protocol import Action, Resume
 from sapwood.routing.upkeep.recover.conversation import Conversation
 from sapwood.routing.upkeep.recover.marks import Mark, Marks
-from sapwood.routing.upkeep.recover.notes import From, Taken, note_of, said_in
+from sapwood.routing.upkeep.recover.notes import Back, From, Taken, note_of, said_in
 from sapwood.routing.upkeep.recover.owed import Owed
 from sapwood.routing.upkeep.recover.recover import LINK, Recover
 from sapwood.simulation import world as world_module
@@ -150,12 +150,22 @@ class GoesOnBeforeTheBuffer(Unchecked):
         return ()
 
 
-class SaysBackBeforeTheBuffer(Unchecked):
-    """What is new goes out while the neighbor has not said what it has."""
+class NumbersAfterTheBuffer(Unchecked):
+    """A neighbor that is back gets what was kept for it before it hears which numbers that has."""
 
-    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
-        effects = super().sent(send, now)
-        return effects if self._is_restoring or send.neighbor not in self._up else (send,)
+    def _send_on(self, neighbor: str, conversation: Conversation) -> Sequence[Effect]:
+        effects = super()._send_on(neighbor, conversation)
+        first = conversation.owed.acknowledged + 1
+        return [*effects, Send(neighbor, note_of(From(first)))] if effects else effects
+
+    def _hear_back(
+        self, neighbor: str, conversation: Conversation, back: Back, now: float
+    ) -> Sequence[Action]:
+        actions = list(super()._hear_back(neighbor, conversation, back, now))
+        early = note_of(From(conversation.owed.acknowledged + 1))
+        if len(conversation.owed) and Send(neighbor, early) in actions:
+            actions.remove(Send(neighbor, early))
+        return actions
 
 
 class MixesNeighborsUp(Unchecked):
@@ -331,7 +341,7 @@ MUTANTS: Sequence[type[Unchecked]] = (
     PersistsLast,
     KeepsNoPublications,
     GoesOnBeforeTheBuffer,
-    SaysBackBeforeTheBuffer,
+    NumbersAfterTheBuffer,
     MixesNeighborsUp,
     CountsForAll,
     RepeatsAndForgets,

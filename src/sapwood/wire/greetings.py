@@ -29,7 +29,7 @@ from sapwood.limits import REASON_CHARS_MAX
 from sapwood.model.fields import Count, Name
 
 MAGIC: Final = "sapwood"
-VERSION: Final = 3
+VERSION: Final = 4
 
 Reason: TypeAlias = Annotated[str, Meta(max_length=REASON_CHARS_MAX)]
 

@@ -156,7 +156,7 @@ def _is_interval(low: Number, high: Number, ends: int) -> bool:
         return False
     if type(high) is float and high.is_integer() and INTEGER_MIN <= high <= INTEGER_MAX:
         return False
-    if type(low) is int and low > INTEGER_MAX or type(high) is int and high > INTEGER_MAX:
+    if (type(low) is int and low > INTEGER_MAX) or (type(high) is int and high > INTEGER_MAX):
         return False
     if ends == 0:
         return low <= high

@@ -60,7 +60,10 @@ class Interrupted:
     """Plain kernels, and what happens when a segment is built while nobody holds the lock."""
 
     def __init__(self, engine: ColumnarEngine) -> None:
-        for name in ("match_batch", "match_table", "looked_up", "touched", "mark_removed"):
+        for name in (
+            *("match_batch", "match_table", "looked_up"),
+            *("touched", "mark_removed", "read_forms"),
+        ):
             setattr(self, name, getattr(plain_kernels, name))
         self.engine = engine
         engine._kernels.loaded = cast("Kernels", self)

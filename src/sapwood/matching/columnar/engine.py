@@ -115,7 +115,7 @@ class ColumnarEngine(MergeTree):
             assert np.all(slot_locations[[slot for slot, _ in filters]] == FREE), "slots are taken"
             self._published = None
             self._taken += len(filters)
-            self._freeze(filters)
+            self._freeze_many(filters)
             self._compact_if_many()
 
     def _compact_if_many(self) -> None:

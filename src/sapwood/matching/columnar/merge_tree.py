@@ -136,6 +136,14 @@ class MergeTree:
             frozen_rows.add(slot, added)
             slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
 
+    def _freeze_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Write many filters into rows, by a kernel."""
+        _, frozen_rows, _, slot_locations = self._state
+        before = len(frozen_rows)
+        frozen_rows.add_many(filters, self._kernels.loaded.read_forms)
+        slot_locations[[slot for slot, _ in filters]] = NOWHERE
+        slot_locations[frozen_rows.slots_from(before)] = FROZEN
+
     def _room_for(self, slot: int) -> npt.NDArray[np.int16]:
         """Where slots are, with a place for this one; the lock is held."""
         slot_locations = self._state.slot_locations

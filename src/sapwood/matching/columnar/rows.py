@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.domains import High, Low, RankRange, number_range, ranges, text_range
+from sapwood.matching.columnar.packed_forms import Forms, Kernel, read_forms
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
 from sapwood.model import packing
 from sapwood.model.constraint import Constraint
@@ -100,6 +101,10 @@ class RowWriter:
         """How many conjunctions were written."""
         return len(self._slots)
 
+    def slots_from(self, first: int) -> Slots:
+        """The slots of the conjunctions from one on that was written."""
+        return np.array(self._slots[first:], np.int32)
+
     def add(self, slot: int, filter: Filter) -> None:
         """Write the conjunctions of a filter; one that accepts nothing is left out."""
         given = filter.packed
@@ -113,6 +118,57 @@ class RowWriter:
                     self._add_constraint(name, constraint)
                 self._slots.append(slot)
                 self._constraint_start.append(len(self._attributes))
+
+    def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
+        """Write the conjunctions of many filters, most of them by a kernel, and odd ones after it."""
+        given = [(slot, one, one.packed) for slot, one in filters]
+        readable = [(slot, one, packed) for slot, one, packed in given if packed is not None]
+        odd = [(slot, one) for slot, one, packed in given if packed is None]
+        if readable:
+            forms = read_forms(kernel, [packed for _, _, packed in readable])
+            self._add_forms(forms, np.array([slot for slot, _, _ in readable], np.int32))
+            odd += [readable[at][:2] for at in np.flatnonzero(forms.is_odd).tolist()]
+        for slot, one in odd:
+            self.add(slot, one)
+
+    def _add_forms(self, forms: Forms, slots: Slots) -> None:
+        """Write what was read of filters with these slots."""
+        known, texts = self._attribute_numbers, self._texts
+        read = [forms.attribute(number) for number in range(len(forms.names))]
+        numbers = np.zeros(len(read), np.int64)
+        for at in np.unique(forms.name).tolist():  # not those of odd filters alone
+            numbers[at] = known.setdefault(read[at], len(known))
+        places = [texts.setdefault(forms.text(at), len(texts)) for at in range(len(forms.texts))]
+        text_places = np.array(places or [0], np.int64)
+        first, constraints = len(self._numbers), len(self._attributes)
+        self._slots.frombytes(slots[forms.owner].tobytes())
+        self._constraint_start.frombytes((forms.starts[1:] + constraints).tobytes())
+        self._attributes.frombytes(numbers[forms.name].tobytes())
+        ranges = np.arange(1, len(forms.name) + 1, dtype=np.int64) + len(self._low)
+        self._range_start.frombytes(ranges.tobytes())
+        for codes, at, kept_codes, kept_at, is_text, is_number in (
+            (
+                forms.low,
+                forms.low_at,
+                self._low,
+                self._low_at,
+                forms.low >= Low.AT_TEXT,
+                (forms.low == Low.AT_NUMBER) | (forms.low == Low.AFTER_NUMBER),
+            ),
+            (
+                forms.high,
+                forms.high_at,
+                self._high,
+                self._high_at,
+                forms.high >= High.AT_TEXT,
+                (forms.high == High.AT_NUMBER) | (forms.high == High.BEFORE_NUMBER),
+            ),
+        ):
+            kept_codes += codes.tobytes()
+            moved = np.where(is_text, text_places[np.where(is_text, at, 0)], at)
+            kept_at.frombytes((moved + first * is_number).tobytes())
+        self._numbers.frombytes(forms.numbers.tobytes())
+        self._remainders.frombytes(bytes(2 * len(forms.numbers)))
 
     def rows(self) -> Rows:
         """All that was written."""

@@ -362,6 +362,7 @@ class Broker:
             self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
             self._log.info("client left", client=name, reason=ending.reason)
             self._handle(DetachClient(name), now)
+            self._telling.check()
         elif tcp in connections.offered:
             del connections.offered[tcp]
         elif tcp.was_up:

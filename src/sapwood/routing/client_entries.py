@@ -182,13 +182,23 @@ class ClientEntries(ABC, Generic[W]):
             return [*effects, self.kind.many.withdrawn(entries[0].client, ids)]
         return [*effects, *(self.kind.withdrawn(entry.client, entry.id) for entry in entries)]
 
-    def detach(self, client: str) -> list[Effect]:
-        """A client has left; what it stated goes with it."""
+    def detach(self, client: str, at_once: int | None = None) -> list[Effect]:
+        """A client has left; what it stated goes with it.
+
+        If that is more than goes `at_once` it is withdrawn bit by bit, by `clear`.
+        """
         entries = list(self.own(client).values())
+        if at_once is not None and len(entries) > at_once:
+            self.entries.let_go(client)
+            return self.clear(at_once)
         for entry in entries:  # all of them first, so that nothing is announced to the client
             self.entries.remove(entry)
         del self.entries.by_client[client]
         return self.withdraw_many(entries)
+
+    def clear(self, count: int) -> list[Effect]:
+        """Withdraw so many of the entries that clients have left behind, the newest first."""
+        return self.withdraw_many(self.entries.remove_leaving(count))
 
     @abstractmethod
     def announce(self, entry: LocalEntry[W]) -> list[Effect]:

@@ -184,7 +184,9 @@ class RoutingCore:
                 self.advertisements.attach(client)
                 return []
             case DetachClient(client):
-                return [*self.subscriptions.detach(client), *self.advertisements.detach(client)]
+                left = self.subscriptions.detach(client, self.protocol.at_once)
+                self._rows.disown(client)
+                return [*left, *self.advertisements.detach(client)]
             case LinkUp(neighbor, inbound):
                 return self._link_up(neighbor, inbound=inbound)
             case LinkDown(neighbor):
@@ -212,7 +214,7 @@ class RoutingCore:
         """Entries in each table: see `Router.table_sizes`."""
         known, advertised = self.subscriptions.entries, self.advertisements.entries
         return {
-            "local": len(known.by_key),
+            "local": len(known.by_key) - len(known.leaving),
             "received": sum(len(received) for received in known.received.values()),
             "propagated": sum(len(link.propagated) for link in self.subscriptions.links.values()),
             "advertisements": len(advertised.by_key)
@@ -257,7 +259,7 @@ class RoutingCore:
         )
         self.forwarding.validate(subscriptions.sides())
         if self._holders is not None:
-            self._rows.validate(self._holders, subscriptions.by_key)
+            self._rows.validate(self._holders, subscriptions)
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -467,7 +469,7 @@ class RoutingCore:
     def _renumber(self) -> None:
         """Take in which numbers of clients' subscriptions have changed."""
         if self._holders is not None and self._holders.renamed:
-            self._rows.follow(self._holders, self.subscriptions.entries.by_key)
+            self._rows.follow(self._holders, self.subscriptions.entries)
 
     # Publications ------------------------------------------------------------------------------
 
@@ -499,10 +501,11 @@ class RoutingCore:
     def _deliveries(self, publication: Publication, keys: Sequence[str]) -> list[Deliver]:
         """One for each client that has one of the subscriptions, by client name; ids sorted."""
         found: dict[str, list[str]] = {}
-        entries = self.subscriptions.entries.by_key
+        entries = self.subscriptions.entries
         for key in keys:
-            entry = entries[key]
-            found.setdefault(entry.client, []).append(entry.id)
+            if key not in entries.leaving:
+                entry = entries.by_key[key]
+                found.setdefault(entry.client, []).append(entry.id)
         return [
             Deliver(client, tuple(sorted(ids)), publication)
             for client, ids in sorted(found.items())

@@ -109,7 +109,8 @@ class Entries(Generic[W]):
     `received` holds one table for each link that is up, `by_client` one for each client. All
     changes are made by the methods below, so that the `follower`, if there is one, misses none.
 
-    #: by_client[c][i].key in by_key, and the other way round
+    #: by_client[c][i].key in by_key, and the other way round but for what is leaving
+    #: leaving[k] is by_key[k], and of a client that has gone
     #: no key is known from two sources
     #: the follower was told of exactly the entries that are here, and of the sides they are on
     """
@@ -118,6 +119,7 @@ class Entries(Generic[W]):
     by_client: dict[str, dict[str, LocalEntry[W]]] = field(default_factory=dict)
     by_key: dict[str, LocalEntry[W]] = field(default_factory=dict)
     received: dict[str, dict[str, ReceivedEntry[W]]] = field(default_factory=dict)
+    leaving: dict[str, LocalEntry[W]] = field(default_factory=dict)
 
     def add(self, entry: LocalEntry[W]) -> None:
         """Register an entry of an attached client."""
@@ -140,6 +142,24 @@ class Entries(Generic[W]):
         del self.by_key[entry.key]
         if self.follower is not None:
             self.follower.forgot(CLIENTS, entry.key)
+
+    def let_go(self, client: str) -> None:
+        """A client has gone; what it had is there no longer for anybody, but is yet to be removed."""
+        self.leaving.update((entry.key, entry) for entry in self.by_client.pop(client).values())
+
+    def remove_leaving(self, count: int) -> list[LocalEntry[W]]:
+        """Unregister so many of the entries of clients that have gone, the newest first.
+
+        What was covered by others came after these, and is gone before it could be told of.
+        """
+        some: list[LocalEntry[W]] = []
+        while self.leaving and len(some) < count:
+            key, entry = self.leaving.popitem()
+            del self.by_key[key]
+            if self.follower is not None:
+                self.follower.forgot(CLIENTS, key)
+            some.append(entry)
+        return some
 
     def link_up(self, neighbor: str) -> None:
         """A link is there, over which nothing has come."""
@@ -227,7 +247,8 @@ class Entries(Generic[W]):
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
-        if {e.key: e for own in self.by_client.values() for e in own.values()} != self.by_key:
+        held = {e.key: e for own in self.by_client.values() for e in own.values()}
+        if not held.keys().isdisjoint(self.leaving) or held | self.leaving != self.by_key:
             raise InvariantError("the clients' entries and the keys differ")
         keys = [*self.by_key, *(key for received in self.received.values() for key in received)]
         if len(keys) != len(set(keys)):

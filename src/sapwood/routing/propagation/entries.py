@@ -44,7 +44,7 @@ from sapwood.routing.propagation.protocol import (
     Propagation,
     net_change,
 )
-from sapwood.routing.tables import Follower, LocalEntry, ReceivedEntry, W
+from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, W
 
 T = TypeVar("T")
 
@@ -124,11 +124,16 @@ class EntryPropagation(ClientEntries[W]):
 
     @property
     def behind(self) -> Collection[str]:
-        """The neighbors that are still to be told of something that was there before their link."""
-        return self._backlogs.keys()
+        """The neighbors that are still to be told of something that was there before their link.
+
+        And `CLIENTS`, while clients that have gone have entries here.
+        """
+        return {*self._backlogs, CLIENTS} if self.entries.leaving else self._backlogs.keys()
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
         """A link takes more: tell a neighbor that is behind of some more."""
+        if neighbor == CLIENTS:
+            return self.clear(at_once)
         backlog = self._backlogs.get(neighbor)
         if backlog is None:
             return []
@@ -414,7 +419,8 @@ class EntryPropagation(ClientEntries[W]):
         for key in keys:
             entry = entries.by_key.get(key)
             if entry is not None:
-                clients.setdefault(entry.client, []).append(entry.id)
+                if key not in entries.leaving:
+                    clients.setdefault(entry.client, []).append(entry.id)
                 continue
             source = entries.source_of(key)
             if source is not None:

@@ -224,8 +224,8 @@ class SubscriptionPropagation(Protocol):
         """A client has come, with nothing."""
         ...
 
-    def detach(self, client: str) -> list[Effect]:
-        """A client has left; its subscriptions go with it."""
+    def detach(self, client: str, at_once: int | None = None) -> list[Effect]:
+        """A client has left; its subscriptions go: `at_once`, and the rest as `drained` says."""
         ...
 
     def own(self, client: str) -> dict[str, LocalEntry[Interest]]:
@@ -278,11 +278,14 @@ class SubscriptionPropagation(Protocol):
 
     @property
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet."""
+        """The neighbors that are not told everything yet, and `CLIENTS` as `Router.behind` says."""
         ...
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Tell a neighbor that is behind of so many more subscriptions, or fewer."""
+        """Tell a neighbor that is behind of so many more subscriptions, or fewer.
+
+        With `CLIENTS`, withdraw so many of those that clients have left behind.
+        """
         ...
 
     def link_down(self, neighbor: str) -> list[Effect]:

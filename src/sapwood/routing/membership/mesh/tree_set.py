@@ -431,7 +431,11 @@ class TreeSet:
         entries = branch.core.subscriptions.entries
         known = {
             *((client, None) for client in entries.by_client),
-            *((entry.client, entry.id) for entry in entries.by_key.values()),
+            *(
+                (entry.client, entry.id)
+                for key, entry in entries.by_key.items()
+                if key not in entries.leaving
+            ),
         }
         if known != asked or not branch.unconfirmed <= asked:
             raise InvariantError(f"on the tree of {source} clients asked for something else")

@@ -355,8 +355,12 @@ class ColumnarEngine(MergeTree):
         if len(snapshot.segments) > 1:
             further = len(records) * (len(snapshot.segments) - 1)
             self._searched += self._policy.segment_cost * further
-            if self._searched > self._join_due and self._lock.acquire(blocking=False):
+            is_due = self._searched > self._join_due
+            if not self._was_quiet:
+                is_due |= self._matched - self._poured_at >= self._policy.quiet_after
+            if is_due and self._lock.acquire(blocking=False):
                 try:
+                    self._was_quiet = self._matched - self._poured_at >= self._policy.quiet_after
                     self._call_worker()
                 finally:
                     self._lock.release()

@@ -34,6 +34,7 @@ from sapwood.routing.effects import (
 )
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientPublish,
     ClientPublishMany,
     ClientSubscribe,
     ClientSubscribeMany,
@@ -285,6 +286,78 @@ def test_what_a_client_leaves_behind_goes_bit_by_bit_as_it_goes_at_once(
         assert one["local"] == other["local"]
         if protocol not in {"covering+merging", "advertisement+covering+merging"}:
             assert one["received"] == other["received"]
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED, "mesh+covering", "mesh+xroute"])
+@given(
+    wanted=st.lists(st.sampled_from(range(len(FILTERS))), min_size=1, max_size=14),
+    others=st.lists(st.sampled_from(range(len(FILTERS))), max_size=5),
+    at_once=st.integers(1, 6),
+    turns=st.lists(st.sampled_from(["go on", "publish", "step", "return", "cut"]), max_size=10),
+)
+@settings(max_examples=6)
+def test_what_came_over_a_link_that_is_gone_goes_bit_by_bit_as_it_goes_at_once(
+    protocol: str, wanted: list[int], others: list[int], at_once: int, turns: list[str]
+) -> None:
+    gradual = replace(protocol_named(protocol), at_once=at_once)
+    wirings = [Wiring(gradual, LINE), Wiring(protocol, LINE)]
+    for wiring in wirings:
+        wiring.attach("r1", "c")
+        wiring.attach("r2", "d")
+        wiring.attach("r3", "p")
+        wiring.settle()
+        if "advertisement" in protocol:
+            wiring.advertise("r3", "p", "all", "true")
+        for home, client, numbers in (("r1", "c", wanted), ("r2", "d", others)):
+            named = tuple((f"s{at}", FILTERS[number]) for at, number in enumerate(numbers))
+            wiring.give(home, ClientSubscribeMany(client, named))
+        wiring.settle()
+        is_up = True
+        for number, turn in enumerate(["cut", *turns, "return"]):
+            if turn == "publish":
+                # Only what is sure to come: nothing is promised while a link is down.
+                wiring.give("r3", ClientPublish("p", Publication(f"p{number}", {"x": number % 6})))
+            elif turn == "step":
+                wiring.step()
+            elif turn in {"return", "cut"} and is_up == (turn == "cut"):
+                is_up = not is_up
+                getattr(wiring, "link" if is_up else "cut")("r1", "r2")
+            else:
+                go_on(wiring, once=True)
+        go_on(wiring)
+        for x in range(6):
+            wiring.publish("r3", "p", f"q{x}", x=x, y=x % 2)
+    slow, fast = (
+        sorted(one for one in wiring.deliveries() if one[0].startswith("q")) for wiring in wirings
+    )
+    assert slow == fast
+    assert bool(slow) == any(
+        FILTERS[number].matches({"x": x, "y": x % 2})
+        for number in (*wanted, *others)
+        for x in range(6)
+    )
+    for name in ("r1", "r2", "r3"):
+        one, other = (wiring.routers[name].table_sizes() for wiring in wirings)
+        assert one["unconfirmed"] == other["unconfirmed"] == 0
+        if "merging" not in protocol and "covering" not in protocol:
+            assert one == other
+
+
+def go_on(wiring: Wiring, *, once: bool = False) -> None:
+    """Let routers go on with what they do bit by bit, until it is done and nothing moves."""
+    while True:
+        behind = [
+            (name, neighbor)
+            for name, router in wiring.routers.items()
+            for neighbor in sorted(router.behind())
+        ]
+        for name, neighbor in behind:
+            wiring.give(name, Drained(neighbor))
+        if once:
+            return
+        wiring.settle()
+        if not behind:
+            return
 
 
 def test_nobody_gets_what_a_batch_brings_for_a_client_that_has_gone() -> None:

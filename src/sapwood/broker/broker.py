@@ -385,6 +385,7 @@ class Broker:
             self._log.warning("link down", neighbor=name, reason=ending.reason)
             self._circle_watch.link_down(name)
             self._handle(LinkDown(name), now)
+            self._telling.check()
             self._backpressure.announce()
             self._announce_line(f"link down {name}")
         connections.changed()

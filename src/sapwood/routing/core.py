@@ -56,7 +56,7 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Forwarding, Numbering, Routed
+from sapwood.routing.forwarding.protocol import NO_DIGEST, Clearing, Forwarding, Numbering, Routed
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
@@ -93,7 +93,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import CLIENTS, LinkSubscription
 
 
 class RoutingCore:
@@ -192,7 +192,7 @@ class RoutingCore:
             case LinkDown(neighbor):
                 return self._link_down(neighbor)
             case Drained(neighbor):
-                return self.subscriptions.drained(neighbor, self.protocol.at_once)
+                return self._drained(neighbor)
             case ClientPublish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
@@ -224,7 +224,10 @@ class RoutingCore:
 
     def behind(self) -> Collection[str]:
         """The neighbors that are not told everything yet: see `Router.behind`."""
-        return self.subscriptions.behind
+        behind = self.subscriptions.behind
+        if isinstance(self.forwarding, Clearing) and self.forwarding.has_left:
+            return {*behind, CLIENTS}
+        return behind
 
     def counters(self) -> dict[str, int]:
         """What was counted: see `Router.counters`."""
@@ -364,11 +367,20 @@ class RoutingCore:
         # What clients advertise is little. And publications come from where it is known: at once.
         return [*effects, *self.advertisements.replay(neighbor, None)]
 
+    def _drained(self, neighbor: str) -> list[Effect]:
+        """Others have had their turn: go on with what a neighbor, or nobody, is to be told."""
+        at_once = self.protocol.at_once
+        if neighbor != CLIENTS or CLIENTS in self.subscriptions.behind:
+            return self.subscriptions.drained(neighbor, at_once)
+        if isinstance(self.forwarding, Clearing):
+            self.forwarding.clear(at_once)
+        return []
+
     def _link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""
         if neighbor not in self.subscriptions.entries.received:
             return []
-        effects = self.subscriptions.link_down(neighbor)
+        effects = self.subscriptions.link_down(neighbor, self.protocol.at_once)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
     def _close(self, neighbor: str, reason: str, *, for_good: bool = True) -> list[Effect]:

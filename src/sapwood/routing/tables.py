@@ -144,7 +144,7 @@ class Entries(Generic[W]):
             self.follower.forgot(CLIENTS, entry.key)
 
     def let_go(self, client: str) -> None:
-        """A client has gone; what it had is there no longer for anybody, but is yet to be removed."""
+        """A client has gone; what it had is nobody's any more, and yet to be removed."""
         self.leaving.update((entry.key, entry) for entry in self.by_client.pop(client).values())
 
     def remove_leaving(self, count: int) -> list[LocalEntry[W]]:

@@ -6,7 +6,7 @@
 2. `columns.py`  points as columns, with a bitmap for each of some levels of a column; eight
                  filters worked through by hand.
 3. `table.py`    the points of a large group by row: who has which field and column.
-4. `groups.py`   the points of all filters by key, in groups of one shape.
+4. `groups.py`   the points of all filters by key, in groups of one shape; `plans.py` compares two.
 5. `kernels/`    the searches and the writing of rows, compiled, each with a plain twin.
 6. `index.py`    the index: points find candidates, `Filter.covers` decides where points do not.
 

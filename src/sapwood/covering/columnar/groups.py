@@ -33,14 +33,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, Floats, Kernels, Places
-from sapwood.covering.columnar.points import TOTAL, Point, Shape, sides
-from sapwood.covering.columnar.table import PointTable
-from sapwood.covering.hull import NUMBER, TEXT
+from sapwood.covering.columnar.columns import FOUND_MAX, Floats, Kernels, Places
+from sapwood.covering.columnar.plans import (
+    Group,
+    Plan,
+    Table,
+    Wants,
+    compared_above,
+    compared_below,
+    ends_of,
+    wants_of,
+)
+from sapwood.covering.columnar.points import TOTAL, Point, Shape
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 
@@ -59,85 +67,8 @@ SURE, UNSURE = range(2)
 """Rows that cover whatever they reach, and those of which the filters have to be asked."""
 
 _SUBSETS_MAX: Final = 64
-"""Sets of attributes that are looked up one by one; where there are more, groups are gone through."""
-
-
-class Table:
-    """A large group: its points in a table, by rows that are its own."""
-
-    __slots__ = ("_free", "_rows", "keys", "points")
-
-    def __init__(self, kernels: Kernels) -> None:
-        self.points = PointTable(kernels)
-        #: row -> key; meaningless where the row is free
-        self.keys: list[int] = []
-        self._rows: dict[int, int] = {}
-        self._free: list[int] = []
-
-    def __len__(self) -> int:
-        """The number of points."""
-        return len(self._rows)
-
-    def add(self, key: int, point: Point) -> None:
-        """Add a point."""
-        if self._free:
-            row = self._free.pop()
-            self.keys[row] = key
-        else:
-            row = len(self.keys)
-            self.keys.append(key)
-        self._rows[key] = row
-        self.points.add(row, point)
-
-    def remove(self, key: int) -> None:
-        """Remove a point."""
-        row = self._rows.pop(key)
-        self._free.append(row)
-        self.points.remove(row)
-
-    def found(self, point: Point, *, is_above: bool) -> Iterator[int]:
-        """The keys of points that hold a point, or that it holds, in the order of their rows."""
-        table = self.points
-        row, end = 0, table.blocks * BLOCK
-        while row < end:
-            layout = table.load(point)
-            if is_above:
-                find, view, question = table.kernels.find_above, table.upward, layout.above
-            else:
-                find, view, question = table.kernels.find_below, table.downward, layout.below
-            count, row = find(view, question, table.blocks, row, FOUND_MAX)
-            yield from [self.keys[at] for at in table.found[:count].tolist()]
-
-
-class Plan(NamedTuple):
-    """Which groups a question looks into: crowds as kernels read it (see the module), and tables."""
-
-    crowds: Places
-    tables: Sequence[Table]
-
-
-class Group:
-    """The points of one shape.
-
-    `named` are the attributes that a question has to constrain, which are all but those of which
-    every value is offered.
-
-    #: with a table it has no row in the arena
-    """
-
-    __slots__ = ("mask", "named", "number", "plan", "planned", "shape", "table", "wants", "whole")
-
-    def __init__(self, shape: Shape, number: int) -> None:
-        self.shape = shape
-        self.number = number
-        self.wants = _wants(shape)
-        self.named = tuple(name for name, (offered, _) in self.wants.items() if not offered & TOTAL)
-        #: `named` as bits, and all attributes
-        self.mask = self.whole = 0
-        self.table: Table | None = None
-        #: how many groups there had been when the plan of its shape was made
-        self.planned = -1
-        self.plan: Plan | None = None
+"""Sets of attributes that are looked up one by one; where there are more, all groups are gone
+through."""
 
 
 class Groups:
@@ -247,10 +178,10 @@ class Groups:
         """The keys of sure or unsure rows that a point holds; likewise."""
         crowds: list[int] = []
         tables: list[Table] = []
-        wants = _wants(point.shape)
+        wants = wants_of(point.shape)
         named = [name for name, (offered, _) in wants.items() if not offered & TOTAL]
         for group in self._having(named):
-            compared = _compared_below(group, wants, named)
+            compared = compared_below(group, wants, named)
             if compared is not None:
                 if group.table is not None:
                     tables.append(group.table)
@@ -372,7 +303,7 @@ class Groups:
         if len(self._groups) * OF_A_GROUP > len(self._places):
             self._places = np.concatenate((self._places, np.zeros_like(self._places)))
         first = number * OF_A_GROUP
-        self._places[first : first + OF_A_GROUP] = 0, 0, 0, 1 + _ends_of(shape)
+        self._places[first : first + OF_A_GROUP] = 0, 0, 0, 1 + ends_of(shape)
         self._by_shape[shape] = group
         self._by_names.setdefault(group.named, []).append(group)
         for name in group.wants:
@@ -464,16 +395,16 @@ class Groups:
         """The plan for questions of a shape."""
         group = self._by_shape.get(shape)
         if group is None:
-            return self._planned(_wants(shape))
+            return self._planned(wants_of(shape))
         if group.plan is None or group.planned != self._version:
             group.plan, group.planned = self._planned(group.wants), self._version
         return group.plan
 
-    def _planned(self, wants: dict[str, tuple[int, dict[int, int]]]) -> Plan:
+    def _planned(self, wants: Wants) -> Plan:
         crowds: list[int] = []
         tables: list[Table] = []
         for group in self._among(tuple(wants)):
-            compared = _compared_above(group, wants)
+            compared = compared_above(group, wants)
             if compared is not None:
                 if group.table is not None:
                     tables.append(group.table)
@@ -522,7 +453,7 @@ class Placing:
         "_tags",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what kernels take
         self,
         groups: Groups,
         asked: Places,
@@ -564,52 +495,3 @@ class Placing:
         first = place * self._limit
         found: list[int] = self._found[first : first + int(self._counts[place])].tolist()
         return found
-
-
-def _wants(shape: Shape) -> dict[str, tuple[int, dict[int, int]]]:
-    """By attribute the kinds that a side offers, and kind by kind where its two ends are."""
-    wants: dict[str, tuple[int, dict[int, int]]] = {}
-    end = 0
-    for name, offered, needed in sides(shape):
-        ends: dict[int, int] = {}
-        for kind in (NUMBER, TEXT):
-            if needed & kind:
-                ends[kind] = end
-                end += 2
-        wants[name] = offered, ends
-    return wants
-
-
-def _ends_of(shape: Shape) -> int:
-    """How many ends a point of the shape has."""
-    return sum(2 * ((needed & NUMBER > 0) + (needed & TEXT > 0)) for _, _, needed in sides(shape))
-
-
-def _compared_above(group: Group, wants: dict[str, tuple[int, dict[int, int]]]) -> list[int] | None:
-    """The ends of a row and of the question that are compared; `None` if no row can hold it."""
-    compared: list[int] = []
-    for name in group.named:
-        offered, ends = group.wants[name]
-        wanted, asked = wants[name]
-        if wanted & ~TOTAL & ~offered:
-            return None
-        for kind, at in asked.items():
-            own = ends[kind]
-            compared += (own, at, own + 1, at + 1)
-    return compared
-
-
-def _compared_below(
-    group: Group, wants: dict[str, tuple[int, dict[int, int]]], named: Sequence[str]
-) -> list[int] | None:
-    """The same of rows that the question may hold."""
-    compared: list[int] = []
-    for name in named:
-        offered, asked = wants[name]
-        needed, ends = group.wants[name]
-        if needed & ~TOTAL & ~offered:
-            return None
-        for kind, own in ends.items():
-            at = asked[kind]
-            compared += (own, at, own + 1, at + 1)
-    return compared

@@ -120,7 +120,7 @@ class RowWriter:
                 self._constraint_start.append(len(self._attributes))
 
     def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
-        """Write the conjunctions of many filters, most of them by a kernel, and odd ones after it."""
+        """Write the conjunctions of many filters, most of them by a kernel and odd ones then."""
         given = [(slot, one, one.packed) for slot, one in filters]
         readable = [(slot, one, packed) for slot, one, packed in given if packed is not None]
         odd = [(slot, one) for slot, one, packed in given if packed is None]
@@ -146,27 +146,15 @@ class RowWriter:
         self._attributes.frombytes(numbers[forms.name].tobytes())
         ranges = np.arange(1, len(forms.name) + 1, dtype=np.int64) + len(self._low)
         self._range_start.frombytes(ranges.tobytes())
-        for codes, at, kept_codes, kept_at, is_text, is_number in (
-            (
-                forms.low,
-                forms.low_at,
-                self._low,
-                self._low_at,
-                forms.low >= Low.AT_TEXT,
-                (forms.low == Low.AT_NUMBER) | (forms.low == Low.AFTER_NUMBER),
-            ),
-            (
-                forms.high,
-                forms.high_at,
-                self._high,
-                self._high_at,
-                forms.high >= High.AT_TEXT,
-                (forms.high == High.AT_NUMBER) | (forms.high == High.BEFORE_NUMBER),
-            ),
-        ):
-            kept_codes += codes.tobytes()
-            moved = np.where(is_text, text_places[np.where(is_text, at, 0)], at)
-            kept_at.frombytes((moved + first * is_number).tobytes())
+        lows, highs = forms.low, forms.high
+        is_number = (lows == Low.AT_NUMBER) | (lows == Low.AFTER_NUMBER)
+        moved = _moved(forms.low_at, lows >= Low.AT_TEXT, text_places, first * is_number)
+        self._low += lows.tobytes()
+        self._low_at.frombytes(moved.tobytes())
+        is_number = (highs == High.AT_NUMBER) | (highs == High.BEFORE_NUMBER)
+        moved = _moved(forms.high_at, highs >= High.AT_TEXT, text_places, first * is_number)
+        self._high += highs.tobytes()
+        self._high_at.frombytes(moved.tobytes())
         self._numbers.frombytes(forms.numbers.tobytes())
         self._remainders.frombytes(bytes(2 * len(forms.numbers)))
 
@@ -276,6 +264,12 @@ class RowWriter:
             self._numbers.append(nearest)
             self._remainders.append(remainder)
         return len(self._numbers) - 1
+
+
+def _moved(places: Ints, is_text: npt.NDArray[np.bool_], texts: Ints, shift: Ints) -> Ints:
+    """The places of constants where they come to lie: texts where these are, numbers shifted."""
+    moved: Ints = np.where(is_text, texts[np.where(is_text, places, 0)], places + shift)
+    return moved
 
 
 def _is_satisfiable(constraint: Constraint) -> bool:

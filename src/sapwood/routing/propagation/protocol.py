@@ -284,12 +284,15 @@ class SubscriptionPropagation(Protocol):
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
         """Tell a neighbor that is behind of so many more subscriptions, or fewer.
 
-        With `CLIENTS`, withdraw so many of those that clients have left behind.
+        With `CLIENTS`, withdraw so many of those that clients, or links, have left behind.
         """
         ...
 
-    def link_down(self, neighbor: str) -> list[Effect]:
-        """A link is gone: drop it and all that came over it."""
+    def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
+        """A link is gone: drop it and all that came over it.
+
+        Others are told of `at_once`, and of the rest as `drained` says for `CLIENTS`.
+        """
         ...
 
     def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:

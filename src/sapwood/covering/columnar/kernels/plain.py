@@ -110,7 +110,7 @@ def find_rows(  # noqa: PLR0917
     """The keys of rows of crowds that hold a point, or that it holds, sure or unsure ones.
 
     Begins at a place of the plan, with a row of the crowd there; writes as many keys as there is
-    room for, and returns how many, and where to go on: at the end of the plan if all rows were seen.
+    room for, and returns how many, and where to go on: at the plan's end if all rows were seen.
     """
     count = 0
     while at < len(plan):
@@ -172,7 +172,7 @@ def place_rows(  # noqa: PLR0917
 
 
 def drop_row(arena: Floats, groups: Places, group: int, key: int) -> int:
-    """Remove the row of a key from a crowd: the last one takes its place. Returns how many are left."""
+    """Remove the row of a key from a crowd; the last one takes its place. Returns how many stay."""
     crowd = _crowd(arena, groups, group)
     row = np.flatnonzero(crowd[:, 0] // 2 == key)[0]
     crowd[row] = crowd[-1]

@@ -119,7 +119,7 @@ def _read_interval(  # noqa: PLR0917 - likewise
     numbers: Floats,
     held: int,
 ) -> tuple[bool, int, int]:
-    """Read low, high and flags of an interval: whether its ends are floats, its end, the numbers."""
+    """Read low, high and flags: whether the ends are floats, where it goes on, and the numbers."""
     kind, whole, low, at = read_value(letters, at)
     is_exact = kind == FLOAT or (kind == INTEGER and EXACT_MIN <= whole <= EXACT_MAX)
     kind, whole, high, at = read_value(letters, at)

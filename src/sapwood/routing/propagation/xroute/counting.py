@@ -126,8 +126,8 @@ class CountingPropagation(ClientEntries[Interest]):
         """Withdraw more of what clients have left behind; no neighbor is behind."""
         return self.clear(at_once) if neighbor == CLIENTS else []
 
-    def link_down(self, neighbor: str) -> list[Effect]:
-        """A link is gone: give up all that was counted behind it."""
+    def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:  # noqa: ARG002
+        """A link is gone: give up all that was counted behind it, at once."""
         self.entries.link_down(neighbor)
         del self._keys[neighbor]
         effects = [

@@ -196,7 +196,7 @@ def filled(engines: Engines, sides: dict[str, dict[str, str]]) -> SidedIndex:
 
 
 def test_a_side_that_was_removed_is_found_no_more_and_goes_bit_by_bit() -> None:
-    index = SidedIndex(Engines("counting", "xtrie"))
+    index = SidedIndex(COLUMNAR)
     for side in ("r2", "r3"):
         index.add_side(side)
         index.add_many(side, [(f"{side}.{n}", parse_filter(f"x = {n}")) for n in range(10)])

@@ -55,6 +55,8 @@ class InterestIndex:
             (key, one) for key, one in zip(keys, filters, strict=True) if isinstance(one, Filter)
         ]
         if len(records) > 1 and isinstance(self.records, BulkIndex):
+            if len(records) == len(keys):
+                return self.records.place_many(keys, [one for _, one in records], limit)
             named, wanted = zip(*records, strict=True)
             found = dict(zip(named, self.records.place_many(named, wanted, limit), strict=True))
         for key, one in zip(keys, filters, strict=True):

@@ -63,8 +63,8 @@ _FOREIGN: Final = msgspec.msgpack.Decoder(
 """Typed: for bytes that others have made."""
 
 _FLAGS: Final = FALSE | TRUE | ABSENT
-_EVERY_NUMBER: Final = [(-math.inf, math.inf, 0)]
-_EVERY_TEXT: Final = [("", None)]
+_EVERY_NUMBER: Final = ((-math.inf, math.inf, 0),)
+_EVERY_TEXT: Final = (("", None),)
 
 
 def form_of(conjunctions: Iterable[Conjunction]) -> Form:
@@ -146,7 +146,7 @@ def _is_normal(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence
             if beyond is None or first <= beyond:
                 return False
     if flags == _FLAGS:
-        return intervals != _EVERY_NUMBER or text_ranges != _EVERY_TEXT
+        return tuple(intervals) != _EVERY_NUMBER or tuple(text_ranges) != _EVERY_TEXT
     return bool(flags or intervals or text_ranges)
 
 

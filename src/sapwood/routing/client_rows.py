@@ -84,10 +84,9 @@ class ClientRows:
                 self._words.extend([0] * missing)
             if self._words[ROW * number + OWNER] & _SIZE_MASK:
                 self._forget(number)
-            key = holders.names[number]
-            entry = entries.by_key.get(key)
+            entry = entries.by_key.get(holders.names[number])
             if entry is not None:
-                client = "" if key in entries.leaving else entry.client
+                client = "" if entries.has_left(entry) else entry.client
                 self._enter(number, client, entry.id.encode(errors=_ANY_TEXT))
         holders.renamed.clear()
 
@@ -104,7 +103,7 @@ class ClientRows:
     def validate(self, holders: Holders, entries: Entries[Interest]) -> None:
         """Check that there is a row for each subscription, and no other; `InvariantError`."""
         known = {
-            key: ("" if key in entries.leaving else entry.client, entry.id)
+            key: ("" if entries.has_left(entry) else entry.client, entry.id)
             for key, entry in entries.by_key.items()
         }
         here = {key: (self.client(at), self.id(at)) for key, at in holders.numbers.items()}

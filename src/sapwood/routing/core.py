@@ -214,7 +214,7 @@ class RoutingCore:
         """Entries in each table: see `Router.table_sizes`."""
         known, advertised = self.subscriptions.entries, self.advertisements.entries
         return {
-            "local": len(known.by_key) - len(known.leaving),
+            "local": len(known.by_key) - sum(map(len, known.leaving)),
             "received": sum(len(received) for received in known.received.values()),
             "propagated": sum(len(link.propagated) for link in self.subscriptions.links.values()),
             "advertisements": len(advertised.by_key)
@@ -291,7 +291,7 @@ class RoutingCore:
             else:
                 fresh[id_] = wanted
         entries = spread.register_many(request.client, list(fresh.items()))
-        effects = spread.announce_many(entries)
+        effects = spread.announce_many(entries, [*fresh.values()])
         for id_, wanted in repeats:
             effects.extend(spread.repeated(own[id_], wanted))
         return effects
@@ -515,8 +515,8 @@ class RoutingCore:
         found: dict[str, list[str]] = {}
         entries = self.subscriptions.entries
         for key in keys:
-            if key not in entries.leaving:
-                entry = entries.by_key[key]
+            entry = entries.by_key[key]
+            if not (entries.leaving and entries.has_left(entry)):
                 found.setdefault(entry.client, []).append(entry.id)
         return [
             Deliver(client, tuple(sorted(ids)), publication)

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -196,34 +196,39 @@ class Groups:
         self, keys: Sequence[int], points: Sequence[Point], sure: Sequence[bool], limit: int
     ) -> Placing:
         """Prepare to ask of each of some points what covers it, and then to add it."""
-        plans: list[Places] = []
-        known: dict[tuple[int, int], tuple[int, int]] = {}
-        planned = 0
-        coming = Counter(point.shape for point in points if not point.is_empty)
+        by_shape = self._by_shape
+        coming = Counter([point.shape for point in points])
         for shape, count in coming.items():
-            group = self._by_shape.get(shape)
+            group = by_shape.get(shape)
             if group is not None:
                 self._reserve(group, count)
+        plans: list[Places] = []
+        #: number of a group -> its plan, where that is among the plans, whether it has tables
+        known: dict[int, tuple[Plan, int, int, bool]] = {}
+        planned = 0
         rows: list[int] = []
         ends: list[float] = []
         for point in points:
             if point.is_empty:
                 rows += (0, 0, -1, 0, 1)
                 continue
-            plan = self._plan(point.shape)
-            group = self._by_shape.get(point.shape)
-            if group is None:
-                group = self._group(point.shape)
-                self._reserve(group, coming[point.shape])
-            place = known.get((group.number, group.planned))
-            if place is None:
-                place = planned, planned + len(plan.crowds)
-                planned = place[1]
+            group = by_shape.get(point.shape)
+            if group is None or group.planned != self._version:
+                plan = self._plan(point.shape)
+                if group is None:
+                    group = self._group(point.shape)
+                    self._reserve(group, coming[point.shape])
+            else:
+                plan = cast("Plan", group.plan)
+            place = known.get(group.number)
+            if place is None or place[0] is not plan:
+                first, planned = planned, planned + len(plan.crowds)
                 plans.append(plan.crowds)
-                if group.plan is plan:
-                    known[group.number, group.planned] = place
-            alone = bool(plan.tables) or group.table is not None or not point.is_precise
-            rows += (*place, group.number, len(ends), alone)
+                has_tables = bool(plan.tables) or group.table is not None
+                place = known[group.number] = plan, first, planned, has_tables
+            _, first, last, has_tables = place
+            alone = has_tables or not point.is_precise
+            rows += (first, last, group.number, len(ends), alone)
             ends += point.ends
         numbered = np.array(keys, np.int64)
         self._number(int(numbered.max(initial=0)))
@@ -490,8 +495,11 @@ class Placing:
         groups._count += last - first
         return last
 
-    def covers(self, place: int) -> list[int]:
-        """The keys of what was found to cover the point at a place."""
-        first = place * self._limit
-        found: list[int] = self._found[first : first + int(self._counts[place])].tolist()
-        return found
+    def covers(self, first: int, last: int) -> list[list[int]]:
+        """The keys of what was found to cover the points from one place up to another."""
+        limit = self._limit
+        counts: list[int] = self._counts[first:last].tolist()
+        if not any(counts):
+            return [[] for _ in counts]
+        keys: list[int] = self._found[first * limit : last * limit].tolist()
+        return [keys[at * limit : at * limit + count] for at, count in enumerate(counts)]

@@ -123,7 +123,7 @@ class ColumnarCovering:
             last = placing.go_on(first)
             for place in range(first, last):
                 self._note(keys[place], filters[place], points[place])
-                found.append(placing.covers(place))
+            found += placing.covers(first, last)
             if last < len(keys):
                 key, wanted, point = keys[last], filters[last], points[last]
                 found.append(self._covers(wanted, point, limit))

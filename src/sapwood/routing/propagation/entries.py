@@ -93,9 +93,10 @@ class EntryPropagation(ClientEntries[W]):
         """Propagate what a client stated."""
         return self.propagate(((entry.key, entry.filter),), source=None)
 
-    def announce_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+    def announce_many(self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]) -> list[Effect]:
         """Propagate several at once."""
-        return self.propagate([(entry.key, entry.filter) for entry in entries], source=None)
+        keys = [entry.key for entry in entries]
+        return self.propagate(list(zip(keys, filters, strict=True)), source=None)
 
     def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Withdraw it."""
@@ -402,8 +403,8 @@ class EntryPropagation(ClientEntries[W]):
                 break
             fresh[key] = ReceivedEntry(filter_, sending)
         again = self._reclaim(fresh)
-        self.entries.enter_many(neighbor, list(fresh.items()))
-        told = [(key, entry.filter) for key, entry in fresh.items()]
+        told = list(zip(fresh, filters, strict=False))  # as far as there was no fault
+        self.entries.enter_many(neighbor, fresh, told)
         return Outcome([*again, *self.propagate(told, neighbor)], objection)
 
     def _candidates_among(self, neighbor: str, keys: Sequence[str]) -> Sequence[str]:
@@ -454,7 +455,7 @@ class EntryPropagation(ClientEntries[W]):
         for key in keys:
             entry = entries.by_key.get(key)
             if entry is not None:
-                if key not in entries.leaving:
+                if not (entries.leaving and entries.has_left(entry)):
                     clients.setdefault(entry.client, []).append(entry.id)
                 continue
             source = entries.source_of(key)

@@ -246,8 +246,10 @@ class SubscriptionPropagation(Protocol):
         """Take in several, under ids that are free and different."""
         ...
 
-    def announce_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:
-        """Let the overlay know of several, in order."""
+    def announce_many(
+        self, entries: Sequence[LocalEntry[Interest]], filters: Sequence[Interest]
+    ) -> list[Effect]:
+        """Let the overlay know of several, in order, which have these filters."""
         ...
 
     def release_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:

@@ -433,8 +433,8 @@ class TreeSet:
             *((client, None) for client in entries.by_client),
             *(
                 (entry.client, entry.id)
-                for key, entry in entries.by_key.items()
-                if key not in entries.leaving
+                for entry in entries.by_key.values()
+                if not entries.has_left(entry)
             ),
         }
         if known != asked or not branch.unconfirmed <= asked:

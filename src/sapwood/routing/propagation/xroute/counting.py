@@ -246,7 +246,7 @@ class CountingPropagation(ClientEntries[Interest]):
         if cause.link is not None:
             return [Send(cause.link, ConfirmUpdate(cause.sending))]
         entry = self.entries.by_key[cause.key]
-        if cause.key in self.entries.leaving:
+        if self.entries.has_left(entry):
             return []
         return [self.kind.in_force(entry.client, entry.id)]
 

@@ -43,6 +43,12 @@ def test_bytes_are_equal_where_normal_forms_are(one: Filter, other: Filter) -> N
     assert (one == other) == (one.conjunctions == other.conjunctions)
 
 
+@given(filters())
+def test_a_form_has_the_extent_of_the_filter(wanted: Filter) -> None:
+    if wanted.packed is not None:
+        assert Filter.of_packed(wanted.packed).extent == Filter(wanted.conjunctions).extent
+
+
 @given(filters(), records())
 def test_a_form_accepts_what_the_filter_accepts(wanted: Filter, record: Record) -> None:
     if wanted.packed is not None:

@@ -158,7 +158,11 @@ class Filter(Interest):
 
         Sorting by it brings whatever covers a filter before it, equal keys aside.
         """
-        extents = [conjunction.extent for conjunction in self.conjunctions]
+        extents: list[tuple[object, ...]]
+        if self._conjunctions is None and isinstance(self._normal, bytes):
+            extents = packing.extents(packing.read(self._normal))
+        else:
+            extents = [conjunction.extent for conjunction in self.conjunctions]
         return min(extents) if extents else (math.inf,)
 
     def matches(self, publication: Publication | Mapping[str, Any]) -> bool:

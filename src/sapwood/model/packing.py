@@ -172,6 +172,36 @@ def unpacked(given: bytes) -> tuple[Conjunction, ...]:
     )
 
 
+def extents(form: Form) -> list[tuple[object, ...]]:
+    """The `extent` of each conjunction of a form."""
+    return [
+        (
+            len(part),
+            tuple([name for name, _, _, _ in part]),
+            tuple([_extent(flags, numbers, texts) for _, flags, numbers, texts in part]),
+        )
+        for part in form
+    ]
+
+
+def _extent(
+    flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]
+) -> tuple[object, ...]:
+    """As `Constraint.extent`."""
+    low: tuple[Number, bool] = (math.inf, True)
+    high: tuple[Number, bool] = (math.inf, True)
+    if intervals:
+        (first, _, first_ends), (_, last, last_ends) = intervals[0], intervals[-1]
+        low, high = (first, bool(first_ends & LOW_OPEN)), (-last, bool(last_ends & HIGH_OPEN))
+    return (
+        not flags & ABSENT,
+        -(flags & FALSE > 0) - (flags & TRUE > 0),
+        low,
+        high,
+        (not text_ranges, text_ranges[0][0] if text_ranges else ""),
+    )
+
+
 def accepts(form: Form, record: Record) -> bool:
     """Whether a flat record is accepted."""
     for part in form:

@@ -183,6 +183,23 @@ def test_changes_while_filters_move_are_kept(seed: int) -> None:
     assert engine.match({"a": 4}) == accepting
 
 
+def test_filters_move_faster_than_they_come_however_many_come() -> None:
+    switched = Switched(RECORDS)
+    engine = AutoEngine(Awaiting(switched, Nobody(), every=1), AutoPolicy(moved_at_once=2))
+    some = [parse_filter(f"a = {number} or b = {number}") for number in range(2000)]
+    for first in range(0, 1000, 10):
+        engine.add_many(list(enumerate(some[first : first + 10], first)))
+    switched.is_on = True
+    calls = 0
+    while engine.serving == "counting":
+        first = 1000 + 10 * calls
+        engine.add_many(list(enumerate(some[first : first + 10], first)))
+        calls += 1
+    engine.validate()
+    assert calls <= 40
+    assert engine.match({"a": 3}) == [3]
+
+
 def test_engine_goes_back_when_it_has_become_very_small() -> None:
     engine = engine_with(on(), SMALL, range(4))
     engine.fold()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
+import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood import parse_filter
+from sapwood.errors import InputError, LimitError
+from sapwood.limits import ATTRIBUTE_NAME_CHARS_MAX, CONJUNCTIONS_MAX
 from sapwood.model import packing
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint, equal_to
@@ -38,6 +43,12 @@ def test_bytes_are_equal_where_normal_forms_are(one: Filter, other: Filter) -> N
     assert (one == other) == (one.conjunctions == other.conjunctions)
 
 
+@given(filters())
+def test_a_form_has_the_extent_of_the_filter(wanted: Filter) -> None:
+    if wanted.packed is not None:
+        assert Filter.of_packed(wanted.packed).extent == Filter(wanted.conjunctions).extent
+
+
 @given(filters(), records())
 def test_a_form_accepts_what_the_filter_accepts(wanted: Filter, record: Record) -> None:
     if wanted.packed is not None:
@@ -45,6 +56,80 @@ def test_a_form_accepts_what_the_filter_accepts(wanted: Filter, record: Record) 
         accepted = any(part.accepts(record) for part in conjunctions)
         assert packing.accepts(packing.read(wanted.packed), record) == accepted
         assert packing.packed_form(packing.form_of(conjunctions)) == wanted.packed
+
+
+ENDS = st.sampled_from([-math.inf, -2, -0.5, 0, 0.5, 1, 3, 3.0, math.nan, math.inf, 1 << 63])
+CONSTRAINTS = st.tuples(
+    st.sampled_from(["a", "b", "c"]),
+    st.sampled_from([0, 0, 1, 2, 4, 7, 8, -1]),
+    st.lists(st.tuples(ENDS, ENDS, st.sampled_from([0, 0, 1, 2, 3, 4])), max_size=2),
+    st.lists(
+        st.tuples(st.sampled_from(["", "x", "x\0", "y"]), st.sampled_from([None, "x", "x\0", "z"])),
+        max_size=2,
+    ),
+)
+
+
+@given(filters())
+def test_bytes_of_filters_are_bytes_of_forms(wanted: Filter) -> None:
+    if wanted.packed is not None:
+        assert packing.checked(wanted.packed) == wanted.packed
+
+
+@given(st.lists(CONSTRAINTS, max_size=2))
+def test_a_conjunction_from_elsewhere_is_accepted_in_its_one_form_alone(part: list[object]) -> None:
+    given_bytes = msgspec.msgpack.encode([part])
+    try:
+        # What is accepted can be written down, and is the form of the filter that is read then.
+        expected = parse_filter(str(Filter(packing.unpacked(given_bytes)))).packed == given_bytes
+    except (InputError, IndexError, ValueError, OverflowError):
+        expected = False
+    try:
+        accepted = packing.checked(given_bytes) == given_bytes
+    except InputError:
+        accepted = False
+    assert accepted == expected
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [],
+        [[]],
+        [[["a", 4, [], []]], [["b", 4, [], []]]],
+    ],
+)
+def test_nothing_everything_and_several_conjunctions_have_forms(sent: object) -> None:
+    packing.checked(msgspec.msgpack.encode(sent))
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (b"", "is none"),
+        (b"\xc1", "is none"),
+        (b"\x91" * 100_000, "is none"),
+        (msgspec.msgpack.encode("a = 1"), "is none"),
+        (msgspec.msgpack.encode([[["a", 0, [[1, 1, 0]], [["x", 1]]]]]), "is none"),
+        (msgspec.msgpack.encode([[["a", 0, [[True, True, 0]], []]]]), "is none"),
+        (msgspec.msgpack.encode([[], [["a", 4, [], []]]]), "accepts everything"),
+        (b"\x91\x91\x94\xa1a\xcc\x04\x90\x90", "at more length"),
+        (msgspec.msgpack.encode([[["a", 4, [], []], ["a", 4, [], []]]]), "no attribute"),
+        (
+            msgspec.msgpack.encode([[["a" * (1 + ATTRIBUTE_NAME_CHARS_MAX), 4, [], []]]]),
+            "where no attribute",
+        ),
+    ],
+)
+def test_what_is_no_form_is_refused(sent: bytes, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        packing.checked(sent)
+
+
+def test_too_many_conjunctions_are_refused() -> None:
+    sent = msgspec.msgpack.encode([[["a", 4, [], []]]] * (CONJUNCTIONS_MAX + 1))
+    with pytest.raises(LimitError, match="CONJUNCTIONS_MAX"):
+        packing.checked(sent)
 
 
 def test_the_worked_example() -> None:

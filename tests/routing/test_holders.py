@@ -12,7 +12,7 @@ from sapwood.model.filter import NOTHING
 from sapwood.model.interest import Interest
 from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START, ClientRows
 from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
-from sapwood.routing.tables import LocalEntry
+from sapwood.routing.tables import Entries, LocalEntry
 
 steps = st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.sampled_from("abc")), max_size=40)
 
@@ -45,21 +45,23 @@ def test_rows_say_whose_each_number_is_and_under_which_id(
     taken: list[tuple[bool, int, str]],
 ) -> None:
     holders, rows = Holders(), ClientRows()
-    by_key: dict[str, LocalEntry[Interest]] = {}
+    entries: Entries[Interest] = Entries()
+    by_key = entries.by_key
     for is_added, number, client in taken:
         key = f"{client}{number}"
         if is_added and key not in by_key:
             id_ = "größe" * number + "s"
-            by_key[key] = LocalEntry[Interest](key, client, id_, NOTHING)
+            entries.by_client.setdefault(client, {})
+            entries.add(LocalEntry[Interest](key, client, id_, NOTHING))
             holders.take(key, NOBODY)
         elif not is_added and key in by_key:
-            del by_key[key]
+            entries.remove(by_key[key])
             holders.release(key)
         if number % 2:
-            rows.follow(holders, by_key)
+            rows.follow(holders, entries)
             assert not holders.renamed
-    rows.follow(holders, by_key)
-    rows.validate(holders, by_key)
+    rows.follow(holders, entries)
+    rows.validate(holders, entries)
     for key, entry in by_key.items():
         number = holders.numbers[key]
         assert (rows.client(number), rows.id(number)) == (entry.client, entry.id)
@@ -67,13 +69,11 @@ def test_rows_say_whose_each_number_is_and_under_which_id(
 
 def test_a_row_is_three_words() -> None:
     holders, rows = Holders(), ClientRows()
-    entries = [
-        LocalEntry[Interest](f"k{at}", "c", id_, NOTHING)
-        for at, id_ in enumerate(("s1", "a-long-id"))
-    ]
-    for entry in entries:
-        holders.take(entry.key, NOBODY)
-    rows.follow(holders, {entry.key: entry for entry in entries})
+    entries: Entries[Interest] = Entries(by_client={"c": {}})
+    for at, id_ in enumerate(("s1", "a-long-id")):
+        entries.add(LocalEntry[Interest](f"k{at}", "c", id_, NOTHING))
+        holders.take(f"k{at}", NOBODY)
+    rows.follow(holders, entries)
     words = rows.words.tolist()
     assert words[OWNER::ROW] == [0 << OWNER_BITS | 2, 0 << OWNER_BITS | 9]
     assert words[START::ROW] == [0, 8]
@@ -85,8 +85,10 @@ def test_a_free_region_is_taken_again_and_so_is_a_free_client() -> None:
     holders, rows = Holders(), ClientRows()
     for number in range(20):
         entry = LocalEntry[Interest]("k", f"c{number}", f"{number:02}", NOTHING)
+        entries: Entries[Interest] = Entries(by_client={entry.client: {}})
+        entries.add(entry)
         holders.take("k", NOBODY)
-        rows.follow(holders, {"k": entry})
+        rows.follow(holders, entries)
         assert (rows.client(0), rows.id(0)) == (entry.client, entry.id)
         holders.release("k")
     assert len(rows.texts) == 8

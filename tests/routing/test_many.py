@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -20,7 +21,9 @@ from hypothesis import strategies as st
 from sapwood.language import parse_filter
 from sapwood.language.interests import Interests
 from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
 from sapwood.routing.effects import (
+    DeliverMany,
     Effect,
     Refused,
     Send,
@@ -31,10 +34,14 @@ from sapwood.routing.effects import (
 )
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientPublish,
+    ClientPublishMany,
     ClientSubscribe,
     ClientSubscribeMany,
     ClientUnsubscribe,
     ClientUnsubscribeMany,
+    DetachClient,
+    Drained,
     Input,
     LinkUp,
     Receive,
@@ -51,7 +58,9 @@ from sapwood.routing.messages import (
     SubscribeMany,
     Update,
 )
+from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
+from sapwood.routing.tables import CLIENTS
 from tests.routing.wiring import ADVERTISED, LINE, PROTOCOLS, Wiring, core_of
 
 TEXTS = (
@@ -224,6 +233,159 @@ def test_many_filters_travel_in_one_message_and_are_confirmed_in_one() -> None:
         "UnsubscribedMany",
         "Refused",
     ]
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED, "mesh+covering", "mesh+xroute"])
+@given(
+    wanted=st.lists(st.sampled_from(range(len(FILTERS))), min_size=1, max_size=14),
+    others=st.lists(st.sampled_from(range(len(FILTERS))), max_size=5),
+    at_once=st.integers(1, 6),
+    turns=st.lists(st.sampled_from(["go on", "publish", "subscribe", "again"]), max_size=8),
+)
+@settings(max_examples=6)
+def test_what_a_client_leaves_behind_goes_bit_by_bit_as_it_goes_at_once(
+    protocol: str, wanted: list[int], others: list[int], at_once: int, turns: list[str]
+) -> None:
+    gradual = replace(protocol_named(protocol), at_once=at_once)
+    wirings = [Wiring(gradual, LINE), Wiring(protocol, LINE)]
+    for wiring in wirings:
+        wiring.attach("r1", "c")
+        wiring.attach("r1", "d")
+        wiring.attach("r3", "p")
+        wiring.settle()
+        if "advertisement" in protocol:
+            wiring.advertise("r3", "p", "all", "true")
+        for client, numbers in (("d", others), ("c", wanted)):
+            named = tuple((f"s{at}", FILTERS[number]) for at, number in enumerate(numbers))
+            wiring.give("r1", ClientSubscribeMany(client, named))
+        wiring.settle()
+        wiring.give("r1", DetachClient("c"))
+        is_again = False
+        for number, turn in enumerate(turns):
+            if turn == "publish":
+                wiring.publish("r3", "p", f"p{number}", x=number % 6, y=number % 2)
+            elif turn == "subscribe":
+                wiring.give("r1", ClientSubscribe("d", f"t{number}", FILTERS[number]))
+            elif turn == "again" and not is_again:
+                is_again = True
+                wiring.attach("r1", "c")
+                wiring.give("r1", ClientSubscribe("c", "s0", FILTERS[0]))
+            elif CLIENTS in wiring.routers["r1"].behind():
+                wiring.give("r1", Drained(CLIENTS))
+        while CLIENTS in wiring.routers["r1"].behind():
+            wiring.give("r1", Drained(CLIENTS))
+        wiring.settle()
+        for x in range(6):
+            wiring.publish("r3", "p", f"q{x}", x=x, y=x % 2)
+    slow, fast = wirings
+    assert sorted(slow.deliveries()) == sorted(fast.deliveries())
+    assert heard([effect for _, effect in slow.log]) == heard([effect for _, effect in fast.log])
+    for name in ("r1", "r2", "r3"):
+        one, other = (wiring.routers[name].table_sizes() for wiring in wirings)
+        assert one["unconfirmed"] == other["unconfirmed"] == 0
+        assert one["local"] == other["local"]
+        if protocol not in {"covering+merging", "advertisement+covering+merging"}:
+            assert one["received"] == other["received"]
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED, "mesh+covering", "mesh+xroute"])
+@given(
+    wanted=st.lists(st.sampled_from(range(len(FILTERS))), min_size=1, max_size=14),
+    others=st.lists(st.sampled_from(range(len(FILTERS))), max_size=5),
+    at_once=st.integers(1, 6),
+    turns=st.lists(st.sampled_from(["go on", "publish", "step", "return", "cut"]), max_size=10),
+)
+@settings(max_examples=6)
+def test_what_came_over_a_link_that_is_gone_goes_bit_by_bit_as_it_goes_at_once(
+    protocol: str, wanted: list[int], others: list[int], at_once: int, turns: list[str]
+) -> None:
+    gradual = replace(protocol_named(protocol), at_once=at_once)
+    wirings = [Wiring(gradual, LINE), Wiring(protocol, LINE)]
+    for wiring in wirings:
+        wiring.attach("r1", "c")
+        wiring.attach("r2", "d")
+        wiring.attach("r3", "p")
+        wiring.settle()
+        if "advertisement" in protocol:
+            wiring.advertise("r3", "p", "all", "true")
+        for home, client, numbers in (("r1", "c", wanted), ("r2", "d", others)):
+            named = tuple((f"s{at}", FILTERS[number]) for at, number in enumerate(numbers))
+            wiring.give(home, ClientSubscribeMany(client, named))
+        wiring.settle()
+        is_up = True
+        for number, turn in enumerate(["cut", *turns, "return"]):
+            if turn == "publish":
+                # Only what is sure to come: nothing is promised while a link is down.
+                wiring.give("r3", ClientPublish("p", Publication(f"p{number}", {"x": number % 6})))
+            elif turn == "step":
+                wiring.step()
+            elif turn in {"return", "cut"} and is_up == (turn == "cut"):
+                is_up = not is_up
+                getattr(wiring, "link" if is_up else "cut")("r1", "r2")
+            else:
+                go_on(wiring, once=True)
+        go_on(wiring)
+        for x in range(6):
+            wiring.publish("r3", "p", f"q{x}", x=x, y=x % 2)
+    slow, fast = (
+        sorted(one for one in wiring.deliveries() if one[0].startswith("q")) for wiring in wirings
+    )
+    assert slow == fast
+    assert bool(slow) == any(
+        FILTERS[number].matches({"x": x, "y": x % 2})
+        for number in (*wanted, *others)
+        for x in range(6)
+    )
+    for name in ("r1", "r2", "r3"):
+        one, other = (wiring.routers[name].table_sizes() for wiring in wirings)
+        assert one["unconfirmed"] == other["unconfirmed"] == 0
+        if "merging" not in protocol and "covering" not in protocol:
+            assert one == other
+
+
+def go_on(wiring: Wiring, *, once: bool = False) -> None:
+    """Let routers go on with what they do bit by bit, until it is done and nothing moves."""
+    while True:
+        behind = [
+            (name, neighbor)
+            for name, router in wiring.routers.items()
+            for neighbor in sorted(router.behind())
+        ]
+        for name, neighbor in behind:
+            wiring.give(name, Drained(neighbor))
+        if once:
+            return
+        wiring.settle()
+        if not behind:
+            return
+
+
+def test_nobody_gets_what_a_batch_brings_for_a_client_that_has_gone() -> None:
+    router = Router("r1", replace(protocol_named("covering"), at_once=2))
+    for client in ("c", "d", "p"):
+        router.handle(AttachClient(client), 0.0)
+    named = tuple((f"s{number}", parse_filter(f"x >= {number}")) for number in range(5))
+    for client in ("c", "d"):
+        router.handle(ClientSubscribeMany(client, named), 0.0)
+    router.handle(DetachClient("c"), 0.0)
+    assert list(router.behind()) == [CLIENTS]
+    batch = tuple(Publication(f"p{x}", {"x": x}) for x in range(3))
+    router.handle(AttachClient("c"), 0.0)
+    router.handle(ClientSubscribe("c", "new", parse_filter("x = 2")), 0.0)
+    router.validate()
+    effects = router.handle(ClientPublishMany("p", batch), 0.0)
+    [many] = [effect for effect in effects if isinstance(effect, DeliverMany)]
+    got = [(one.client, one.publication.id, one.subscriptions) for one in many.each()]
+    assert got == [
+        ("d", "p0", ("s0",)),
+        ("d", "p1", ("s0", "s1")),
+        ("c", "p2", ("new",)),
+        ("d", "p2", ("s0", "s1", "s2")),
+    ]
+    while router.behind():
+        router.handle(Drained(CLIENTS), 0.0)
+        router.validate()
+    assert router.table_sizes()["local"] == 6
 
 
 def test_what_comes_again_in_a_message_closes_the_link_after_what_came_before() -> None:

@@ -195,6 +195,29 @@ def filled(engines: Engines, sides: dict[str, dict[str, str]]) -> SidedIndex:
     return index
 
 
+def test_a_side_that_was_removed_is_found_no_more_and_goes_bit_by_bit() -> None:
+    index = SidedIndex(COLUMNAR)
+    for side in ("r2", "r3"):
+        index.add_side(side)
+        index.add_many(side, [(f"{side}.{n}", parse_filter(f"x = {n}")) for n in range(10)])
+    index.add_many("r3", [("d", parse_xpath("/a"))])
+    index.remove_side("r3")
+    index.validate()
+    publication = Publication("p", {"x": 3})
+    assert index.match(publication, None).neighbors == ["r2"]
+    index.add_side("r3")
+    index.add("r3", "r3.3", parse_filter("x = 3"))
+    assert index.match(publication, None).neighbors == ["r2", "r3"]
+    rounds = 0
+    while index.has_left:
+        index.clear(4)
+        index.validate()
+        rounds += 1
+    assert rounds == 3
+    assert len(index) == 11
+    assert index.match(publication, "r3").neighbors == ["r2"]
+
+
 def test_of_filters_added_together_all_are_there_or_none(engines: Engines) -> None:
     index = filled(engines, {CLIENTS: {"k": "a > 1"}, "r1": {"k": "a > 1"}})
     for side in (CLIENTS, "r1"):

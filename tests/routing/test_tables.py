@@ -81,8 +81,10 @@ def test_a_follower_is_told_of_every_change() -> None:
     made.link_up("r2")
     made.enter("r2", "k2", ReceivedEntry(WANTED, 1))
     made.enter("r2", "k3", ReceivedEntry(WANTED, 2))
-    made.add_many([LocalEntry(f"k{number}", "c", f"s{number}", WANTED) for number in (4, 5)])
-    made.enter_many("r2", [(key, ReceivedEntry(WANTED, 3)) for key in ("k6", "k7")])
+    local = [LocalEntry[Interest](f"k{number}", "c", f"s{number}", WANTED) for number in (4, 5)]
+    made.add_many(local, [WANTED, WANTED])
+    named = [(key, WANTED) for key in ("k6", "k7")]
+    made.enter_many("r2", {key: ReceivedEntry(WANTED, 3) for key, _ in named}, named)
     made.validate()
     made.leave("r2", "k2")
     made.remove(entry)

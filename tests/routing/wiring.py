@@ -35,6 +35,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Message
 from sapwood.routing.router import Router
+from sapwood.routing.strategies import Protocol
 
 
 def core_of(router: Router) -> RoutingCore:
@@ -50,7 +51,7 @@ class Wiring:
     after every input.
     """
 
-    def __init__(self, protocol: str, edges: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, protocol: str | Protocol, edges: Iterable[tuple[str, str]] = ()) -> None:
         self.protocol = protocol
         self.routers: dict[str, Router] = {}
         self.queues: dict[tuple[str, str], deque[Message]] = {}

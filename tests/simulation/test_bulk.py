@@ -19,6 +19,7 @@ from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
     Action,
     AdvertiseAction,
+    DetachAction,
     FailLink,
     PublishAction,
     ReturnLink,
@@ -82,8 +83,9 @@ def _draw_action(generator: Random, number: int) -> Action:
         PublishAction(generator.choice(PUBLISHERS), publication),
         FailLink(*ends),
         ReturnLink(*ends),
+        DetachAction(client),
     )
-    return generator.choices(choices, (5, 2, 5, 1, 2))[0]
+    return generator.choices(choices, (5, 2, 5, 1, 2, 2))[0]
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -20,7 +20,7 @@ from sapwood.routing.client_rows import ClientRows
 from sapwood.routing.effects import DeliverMany
 from sapwood.routing.holders import NOBODY, Holders, KeyBatch
 from sapwood.routing.messages import PublishMany
-from sapwood.routing.tables import LocalEntry
+from sapwood.routing.tables import Entries, LocalEntry
 from sapwood.wire.codec import append_delivery, append_message, append_routing
 from sapwood.wire.composer import Composer, forwards
 from sapwood.wire.messages import Delivery
@@ -44,9 +44,11 @@ def to_deliver(batch: PublicationBatch, found: Found) -> DeliverMany:
         LocalEntry[Interest](f"{client}.{id_}", client, id_, NOTHING)
         for client, id_ in dict.fromkeys(one for some in found for one in some)
     ]
+    known: Entries[Interest] = Entries(by_client={entry.client: {} for entry in entries})
     for entry in entries:
+        known.add(entry)
         holders.take(entry.key, NOBODY)
-    rows.follow(holders, {entry.key: entry for entry in entries})
+    rows.follow(holders, known)
     several = KeyBatch.of(
         [[holders.numbers[f"{client}.{id_}"] for client, id_ in some] for some in found], holders
     )

@@ -99,10 +99,10 @@ GOLDEN: Final[tuple[tuple[Message, bytes], ...]] = (
         Delivery(("s1",), encode_publication(Publication("p", {"a": 1}))),
         b"\x94\x19\x91\xa2s1\xc4\x08\x93\xa1p\x81\xa1a\x01\xc0\xc2",
     ),
-    # [31, key, text, number]
+    # [31, key, filter, number]: twelve bytes, which are [[["a", 0, [[1, 1, 0]], []]]]
     (
         routing.Subscribe("r1.0.1", parse_filter("not a <> 1"), 7),
-        b"\x94\x1f\xa6r1.0.1\xa5a = 1\x07",
+        b"\x94\x1f\xa6r1.0.1\xc4\x0c\x91\x91\x94\xa1a\x00\x91\x93\x01\x01\x00\x90\x07",
     ),
     # [34, origin, hops, publication, digest]
     (
@@ -112,7 +112,7 @@ GOLDEN: Final[tuple[tuple[Message, bytes], ...]] = (
     # [39, origin, number, number, operations]: one operation of one triple
     (
         routing.Update("r1.0", 1, 2, ((Triple(parse_filter("a = 1"), 1, 0),),)),
-        b"\x95\x27\xa4r1.0\x01\x02\x91\x91\x93\xa5a = 1\x01\x00",
+        b"\x95\x27\xa4r1.0\x01\x02\x91\x91\x93\xc4\x0c\x91\x91\x94\xa1a\x00\x91\x93\x01\x01\x00\x90\x01\x00",
     ),
     # [42, [routers, parents], [incarnation, number], carrying]
     (

@@ -424,6 +424,7 @@ class Broker:
         if self.store is not None and isinstance(request, DetachClient):
             self.store.detached(request.client)
         self._handle(request, now)
+        self._telling.check()
 
     def closed(self, tcp: TcpConnection) -> None:
         """Forget a connection that is closed."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import gc
 
 from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
-from sapwood.routing.inputs import ClientSubscribe, ClientSubscribeMany, Input, Receive
+from sapwood.routing.inputs import ClientSubscribe, ClientSubscribeMany, Drained, Input, Receive
 from sapwood.routing.messages import Replace, Subscribe, SubscribeMany, Update, carried
 
 
@@ -43,5 +43,7 @@ def _subscriptions_in(request: Input) -> int:
             return isinstance(said, Subscribe | Replace | Update)
         case ClientSubscribeMany(_, subscriptions):
             return len(subscriptions)
+        case Drained():  # what a neighbor is told of is remembered, too
+            return SUBSCRIPTIONS_AT_ONCE_MAX
         case _:
             return isinstance(request, ClientSubscribe)

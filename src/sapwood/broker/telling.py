@@ -1,4 +1,7 @@
-"""Telling neighbors what they are behind with, as fast as their links take it."""
+"""Telling neighbors what they are behind with, as fast as their links take it.
+
+What clients have left behind is withdrawn in the same way, as fast as others leave time for it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from sapwood.broker.connections import Connections
+from sapwood.routing.tables import CLIENTS
 
 
 class Telling:
@@ -33,13 +37,18 @@ class Telling:
     def check(self) -> None:
         """Look which links take more: one that has come up, one whose queue became shorter."""
         for neighbor in self._behind():
-            tcp = self._connections.links.get(neighbor)
-            if tcp is not None and tcp.outbox.takes_more and neighbor not in self._soon:
+            if self._takes_more(neighbor) and neighbor not in self._soon:
                 self._soon.add(neighbor)
                 self._call_soon(self._go_on, neighbor)
 
     def _go_on(self, neighbor: str) -> None:
         self._soon.discard(neighbor)
-        if neighbor in self._connections.links:
+        if neighbor == CLIENTS or neighbor in self._connections.links:
             self._drained(neighbor)
             self.check()
+
+    def _takes_more(self, neighbor: str) -> bool:
+        if neighbor == CLIENTS:
+            return True
+        tcp = self._connections.links.get(neighbor)
+        return tcp is not None and tcp.outbox.takes_more

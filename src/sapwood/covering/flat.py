@@ -19,11 +19,11 @@ parent: at most as many as there were insertions (lemma 1, theorem 1).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sapwood.covering.edges import CoverEdges
-from sapwood.covering.protocol import CoveringIndex
+from sapwood.covering.protocol import BulkIndex, CoveringIndex
 from sapwood.errors import InputError, InvariantError
 from sapwood.model.interest import Interest
 
@@ -51,6 +51,15 @@ class FlatGraph:
         covers = index.cov(filter, self.k)
         self._edges.add(key, filter, covers)
         return bool(covers)
+
+    def add_many(
+        self, keys: Sequence[int], filters: Sequence[Interest], index: BulkIndex[Any]
+    ) -> list[bool]:
+        """Insert nodes one after the other, each below up to k covers; the index takes them too."""
+        found = index.place_many(keys, filters, self.k)
+        for key, filter_, covers in zip(keys, filters, found, strict=True):
+            self._edges.add(key, filter_, covers)
+        return [bool(covers) for covers in found]
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
         """Drop a node; returns the children for which no cover is left (algorithm 4.2)."""

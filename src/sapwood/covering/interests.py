@@ -7,10 +7,10 @@ below a graph of its own (`flat-1,columnar+subscription-tree`).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from sapwood.covering.protocol import CoveringIndex, RelationGraph
+from sapwood.covering.protocol import BulkIndex, CoveringIndex, RelationGraph
 from sapwood.errors import InvariantError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -45,6 +45,25 @@ class InterestIndex:
             assert isinstance(filter, TreePattern)
             self.documents.add(key, filter)
             self._patterns.add(key)
+
+    def place_many(
+        self, keys: Sequence[int], filters: Sequence[Interest], limit: int
+    ) -> list[list[int]]:
+        """For each interest in order what `cov` says of it, and then `add`; returns the former."""
+        found: dict[int, list[int]] = {}
+        records = [
+            (key, one) for key, one in zip(keys, filters, strict=True) if isinstance(one, Filter)
+        ]
+        if len(records) > 1 and isinstance(self.records, BulkIndex):
+            if len(records) == len(keys):
+                return self.records.place_many(keys, [one for _, one in records], limit)
+            named, wanted = zip(*records, strict=True)
+            found = dict(zip(named, self.records.place_many(named, wanted, limit), strict=True))
+        for key, one in zip(keys, filters, strict=True):
+            if key not in found:
+                found[key] = self.cov(one, limit)
+                self.add(key, one)
+        return [found[key] for key in keys]
 
     def remove(self, key: int) -> None:
         """Remove the interest of a taken key."""

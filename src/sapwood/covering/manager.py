@@ -12,11 +12,11 @@ not withdrawn before it is unsubscribed (L805).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from sapwood.covering.protocol import CoveringIndex, RelationGraph
+from sapwood.covering.protocol import BulkGraph, BulkIndex, CoveringIndex, RelationGraph
 from sapwood.errors import InputError, InvariantError
 from sapwood.model.interest import Interest
 
@@ -113,6 +113,29 @@ class CoveringManager(Generic[W]):
             return NOTHING_TO_SAY
         self._propagated[key] = None
         return Change((filter,))
+
+    def subscribe_many(self, filters: Sequence[W]) -> Change[W]:
+        """Take in several subscriptions: what `subscribe` of one after the other comes to."""
+        graph, index = self._graph, self._asked
+        if not (isinstance(graph, BulkGraph) and isinstance(self._index, BulkIndex)):
+            return Change(
+                tuple(one for given in filters for one in self.subscribe(given).propagate)
+            )
+        free, known = self._free, self._filters
+        fresh: dict[int, W] = {}
+        for filter_ in filters:
+            key = self._keys.setdefault(filter_, free[0] if free else len(known))
+            if key in known:
+                self._repeats[key] = self._repeats.get(key, 0) + 1
+                continue
+            if free:
+                heapq.heappop(free)
+            known[key] = fresh[key] = filter_
+        covered = graph.add_many([*fresh], [*fresh.values()], index)
+        self.work.subscriptions += len(fresh)
+        told = [key for key, is_covered in zip(fresh, covered, strict=True) if not is_covered]
+        self._propagated.update(dict.fromkeys(told))
+        return Change(tuple(fresh[key] for key in told))
 
     def unsubscribe(self, filter: W) -> Change[W]:
         """Remove a subscription; what loses its cover is propagated before the withdrawal.
@@ -228,6 +251,13 @@ class _CountedIndex:
 
     def covered(self, filter: Interest) -> list[int]:
         return self._index.covered(filter)
+
+    def place_many(
+        self, keys: Sequence[int], filters: Sequence[Interest], limit: int
+    ) -> list[list[int]]:
+        assert isinstance(self._index, BulkIndex), "only such an index is asked for many"
+        self._work.queries += len(keys)
+        return self._index.place_many(keys, filters, limit)
 
     def validate(self) -> None:
         self._index.validate()

@@ -6,8 +6,8 @@ after a removal. No two keys have equal filters at the same time; the manager co
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, Protocol, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sapwood.model.interest import Interest
 
@@ -45,6 +45,26 @@ class CoveringIndex(Protocol[W_contra]):
 
     def validate(self) -> None:
         """Raise `InvariantError` unless the index's own state is consistent."""
+
+
+@runtime_checkable
+class BulkIndex(Protocol[W_contra]):
+    """An index that takes many filters faster than one by one."""
+
+    def place_many(
+        self, keys: Sequence[int], filters: Sequence[W_contra], limit: int
+    ) -> list[list[int]]:
+        """For each filter in order what `cov` says of it, and then `add`; returns the former."""
+
+
+@runtime_checkable
+class BulkGraph(Protocol):
+    """A graph that takes many filters faster than one by one, from an index that does."""
+
+    def add_many(
+        self, keys: Sequence[int], filters: Sequence[Interest], index: BulkIndex[Any]
+    ) -> list[bool]:
+        """`add` for each filter in order, which the index takes at the same time."""
 
 
 class RelationGraph(Protocol):

@@ -1,48 +1,45 @@
-"""Interests that travel together: as values, or as the texts that came, which somebody has to read.
+"""Interests that travel together: as values, or in the forms that came, which somebody has to read.
 
-Reading a text takes some ten microseconds and can fail. So a frame is taken apart without it, and
-whoever is to hand the message on reads the texts, frame by frame and between the turns of others.
+Reading a form takes some microseconds and can fail. So a frame is taken apart without it, and
+whoever is to hand the message on reads the forms, frame by frame and between the turns of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from sapwood.errors import InvariantError
-from sapwood.language.written import Written, read_interest
 from sapwood.model.interest import Interest
-
-Given: TypeAlias = str | Written
-"""The text of a filter of records as it is; others say what they are."""
 
 
 class Interests:
     """Several interests in order.
 
-    #: either all are values, or none is and the texts are there
+    #: either all are values, or none is and their forms are there, with what reads one
     """
 
-    __slots__ = ("_texts", "_values")
+    __slots__ = ("_forms", "_read_form", "_values")
 
     def __init__(self, values: Iterable[Interest]) -> None:
         self._values: tuple[Interest, ...] | None = tuple(values)
-        self._texts: tuple[Given, ...] = ()
+        self._forms: tuple[Any, ...] = ()
+        self._read_form: Callable[[Any], Interest] | None = None
 
     @classmethod
-    def unread(cls, texts: Sequence[Given]) -> Interests:
-        """Interests whose texts nobody has read."""
+    def unread(cls, forms: Sequence[Any], read: Callable[[Any], Interest]) -> Interests:
+        """Interests whose forms nobody has read; `read` does, and raises `InputError`."""
         interests = cls(())
-        interests._values, interests._texts = None, tuple(texts)
+        interests._values, interests._forms, interests._read_form = None, tuple(forms), read
         return interests
 
     def __len__(self) -> int:
-        return len(self._texts) if self._values is None else len(self._values)
+        return len(self._forms) if self._values is None else len(self._values)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Interests):
             return NotImplemented
-        if self._values is None and self._texts == other._texts:
+        if self._values is None and self._forms == other._forms:
             return True
         self.read()
         other.read()
@@ -53,7 +50,7 @@ class Interests:
         return hash(self._values)
 
     def __repr__(self) -> str:
-        return f"Interests({self._texts if self._values is None else self._values!r})"
+        return f"Interests({self._forms if self._values is None else self._values!r})"
 
     @property
     def values(self) -> tuple[Interest, ...]:
@@ -63,10 +60,8 @@ class Interests:
         return self._values
 
     def read(self) -> None:
-        """Read the texts, if they are not read yet; errors as `read_interest`."""
+        """Read the forms, if they are not read yet; errors as what reads one has them."""
         if self._values is None:
-            self._values = tuple(
-                read_interest(Written("filter", text) if isinstance(text, str) else text)
-                for text in self._texts
-            )
-            self._texts = ()
+            assert self._read_form is not None, "forms come with what reads them"
+            self._values = tuple(map(self._read_form, self._forms))
+            self._forms, self._read_form = (), None

@@ -346,8 +346,8 @@ CANDIDATES_HELD_MAX: Final = 1_048_576
 closer: 16 MB, and some 100 MB in Python."""
 
 COVERING_ATTRIBUTES_MAX: Final = 64
-"""Attributes that a columnar covering index keeps in columns, first come, first served: every
-filter takes up to 32 bytes for each. Filters on further attributes are compared one by one.
+"""Attributes of filters that a columnar covering index keeps in a table where many have the same:
+each takes up to 32 bytes of every filter. Filters on more attributes are compared one by one.
 Precedent: the covering literature we follow measures up to 6 attributes."""
 
 # Documents -------------------------------------------------------------------------------------

@@ -57,7 +57,10 @@ class Filter(Interest):
     def of_packed(cls, packed: bytes, source: str | None = None) -> Filter:
         """The filter with these bytes (`sapwood.model.packing`)."""
         made = cls.__new__(cls)
-        Interest.__init__(made, packed, source)
+        # As `__init__` does; routers make several of every filter.
+        _set(made, "_normal", packed)
+        _set(made, "_hash", None)
+        _set(made, "source", source)
         _set(made, "_conjunctions", None)
         return made
 
@@ -74,7 +77,9 @@ class Filter(Interest):
     @property
     def packed(self) -> bytes | None:
         """The normal form as bytes; `None` where it has none (`sapwood.model.packing`)."""
-        normal = self._key()
+        normal = self._normal
+        if normal is None:
+            normal = self._key()
         return normal if isinstance(normal, bytes) else None
 
     def compact(self) -> Filter:
@@ -104,7 +109,9 @@ class Filter(Interest):
 
     def __hash__(self) -> int:
         """The hash of the normal form."""
-        normal = self._key()
+        normal = self._normal
+        if normal is None:
+            normal = self._key()
         # Bytes remember their hash by themselves.
         return hash(normal) if isinstance(normal, bytes) else super().__hash__()
 
@@ -151,7 +158,11 @@ class Filter(Interest):
 
         Sorting by it brings whatever covers a filter before it, equal keys aside.
         """
-        extents = [conjunction.extent for conjunction in self.conjunctions]
+        extents: list[tuple[object, ...]]
+        if self._conjunctions is None and isinstance(self._normal, bytes):
+            extents = packing.extents(packing.read(self._normal))
+        else:
+            extents = [conjunction.extent for conjunction in self.conjunctions]
         return min(extents) if extents else (math.inf,)
 
     def matches(self, publication: Publication | Mapping[str, Any]) -> bool:

@@ -13,17 +13,26 @@ numbers, ranges of texts)`. The filter `b = 'x' and not a <= 1`, which is `a > 1
 Equal filters have equal bytes. Some have none, and their equals have none either: those with
 general `like` patterns, with half of a surrogate pair at the end of a range, and with whole numbers
 beyond 64 bits that are no floats.
+
+Bytes that come from elsewhere are looked at by `checked` before anybody relies on them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import msgspec
 
-from sapwood.limits import INTEGER_MAX, INTEGER_MIN
+from sapwood.errors import InputError, LimitError
+from sapwood.limits import (
+    ATTRIBUTE_NAME_CHARS_MAX,
+    CONJUNCTIONS_MAX,
+    INTEGER_MAX,
+    INTEGER_MIN,
+)
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.numbers import Interval, Number
@@ -47,6 +56,15 @@ Form: TypeAlias = Sequence[Sequence[PackedConstraint]]
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder()
 """Untyped: the bytes are our own, and the checks of a typed one cost more than the reading."""
+
+_FOREIGN: Final = msgspec.msgpack.Decoder(
+    list[list[tuple[str, int, list[tuple[int | float, int | float, int]], list[_Range]]]]
+)
+"""Typed: for bytes that others have made."""
+
+_FLAGS: Final = FALSE | TRUE | ABSENT
+_EVERY_NUMBER: Final = ((-math.inf, math.inf, 0),)
+_EVERY_TEXT: Final = (("", None),)
 
 
 def form_of(conjunctions: Iterable[Conjunction]) -> Form:
@@ -76,11 +94,111 @@ def read(given: bytes) -> Form:
     return form
 
 
+def checked(given: bytes) -> bytes:
+    """Bytes that others have made, if they are those of a form.
+
+    Each conjunction is in its one form then. Whether several are the normal form of their union is
+    not asked, for that takes long, and where they are not it costs messages and no publication: two
+    filters that accept the same count as different, as they do where a normal form is too large to
+    be worked out (`model.canonical`).
+
+    Raises `InputError`, `LimitError` for too many conjunctions.
+    """
+    try:
+        form = _FOREIGN.decode(given)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"a packed filter is none: {error}") from error
+    if len(form) > CONJUNCTIONS_MAX:
+        subject = "the number of conjunctions in a packed filter"
+        raise LimitError("CONJUNCTIONS_MAX", CONJUNCTIONS_MAX, len(form), subject)
+    for part in form:
+        before = None
+        for name, flags, intervals, text_ranges in part:
+            if (before is not None and name <= before) or len(name) > ATTRIBUTE_NAME_CHARS_MAX:
+                raise InputError(f"a packed filter has {name[:64]!r} where no attribute may be")
+            before = name
+            if not _is_normal(flags, intervals, text_ranges):
+                raise InputError(f"a packed filter says of {name[:64]!r} what no form does")
+    if not all(form) and len(form) > 1:
+        raise InputError("a packed filter accepts everything, and more")
+    if _ENCODER.encode(form) != given:
+        raise InputError("a packed filter is written at more length than needed")
+    return given
+
+
+def _is_normal(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]) -> bool:
+    """Whether a constraint is in its one form, and neither empty nor total."""
+    if flags & ~_FLAGS:
+        return False
+    for low, high, ends in intervals:
+        if not _is_interval(low, high, ends):
+            return False
+    for first, beyond in text_ranges:
+        if beyond is not None and beyond <= first:
+            return False
+    if len(intervals) > 1:
+        for (_, high, ends), (low, _, next_ends) in pairwise(intervals):
+            are_apart = high < low or (high == low and ends & HIGH_OPEN and next_ends & LOW_OPEN)
+            if not are_apart:
+                return False
+    if len(text_ranges) > 1:
+        for (_, beyond), (first, _) in pairwise(text_ranges):
+            if beyond is None or first <= beyond:
+                return False
+    if flags == _FLAGS:
+        return tuple(intervals) != _EVERY_NUMBER or tuple(text_ranges) != _EVERY_TEXT
+    return bool(flags or intervals or text_ranges)
+
+
+def _is_interval(low: Number, high: Number, ends: int) -> bool:
+    """Whether some numbers are between two in their one form."""
+    if type(low) is float and low.is_integer() and INTEGER_MIN <= low <= INTEGER_MAX:
+        return False
+    if type(high) is float and high.is_integer() and INTEGER_MIN <= high <= INTEGER_MAX:
+        return False
+    if (type(low) is int and low > INTEGER_MAX) or (type(high) is int and high > INTEGER_MAX):
+        return False
+    if ends == 0:
+        return low <= high
+    is_unbounded = (ends & LOW_OPEN and low == -math.inf) or (ends & HIGH_OPEN and high == math.inf)
+    return low < high and not is_unbounded and ends & ~(LOW_OPEN | HIGH_OPEN) == 0
+
+
 def unpacked(given: bytes) -> tuple[Conjunction, ...]:
     """The conjunctions of the bytes."""
     return tuple(
         Conjunction(tuple((name, constraint(*sets)) for name, *sets in part))
         for part in _DECODER.decode(given)
+    )
+
+
+def extents(form: Form) -> list[tuple[object, ...]]:
+    """The `extent` of each conjunction of a form."""
+    return [
+        (
+            len(part),
+            tuple([name for name, _, _, _ in part]),
+            tuple([_extent(flags, numbers, texts) for _, flags, numbers, texts in part]),
+        )
+        for part in form
+    ]
+
+
+def _extent(
+    flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]
+) -> tuple[object, ...]:
+    """As `Constraint.extent`."""
+    low: tuple[Number, bool] = (math.inf, True)
+    high: tuple[Number, bool] = (math.inf, True)
+    if intervals:
+        (first, _, first_ends), (_, last, last_ends) = intervals[0], intervals[-1]
+        low, high = (first, bool(first_ends & LOW_OPEN)), (-last, bool(last_ends & HIGH_OPEN))
+    return (
+        not flags & ABSENT,
+        -(flags & FALSE > 0) - (flags & TRUE > 0),
+        low,
+        high,
+        (not text_ranges, text_ranges[0][0] if text_ranges else ""),
     )
 
 

@@ -148,7 +148,7 @@ class ClientEntries(ABC, Generic[W]):
         ]
         self._serial += len(entries)
         if entries:
-            self.entries.add_many(entries)
+            self.entries.add_many(entries, [filter_ for _, filter_ in named])
         return entries
 
     def repeated(self, present: LocalEntry[W], filter: W) -> list[Effect]:
@@ -182,20 +182,38 @@ class ClientEntries(ABC, Generic[W]):
             return [*effects, self.kind.many.withdrawn(entries[0].client, ids)]
         return [*effects, *(self.kind.withdrawn(entry.client, entry.id) for entry in entries)]
 
-    def detach(self, client: str) -> list[Effect]:
-        """A client has left; what it stated goes with it."""
-        entries = list(self.own(client).values())
+    def detach(self, client: str, at_once: int | None = None) -> list[Effect]:
+        """A client has left; what it stated goes with it.
+
+        If that is more than goes `at_once` it is withdrawn bit by bit, by `clear`.
+        """
+        own = self.own(client)
+        if at_once is not None and len(own) > at_once:
+            self.entries.let_go(client)
+            return self.clear(at_once)
+        entries = list(own.values())
         for entry in entries:  # all of them first, so that nothing is announced to the client
             self.entries.remove(entry)
         del self.entries.by_client[client]
         return self.withdraw_many(entries)
 
+    def clear(self, count: int) -> list[Effect]:
+        """Withdraw so many of the entries that clients have left behind, the newest first."""
+        return self.withdraw_many(self.entries.remove_leaving(count))
+
     @abstractmethod
     def announce(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know of what was registered."""
 
-    def announce_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
-        """Let the overlay know of several things that were registered, in order."""
+    def announce_many(
+        self,
+        entries: Sequence[LocalEntry[W]],
+        filters: Sequence[W],  # noqa: ARG002 - for who tells of all at once
+    ) -> list[Effect]:
+        """Let the overlay know of several things that were registered, in order.
+
+        `filters` are what they say.
+        """
         return [effect for entry in entries for effect in self.announce(entry)]
 
     @abstractmethod

@@ -7,12 +7,14 @@ Client c (number 0) has the subscription "s1" under the number 0, and "a-long-id
 
     row 0   0 << 32 | 2    0   0x7331000000000000      texts   s1......
     row 1   0 << 32 | 9    8   0x612d6c6f6e672d69              a-long-id.......
+
+A client that has gone may have rows that are yet to be freed: its number has no name then, and one
+of the same name that comes has another.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -21,7 +23,7 @@ import numpy.typing as npt
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 from sapwood.routing.holders import Holders
-from sapwood.routing.tables import LocalEntry
+from sapwood.routing.tables import Entries
 
 U8: TypeAlias = npt.NDArray[np.uint8]
 U64: TypeAlias = npt.NDArray[np.uint64]
@@ -42,7 +44,8 @@ _ANY_TEXT: Final = "surrogatepass"
 class ClientRows:
     """The rows of all clients' subscriptions at one core.
 
-    #: a row with a text is that of a taken number; its client is known by number and name
+    #: a row with a text is that of a taken number; its client is known by number, and by name
+    #: unless it has gone
     """
 
     __slots__ = ("_client_numbers", "_free", "_free_clients", "_held", "_texts", "_words", "names")
@@ -52,7 +55,7 @@ class ClientRows:
         self._texts = bytearray()
         #: words of a region -> where such regions are free
         self._free: dict[int, list[int]] = {}
-        #: number -> client; "" where it is free
+        #: number -> client; "" where it is free, or of a client that has gone
         self.names: list[str] = []
         self._client_numbers: dict[str, int] = {}
         #: number -> its rows
@@ -69,7 +72,13 @@ class ClientRows:
         """The bytes of all ids; nobody follows a change as long as this is in use."""
         return np.frombuffer(self._texts, np.uint8) if self._texts else np.zeros(0, np.uint8)
 
-    def follow(self, holders: Holders, by_key: Mapping[str, LocalEntry[Interest]]) -> None:
+    def disown(self, client: str) -> None:
+        """A client has gone: rows that it still has are nobody's."""
+        number = self._client_numbers.pop(client, _ABSENT)
+        if number != _ABSENT:
+            self.names[number] = ""
+
+    def follow(self, holders: Holders, entries: Entries[Interest]) -> None:
         """Take in which numbers were taken or freed since, and forget that they were."""
         for number in dict.fromkeys(holders.renamed):
             missing = ROW * (number + 1) - len(self._words)
@@ -77,9 +86,10 @@ class ClientRows:
                 self._words.extend([0] * missing)
             if self._words[ROW * number + OWNER] & _SIZE_MASK:
                 self._forget(number)
-            entry = by_key.get(holders.names[number])
+            entry = entries.by_key.get(holders.names[number])
             if entry is not None:
-                self._enter(number, entry.client, entry.id.encode(errors=_ANY_TEXT))
+                client = "" if entries.has_left(entry) else entry.client
+                self._enter(number, client, entry.id.encode(errors=_ANY_TEXT))
         holders.renamed.clear()
 
     def id(self, number: int) -> str:
@@ -92,9 +102,12 @@ class ClientRows:
         """Whose a subscription is."""
         return self.names[self._words[ROW * number + OWNER] >> OWNER_BITS]
 
-    def validate(self, holders: Holders, by_key: Mapping[str, LocalEntry[Interest]]) -> None:
+    def validate(self, holders: Holders, entries: Entries[Interest]) -> None:
         """Check that there is a row for each subscription, and no other; `InvariantError`."""
-        known = {key: (entry.client, entry.id) for key, entry in by_key.items()}
+        known = {
+            key: ("" if entries.has_left(entry) else entry.client, entry.id)
+            for key, entry in entries.by_key.items()
+        }
         here = {key: (self.client(at), self.id(at)) for key, at in holders.numbers.items()}
         if known != here:
             raise InvariantError("the rows of clients' subscriptions are of others")
@@ -133,7 +146,7 @@ class ClientRows:
         self._words[row + OWNER] = 0
         self._held[owner] -= 1
         if not self._held[owner]:
-            del self._client_numbers[self.names[owner]]
+            self._client_numbers.pop(self.names[owner], None)
             self.names[owner] = ""
             self._free_clients.append(owner)
 
@@ -145,5 +158,6 @@ class ClientRows:
             owner = len(self.names)
             self.names.append(client)
             self._held.append(0)
-        self._client_numbers[client] = owner
+        if client:
+            self._client_numbers[client] = owner
         return owner

@@ -57,7 +57,7 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Forwarding, Numbering, Routed
+from sapwood.routing.forwarding.protocol import NO_DIGEST, Clearing, Forwarding, Numbering, Routed
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
@@ -95,7 +95,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import CLIENTS, LinkSubscription
 
 
 class RoutingCore:
@@ -188,13 +188,15 @@ class RoutingCore:
                 return []
             case DetachClient(client):
                 self._admission.forget(client)
-                return [*self.subscriptions.detach(client), *self.advertisements.detach(client)]
+                left = self.subscriptions.detach(client, self.protocol.at_once)
+                self._rows.disown(client)
+                return [*left, *self.advertisements.detach(client)]
             case LinkUp(neighbor, inbound):
                 return self._link_up(neighbor, inbound=inbound)
             case LinkDown(neighbor):
                 return self._link_down(neighbor)
             case Drained(neighbor):
-                return self.subscriptions.drained(neighbor, self.protocol.at_once)
+                return self._drained(neighbor)
             case ClientPublish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
@@ -221,7 +223,7 @@ class RoutingCore:
         """Entries in each table: see `Router.table_sizes`."""
         known, advertised = self.subscriptions.entries, self.advertisements.entries
         return {
-            "local": len(known.by_key),
+            "local": len(known.by_key) - sum(map(len, known.leaving)),
             "received": sum(len(received) for received in known.received.values()),
             "propagated": sum(len(link.propagated) for link in self.subscriptions.links.values()),
             "advertisements": len(advertised.by_key)
@@ -231,7 +233,10 @@ class RoutingCore:
 
     def behind(self) -> Collection[str]:
         """The neighbors that are not told everything yet: see `Router.behind`."""
-        return self.subscriptions.behind
+        behind = self.subscriptions.behind
+        if isinstance(self.forwarding, Clearing) and self.forwarding.has_left:
+            return {*behind, CLIENTS}
+        return behind
 
     def counters(self) -> dict[str, int]:
         """What was counted: see `Router.counters`."""
@@ -266,7 +271,7 @@ class RoutingCore:
         )
         self.forwarding.validate(subscriptions.sides())
         if self._holders is not None:
-            self._rows.validate(self._holders, subscriptions.by_key)
+            self._rows.validate(self._holders, subscriptions)
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -295,7 +300,7 @@ class RoutingCore:
             else:
                 fresh[id_] = wanted
         entries = spread.register_many(request.client, list(fresh.items()))
-        effects = spread.announce_many(entries)
+        effects = spread.announce_many(entries, [*fresh.values()])
         for id_, wanted in repeats:
             effects.extend(spread.repeated(own[id_], wanted))
         return effects
@@ -371,11 +376,20 @@ class RoutingCore:
         # What clients advertise is little. And publications come from where it is known: at once.
         return [*effects, *self.advertisements.replay(neighbor, None)]
 
+    def _drained(self, neighbor: str) -> list[Effect]:
+        """Others have had their turn: go on with what a neighbor, or nobody, is to be told."""
+        at_once = self.protocol.at_once
+        if neighbor != CLIENTS or CLIENTS in self.subscriptions.behind:
+            return self.subscriptions.drained(neighbor, at_once)
+        if isinstance(self.forwarding, Clearing):
+            self.forwarding.clear(at_once)
+        return []
+
     def _link_down(self, neighbor: str) -> list[Effect]:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""
         if neighbor not in self.subscriptions.entries.received:
             return []
-        effects = self.subscriptions.link_down(neighbor)
+        effects = self.subscriptions.link_down(neighbor, self.protocol.at_once)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
     def _close(self, neighbor: str, reason: str, *, for_good: bool = True) -> list[Effect]:
@@ -477,7 +491,7 @@ class RoutingCore:
     def _renumber(self) -> None:
         """Take in which numbers of clients' subscriptions have changed."""
         if self._holders is not None and self._holders.renamed:
-            self._rows.follow(self._holders, self.subscriptions.entries.by_key)
+            self._rows.follow(self._holders, self.subscriptions.entries)
 
     # Publications ------------------------------------------------------------------------------
 
@@ -509,10 +523,11 @@ class RoutingCore:
     def _deliveries(self, publication: Publication, keys: Sequence[str]) -> list[Deliver]:
         """One for each client that has one of the subscriptions, by client name; ids sorted."""
         found: dict[str, list[str]] = {}
-        entries = self.subscriptions.entries.by_key
+        entries = self.subscriptions.entries
         for key in keys:
-            entry = entries[key]
-            found.setdefault(entry.client, []).append(entry.id)
+            entry = entries.by_key[key]
+            if not (entries.leaving and entries.has_left(entry)):
+                found.setdefault(entry.client, []).append(entry.id)
         return [
             Deliver(client, tuple(sorted(ids)), publication)
             for client, ids in sorted(found.items())

@@ -200,6 +200,7 @@ class DeliverMany:
             found: dict[str, list[str]] = {}
             for number in self.keys.numbers(place):
                 found.setdefault(rows.client(number), []).append(rows.id(number))
+            found.pop("", None)  # of clients that have gone
             for client, ids in sorted(found.items()):
                 yield Deliver(client, tuple(sorted(ids)), self.batch[place])
 

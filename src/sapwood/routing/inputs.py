@@ -151,7 +151,10 @@ class LinkDown:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """The link to a neighbor that is behind (`Router.behind`) takes more."""
+    """The link to a neighbor that is behind (`Router.behind`) takes more.
+
+    Without a name, others have had their turn: more of what clients have left behind can go.
+    """
 
     neighbor: str
 

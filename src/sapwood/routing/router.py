@@ -161,7 +161,9 @@ class Router:
         """The neighbors that are not told everything yet: `Drained` lets the router tell more.
 
         A neighbor whose link has come up is told of many subscriptions bit by bit, as fast as the
-        link takes them, so that publications and other requests come in between.
+        link takes them, so that publications and other requests come in between. In the same way
+        the many subscriptions of a client that has gone are removed, for which `CLIENTS`, the empty
+        name, is among the neighbors; nobody gets anything for them any more.
         """
         return self.membership.behind()
 

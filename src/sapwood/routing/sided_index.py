@@ -85,6 +85,7 @@ class SidedIndex:
         "_by_bit",
         "_clients",
         "_engines",
+        "_left",
         "_links",
         "_patterns",
         "_sides",
@@ -104,6 +105,8 @@ class SidedIndex:
         self._apart: dict[int, Pool] = {}
         self._bits = 0
         self._by_bit: dict[int, Side] = {}
+        #: bit -> a link that was removed, with filters that are still in the pools
+        self._left: dict[int, Side] = {}
         own = Side(None, Share(self._clients, 0), Share(self._patterns, 0))
         #: `CLIENTS`, and then the links in the order in which they were added
         self._sides: dict[str, Side] = {CLIENTS: own}
@@ -140,14 +143,15 @@ class SidedIndex:
         """Add a side without filters; raises `DuplicateIdError` if there is one of that name."""
         if side in self:
             raise DuplicateIdError("side", side)
-        bit = ~self._bits & (self._bits + 1)
+        taken = self._bits | sum(self._left)
+        bit = ~taken & (taken + 1)
         self._bits |= bit
         common = None if self._together is None else Share(self._together, bit)
         own = self._own_share(bit) if common is None else None
         self._sides[side] = self._by_bit[bit] = Side(common, own, Share(self._patterns, bit))
 
     def remove_side(self, side: str) -> None:
-        """Remove a side with all its filters; takes as long as removing these one by one.
+        """Remove a side with all its filters, which are found no more; `clear` frees their places.
 
         Raises `UnknownNameError`, and `InvariantError` for `CLIENTS`.
         """
@@ -156,11 +160,26 @@ class SidedIndex:
         gone = self._known(side)
         del self._sides[side], self._by_bit[gone.bit]
         self._bits &= ~gone.bit
-        self._apart.pop(gone.bit, None)
-        for share in gone.shares():
-            if share is not gone.own:
-                for key in tuple(share.slots):
-                    share.remove(key)
+        if self._apart.pop(gone.bit, None) is not None:
+            gone.own = None
+        if len(gone):
+            self._left[gone.bit] = gone
+
+    @property
+    def has_left(self) -> bool:
+        """Whether there are filters of sides that were removed."""
+        return bool(self._left)
+
+    def clear(self, count: int) -> None:
+        """Remove so many filters of sides that were removed, the newest first."""
+        while self._left and count > 0:
+            bit, side = next(iter(self._left.items()))
+            for share in side.shares():
+                while share.slots and count > 0:
+                    share.remove(next(reversed(share.slots)))
+                    count -= 1
+            if not len(side):
+                del self._left[bit]
 
     def add(self, side: str, key: str, filter: Interest) -> None:
         """Add a filter to a side; raises `UnknownNameError`, `DuplicateIdError`."""
@@ -265,7 +284,10 @@ class SidedIndex:
         own = {bit: side.own.pool for bit, side in self._by_bit.items() if side.own is not None}
         if own != self._apart:
             raise InvariantError("the pools of single links are not theirs")
-        shares = [share for side in self._sides.values() for share in side.shares()]
+        if not self._left.keys().isdisjoint(self._by_bit):
+            raise InvariantError("a link has the bit of one that was removed")
+        every = [*self._sides.values(), *self._left.values()]
+        shares = [share for side in every for share in side.shares()]
         for pool in self._pools():
             holders: dict[int, Counter[int]] = {}
             for share in shares:
@@ -297,8 +319,7 @@ class SidedIndex:
                     self._refused(side)
         if wanted & ~links:
             links |= together.match_links(publication, wanted & ~links)
-            for bit, matches in together.crowds.items():
-                self._crowded(self._by_bit[bit], matches)
+            self._note_crowds(together)
         return links
 
     def _links_batch(self, publications: Sequence[Publication], wanted: int) -> list[int]:
@@ -315,9 +336,14 @@ class SidedIndex:
         if self._together is not None:
             found = self._together.match_links_batch(publications[: len(links)], wanted)
             links = [here | there for here, there in zip(links, found, strict=False)]
-            for bit, matches in self._together.crowds.items():
-                self._crowded(self._by_bit[bit], matches)
+            self._note_crowds(self._together)
         return links
+
+    def _note_crowds(self, together: Pool) -> None:
+        """Take in which links made the last search long; some may have been removed."""
+        for bit, matches in together.crowds.items():
+            if bit in self._by_bit:
+                self._crowded(self._by_bit[bit], matches)
 
     def _crowded(self, side: Side, matches: int) -> None:
         """A link made a search long; it moves to its own pool when that has become worth it."""

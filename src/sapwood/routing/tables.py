@@ -6,7 +6,7 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -109,7 +109,8 @@ class Entries(Generic[W]):
     `received` holds one table for each link that is up, `by_client` one for each client. All
     changes are made by the methods below, so that the `follower`, if there is one, misses none.
 
-    #: by_client[c][i].key in by_key, and the other way round
+    #: by_client[c][i].key in by_key, and the other way round but for what is leaving
+    #: leaving has what clients had that have gone, by their ids, without those that had nothing
     #: no key is known from two sources
     #: the follower was told of exactly the entries that are here, and of the sides they are on
     """
@@ -118,6 +119,7 @@ class Entries(Generic[W]):
     by_client: dict[str, dict[str, LocalEntry[W]]] = field(default_factory=dict)
     by_key: dict[str, LocalEntry[W]] = field(default_factory=dict)
     received: dict[str, dict[str, ReceivedEntry[W]]] = field(default_factory=dict)
+    leaving: list[dict[str, LocalEntry[W]]] = field(default_factory=list)
 
     def add(self, entry: LocalEntry[W]) -> None:
         """Register an entry of an attached client."""
@@ -126,13 +128,13 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.learned(CLIENTS, entry.key, entry.filter)
 
-    def add_many(self, entries: Sequence[LocalEntry[W]]) -> None:
-        """Register several entries of one attached client."""
+    def add_many(self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]) -> None:
+        """Register several entries of one attached client, which have these filters."""
         self.by_client[entries[0].client].update((entry.id, entry) for entry in entries)
         self.by_key.update((entry.key, entry) for entry in entries)
         if self.follower is not None:
-            learned = [(entry.key, entry.filter) for entry in entries]
-            self.follower.learned_many(CLIENTS, learned)
+            keys = [entry.key for entry in entries]
+            self.follower.learned_many(CLIENTS, list(zip(keys, filters, strict=True)))
 
     def remove(self, entry: LocalEntry[W]) -> None:
         """Unregister it."""
@@ -140,6 +142,33 @@ class Entries(Generic[W]):
         del self.by_key[entry.key]
         if self.follower is not None:
             self.follower.forgot(CLIENTS, entry.key)
+
+    def let_go(self, client: str) -> None:
+        """A client has gone; what it had is nobody's any more, and yet to be removed."""
+        own = self.by_client.pop(client)
+        if own:
+            self.leaving.append(own)
+
+    def has_left(self, entry: LocalEntry[W]) -> bool:
+        """Whether the client has gone whose entry this is; one of the same name may have come."""
+        own = self.by_client.get(entry.client)
+        return own is None or own.get(entry.id) is not entry
+
+    def remove_leaving(self, count: int) -> list[LocalEntry[W]]:
+        """Unregister so many of the entries of clients that have gone, the newest first.
+
+        What was covered by others came after these, and is gone before it could be told of.
+        """
+        some: list[LocalEntry[W]] = []
+        while self.leaving and len(some) < count:
+            _, entry = self.leaving[-1].popitem()
+            if not self.leaving[-1]:
+                self.leaving.pop()
+            del self.by_key[entry.key]
+            if self.follower is not None:
+                self.follower.forgot(CLIENTS, entry.key)
+            some.append(entry)
+        return some
 
     def link_up(self, neighbor: str) -> None:
         """A link is there, over which nothing has come."""
@@ -162,11 +191,19 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.learned(neighbor, key, entry.filter)
 
-    def enter_many(self, neighbor: str, entries: Sequence[tuple[str, ReceivedEntry[W]]]) -> None:
-        """Several entries have come over a link, under keys that are not known."""
+    def enter_many(
+        self,
+        neighbor: str,
+        entries: Mapping[str, ReceivedEntry[W]],
+        named: Sequence[tuple[str, W]],
+    ) -> None:
+        """Several entries have come over a link, under keys that are not known.
+
+        `named` are their filters by key.
+        """
         self.received[neighbor].update(entries)
         if self.follower is not None:
-            self.follower.learned_many(neighbor, [(key, one.filter) for key, one in entries])
+            self.follower.learned_many(neighbor, named)
 
     def leave(self, neighbor: str, key: str) -> None:
         """An entry that came over a link is there no longer."""
@@ -227,7 +264,9 @@ class Entries(Generic[W]):
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
-        if {e.key: e for own in self.by_client.values() for e in own.values()} != self.by_key:
+        held = {e.key: e for own in self.by_client.values() for e in own.values()}
+        left = {e.key: e for own in self.leaving for e in own.values()}
+        if not held.keys().isdisjoint(left) or held | left != self.by_key:
             raise InvariantError("the clients' entries and the keys differ")
         keys = [*self.by_key, *(key for received in self.received.values() for key in received)]
         if len(keys) != len(set(keys)):

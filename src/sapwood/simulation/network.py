@@ -14,6 +14,7 @@ from sapwood.errors import InputError, InvariantError
 from sapwood.overlay.topology import Hop, Link, Overlay
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import Message, Publish, carried
+from sapwood.routing.tables import CLIENTS
 from sapwood.simulation.clock import Agenda
 
 
@@ -81,6 +82,9 @@ NOMINAL: Final = Timing()
 """Every message takes exactly its link's latency, and both ends learn of a change at once."""
 
 
+_CLEARING_S: Final = 0.001
+"""Seconds between two parts of what a router withdraws of clients that have gone."""
+
 REMOVED: Final = "removed"
 """The reason against a link that the overlay does not have any more, or not yet."""
 
@@ -141,6 +145,8 @@ class Network:
         self._timing = timing
         self._lives = dict.fromkeys(topology.routers, 0)
         self._states: dict[Hop, _LinkState] = {}
+        #: the routers that are to withdraw more of what clients have left behind soon
+        self._clearing: set[str] = set()
         #: router -> the links that it has or had
         self._around: dict[str, list[_LinkState]] = {router: [] for router in topology.routers}
         for link in topology.links:
@@ -234,8 +240,16 @@ class Network:
     def make_room(self, router: str, neighbor: str) -> None:
         """Let a router that is behind know soon that the link takes more, if it believes it up.
 
-        That is after half of the link's latency, in which others have their turn.
+        That is after half of the link's latency, in which others have their turn; what clients have
+        left behind goes after `_CLEARING_S`.
         """
+        if neighbor == CLIENTS:
+            if router not in self._clearing:
+                self._clearing.add(router)
+                self.control_pending += 1
+                at = self._agenda.now + _CLEARING_S
+                self._agenda.schedule(at, Room(router, CLIENTS, 0, self._lives[router]))
+            return
         state = self._state(router, neighbor)
         session = state.told[router]
         if session is None or router in state.awaiting_room:
@@ -248,6 +262,9 @@ class Network:
     def has_room(self, room: Room) -> bool:
         """Let a link take more; false if its end does not believe it up any more."""
         self.control_pending -= 1
+        if room.neighbor == CLIENTS:
+            self._clearing.discard(room.router)
+            return room.life == self._lives[room.router]
         state = self._state(room.router, room.neighbor)
         state.awaiting_room.discard(room.router)
         is_alive = room.life == self._lives[room.router]

@@ -4,9 +4,9 @@ MessagePack has no filters and no publications. What stands for them:
 
 ::
 
-    filter of records         its canonical text
+    filter of records         the bytes of its normal form (`sapwood.model.packing`)
     other advertised content  an array: its language, its canonical text, what is bound there
-many filters              an array of these, which `LinkSession` reads when their turn comes
+    many filters              an array of these, which `LinkSession` reads when their turn comes
     publication               the bytes that its publisher made (`sapwood.wire.publications`)
 
 A message class says `filter: Interest`, and nothing more is needed for it to travel.
@@ -26,16 +26,17 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.wire.interests import (
     AdvertisedText,
+    InterestForm,
     InterestText,
-    advertised_from_text,
-    advertised_to_text,
-    from_text,
+    advertised_from_form,
+    advertised_to_form,
+    from_form,
+    to_form,
     unread,
 )
-from sapwood.wire.interests import to_text as interest_to_text
 from sapwood.wire.publications import decode_publication, encode_publication
 
-_COLUMN: Final = tuple[InterestText, ...]
+_FORMS: Final = frozenset({bytes})
 
 
 def encoded(value: object) -> object:
@@ -47,9 +48,9 @@ def encoded(value: object) -> object:
         # How long one may be was decided where it was published.
         return encode_publication(value, FRAME_BYTES_CEILING)
     if isinstance(value, Interests):
-        return [interest_to_text(interest) for interest in value.values]
+        return [to_form(interest) for interest in value.values]
     if isinstance(value, AdvertisedContent):
-        return advertised_to_text(value)
+        return advertised_to_form(value)
     raise InvariantError(f"a {type(value).__name__} has no place in a message")
 
 
@@ -63,9 +64,22 @@ def decoded(kind: type, sent: Any) -> object:
             raise InputError("a publication travels as bytes")
         return decode_publication(sent)
     if kind is Interest:
-        return from_text(msgspec.convert(sent, InterestText))
+        return from_form(_interest_form(sent))
     if kind is Interests:
-        return unread(msgspec.convert(sent, _COLUMN))
+        if not isinstance(sent, list):
+            raise InputError("many filters travel as an array")
+        if set(map(type, sent)) == _FORMS:  # as most are
+            return unread(sent)
+        return unread([_interest_form(one) for one in sent])
     if kind is AdvertisedContent:
-        return advertised_from_text(msgspec.convert(sent, AdvertisedText))
+        form = sent if isinstance(sent, bytes) else msgspec.convert(sent, AdvertisedText)
+        return advertised_from_form(form)
     raise InvariantError(f"no message has a field of {kind.__name__}")
+
+
+def _interest_form(sent: Any) -> InterestForm:
+    """The form that was sent; no type of msgspec's is bytes or a text."""
+    if isinstance(sent, bytes):
+        return sent
+    form: InterestForm = msgspec.convert(sent, InterestText)
+    return form

@@ -1,4 +1,10 @@
-"""Filters as parts of messages: canonical text, and its language where that is not the first."""
+"""Filters as parts of messages.
+
+Clients write them as canonical text, and its language where that is not the first. Brokers tell
+each other of a record filter by the bytes of its normal form (`sapwood.model.packing`), so that
+none of them prints, parses and normalizes it again; a filter that has no bytes, or more than a
+text may have, travels as its text between brokers, too.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +24,9 @@ from sapwood.limits import (
     XPATH_TEXT_CHARS_MAX,
 )
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.packing import checked
 
 
 class XPathText(Struct, array_like=True, frozen=True, tag="xpath"):
@@ -38,6 +46,12 @@ InterestText: TypeAlias = str | XPathText
 """What travels: the text of a record filter as it is, everything else as what it is."""
 
 AdvertisedText: TypeAlias = str | XPathText | PathsText
+"""The same for advertisements."""
+
+InterestForm: TypeAlias = bytes | str | XPathText
+"""What travels between brokers: the bytes of a record filter, or the text of what has none."""
+
+AdvertisedForm: TypeAlias = bytes | str | XPathText | PathsText
 """The same for advertisements."""
 
 _BOUNDS: Final[Mapping[Language, tuple[str, int]]] = MappingProxyType(
@@ -74,6 +88,38 @@ def advertised_to_text(advertised: AdvertisedContent) -> AdvertisedText:
             return PathsText(text)
 
 
+def to_form(interest: Interest) -> InterestForm:
+    """What an interest is between brokers; errors as `to_text`."""
+    packed = interest.packed if isinstance(interest, Filter) else None
+    if packed is not None and len(packed) <= FILTER_TEXT_CHARS_MAX:
+        return packed
+    return to_text(interest)
+
+
+def advertised_to_form(advertised: AdvertisedContent) -> AdvertisedForm:
+    """The same of advertised content."""
+    if isinstance(advertised, Filter):
+        return to_form(advertised)
+    return advertised_to_text(advertised)
+
+
+def from_form(form: InterestForm) -> Interest:
+    """The interest that travelled between brokers as this; errors as `from_text`."""
+    return _of_bytes(form) if isinstance(form, bytes) else from_text(form)
+
+
+def advertised_from_form(form: AdvertisedForm) -> AdvertisedContent:
+    """The same of advertised content."""
+    return _of_bytes(form) if isinstance(form, bytes) else advertised_from_text(form)
+
+
+def _of_bytes(form: bytes) -> Filter:
+    if len(form) > FILTER_TEXT_CHARS_MAX:
+        subject = "the length of a filter's normal form"
+        raise LimitError("FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX, len(form), subject)
+    return Filter.of_packed(checked(form))
+
+
 def from_text(text: InterestText, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Interest:
     """The interest that travelled as this.
 
@@ -82,9 +128,9 @@ def from_text(text: InterestText, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> 
     return read_interest(_written(text), steps_max=steps_max)
 
 
-def unread(texts: Sequence[InterestText]) -> Interests:
+def unread(forms: Sequence[InterestForm]) -> Interests:
     """The interests that travelled as these, to be read when their turn comes."""
-    return Interests.unread([text if isinstance(text, str) else _written(text) for text in texts])
+    return Interests.unread(forms, from_form)
 
 
 def advertised_from_text(

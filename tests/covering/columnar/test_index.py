@@ -43,7 +43,7 @@ def test_index_takes_compiled_kernels_when_they_are_at_hand() -> None:
     for key in range(2 * FIT_FROM):
         switched.is_on = key > FIT_FROM
         index.add(key, parse_filter(f"a between {-key} and {key}"))
-        assert index._kernels is index._table.kernels is (compiled if switched.is_on else plain)
+        assert index._kernels is index._groups.kernels is (compiled if switched.is_on else plain)
         index.validate()
     assert index.cov(parse_filter("a = 0"), 3 * FIT_FROM) == list(range(1, 2 * FIT_FROM))
 
@@ -58,14 +58,14 @@ def test_question_notices_that_kernels_are_at_hand(ask: str) -> None:
         assert index.cov(parse_filter("a < 4"), 1) == [0]
     else:
         assert index.covered(parse_filter("a < 9")) == [0]
-    assert index._kernels is index._table.kernels is compiled
+    assert index._kernels is index._groups.kernels is compiled
 
 
 def test_index_begins_with_compiled_kernels_that_are_at_hand() -> None:
     COVERING.load()
     index = ColumnarCovering()
     index.add(0, parse_filter("a < 5"))
-    assert index._kernels is index._table.kernels is compiled
+    assert index._kernels is index._groups.kernels is compiled
 
 
 def test_index_never_reports_the_filter_that_is_asked_about() -> None:

@@ -74,6 +74,17 @@ def test_a_worker_joins_many_that_are_alike_and_all_that_are_smaller() -> None:
     assert to_join(WORKED, segments, 0) == segments[:3]
 
 
+def test_a_worker_joins_all_when_nothing_has_come_for_some_time() -> None:
+    segments = entries(40, 2, 10)
+    policy = CompactionPolicy(smallest=2, alike_max=3, quiet_after=100, quiet_share=4)
+    assert to_join(policy, segments, 0, 99) == ()
+    assert to_join(policy, segments, 0, 100) == ()
+    assert to_join(policy, [*segments, *entries(2)], 0, 100) != ()
+    assert to_join(policy, entries(40, 2, 12), 0, 99) == ()
+    assert len(to_join(policy, entries(40, 2, 12), 0, 100)) == 3
+    assert to_join(policy, segments[:1], 0, 10**9) == ()
+
+
 def test_a_worker_joins_as_many_of_the_smallest_as_matches_have_paid_for() -> None:
     large, small, middle = segments = entries(40, 2, 10)
     assert join_cost(WORKED, [small, middle]) == 220

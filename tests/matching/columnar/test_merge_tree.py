@@ -60,7 +60,10 @@ class Interrupted:
     """Plain kernels, and what happens when a segment is built while nobody holds the lock."""
 
     def __init__(self, engine: ColumnarEngine) -> None:
-        for name in ("match_batch", "match_table", "looked_up", "touched", "mark_removed"):
+        for name in (
+            *("match_batch", "match_table", "looked_up"),
+            *("touched", "mark_removed", "read_forms"),
+        ):
             setattr(self, name, getattr(plain_kernels, name))
         self.engine = engine
         engine._kernels.loaded = cast("Kernels", self)
@@ -181,13 +184,25 @@ def test_additions_one_by_one_are_a_segment_when_a_caller_can_wait_for_it() -> N
 def test_matches_that_search_several_segments_pay_for_a_join() -> None:
     engine = Worked()
     filled(engine, 4, 3)
-    for _ in range(3):  # 4 each, of the 15 that the join costs
+    for _ in range(2):  # 6 each, of the 15 that the join costs
         engine.match({"a": 1})
     assert not engine.worker.waiting
     engine.match({"a": 1})
     engine.worker.work()
     assert sizes(engine) == [7]
-    assert engine._searched == 1
+    assert engine._searched == 3
+
+
+def test_what_came_together_is_joined_when_records_have_come_for_some_time() -> None:
+    engine = Worked(replace(SMALL, quiet_after=3, quiet_share=4, conjunction_cost=10**6))
+    filled(engine, 4, 3)
+    for _ in range(2):
+        engine.match({"a": 1})
+    assert not engine.worker.waiting
+    for _ in range(2):
+        engine.match({"a": 1})
+    engine.worker.work()
+    assert sizes(engine) == [7]
 
 
 def test_a_worker_builds_again_what_was_mostly_removed_whatever_its_size() -> None:

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
+from sapwood.matching.columnar.kernels import compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.packed_forms import read_forms
 from sapwood.matching.columnar.rows import RowWriter, joined, kept, selection
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING, equal_to
@@ -38,6 +40,37 @@ def test_no_filters_make_no_rows() -> None:
     assert len(rows.slot) == 0
     assert rows.constraint_start.tolist() == [0]
     assert rows.range_start.tolist() == [0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(wanted=st.lists(filters(), max_size=8), before=st.lists(filters(), max_size=2))
+def test_many_filters_are_written_as_they_are_one_by_one(
+    wanted: list[Filter], before: list[Filter]
+) -> None:
+    attributes: dict[str, int] = {}
+    predicates = LikePredicates()
+    writers = [RowWriter(attributes, predicates) for _ in range(2)]
+    for writer in writers:
+        for slot, one in enumerate(before):
+            writer.add(slot, one)
+    together, alone = writers
+    numbered = list(enumerate(wanted, len(before)))
+    together.add_many(numbered, compiled.read_forms)
+    for slot, one in numbered:
+        alone.add(slot, one)
+    assert sorted(map(repr, shown(together.rows()))) == sorted(map(repr, shown(alone.rows())))
+    assert sorted(together.slots_from(0).tolist()) == sorted(alone.slots_from(0).tolist())
+
+
+def test_names_that_share_a_place_are_told_apart() -> None:
+    texts = [f"n{number} = {number} and m{number % 7} > 'x'" for number in range(300)]
+    wanted = [(slot, parse_filter(text)) for slot, text in enumerate(texts)]
+    forms = read_forms(compiled.read_forms, [one.packed or b"" for _, one in wanted])
+    assert not forms.is_odd.any()
+    names = {forms.attribute(number) for number in range(len(forms.names))}
+    assert len(names) == len(forms.names) == 307
+    shown_names = [forms.attribute(number) for number in forms.name.tolist()]
+    assert shown_names == [name for _, one in wanted for name in one.attributes]
 
 
 @settings(deadline=None)

@@ -5,9 +5,10 @@
                  for boxes of numbers that is also enough.
 2. `columns.py`  points as columns, with a bitmap for each of some levels of a column; eight
                  filters worked through by hand.
-3. `table.py`    the points of all filters by key: who has which row, field and column.
-4. `kernels/`    the search and the writing of rows, compiled, each with a plain twin.
-5. `index.py`    the index: points find candidates, `Filter.covers` decides where points do not.
+3. `table.py`    the points of a large group by row: who has which field and column.
+4. `groups.py`   the points of all filters by key, in groups of one shape; `plans.py` compares two.
+5. `kernels/`    the searches and the writing of rows, compiled, each with a plain twin.
+6. `index.py`    the index: points find candidates, `Filter.covers` decides where points do not.
 
 Ours; of the works it has the idea that covering is dominance among points (Shen 2007, L1054).
 """

@@ -167,6 +167,18 @@ class Kernels(Protocol):
     def clear_row(self) -> Callable[..., None]:
         """Remove a row; takes the columns and the row."""
 
+    @property
+    def find_rows(self) -> Callable[..., tuple[int, int, int]]:
+        """Rows of crowds that hold a point or that it holds (`groups.py`)."""
+
+    @property
+    def place_rows(self) -> Callable[..., int]:
+        """For some points rows that hold them, and each point a row of its crowd after that."""
+
+    @property
+    def drop_row(self) -> Callable[..., int]:
+        """Remove a row of a crowd; takes arena, groups, the group and the key."""
+
 
 def unpacked(words: Words) -> npt.NDArray[np.bool_]:
     """The bits of bitmaps [..., b] as truth values [..., b * BLOCK]."""

@@ -1,26 +1,29 @@
 """The columnar covering index: compiled search for candidates, exact for every shape.
 
 Where the covering filter is its own hull and no number was rounded the search decides; any other
-candidate is checked with `Filter.covers`. Candidates are asked for in small numbers, so `cov(s, 1)`
-ends with the first cover. All checks of one question share `limits.COVERING_QUESTION_STEPS`: past
-them a candidate is no cover, which costs messages and loses nothing.
+candidate is checked with `Filter.covers`. Those that are sure come first, and candidates are asked
+for in small numbers, so `cov(s, 1)` ends with the first cover. All checks of one question share
+`limits.COVERING_QUESTION_STEPS`: past them a candidate is no cover, which costs messages and loses
+nothing.
 
-Cost of a question among n filters that has d ends: d words of n / 64 are intersected, eight and
-more in one instruction, and the few rows that are left are compared; adding writes a row of as
-many bits as there are columns times `columns.LEVELS`; removing clears a bit. The memory of a
-removed filter is used by the next that is added under its key. It wins at all sizes beyond a few
-hundred filters and degrades where most filters differ in what hulls do not tell apart (long common
-beginnings of texts, patterns, disjunctions).
+Cost of a question: some lookups say which groups can hold it (`groups.py`), and their rows are
+compared, a nanosecond each, as long as they are few. Of a group of more than `groups.CROWD_MAX`
+filters that has d ends, d words of n / 64 are intersected, eight and more in one instruction, and
+the few rows that are left are compared; adding writes a row of as many bits as there are columns
+times `columns.LEVELS`. Many filters are asked about and added by one call of a kernel
+(`place_many`). The index degrades where most filters differ in what hulls do not tell apart (long
+common beginnings of texts, patterns, disjunctions).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, cast
 
-from sapwood.covering.columnar.columns import BLOCK, FOUND_MAX, Kernels
+from sapwood.covering.columnar.columns import Kernels
+from sapwood.covering.columnar.groups import SURE, UNSURE, Groups
 from sapwood.covering.columnar.kernels import plain
 from sapwood.covering.columnar.points import Point, point_of
-from sapwood.covering.columnar.table import PointTable
 from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_QUESTION_STEPS
 from sapwood.matching.readiness import Awaiting, KernelSet
@@ -43,11 +46,12 @@ class ColumnarCovering:
 
     __slots__ = (
         "_awaiting",
+        "_empty",
         "_filters",
+        "_groups",
         "_kernels",
         "_last",
         "_rounded",
-        "_table",
         "_unsure",
     )
 
@@ -59,11 +63,13 @@ class ColumnarCovering:
             kernels = cast("Kernels | None", wait.at_hand())
             self._awaiting = wait if kernels is None else None
         self._kernels: Kernels = kernels or plain
-        #: key -> its filter; exactly the taken keys and the rows of the table
+        #: key -> its filter; exactly the taken keys, those of groups and the empty one
         self._filters: dict[int, Filter] = {}
-        self._table = PointTable(self._kernels)
-        #: the keys whose filters are not their hulls, or have attributes without a place in the
-        #: table; the filters of all other keys cover whatever lies in their hulls
+        self._groups = Groups(self._kernels)
+        #: the key of the filter that accepts nothing, which all others cover; -1 if it is not here
+        self._empty = -1
+        #: the keys whose filters are not their hulls; the filters of all other keys cover whatever
+        #: lies in their hulls
         self._unsure: set[int] = set()
         #: the keys whose points are not precise
         self._rounded: set[int] = set()
@@ -80,39 +86,97 @@ class ColumnarCovering:
         if self._awaiting is not None:
             self._await(self._awaiting)
         point = self._point(filter)
-        self._filters[key] = filter
-        is_complete = self._table.add(key, point)
-        if not (point.is_filter and is_complete):
-            self._unsure.add(key)
-        if not point.is_precise:
-            self._rounded.add(key)
+        self._note(key, filter, point)
+        if point.is_empty:
+            self._empty = key
+        else:
+            self._groups.add(key, point, is_sure=point.is_filter)
 
     def remove(self, key: int) -> None:
         """Remove a filter."""
         del self._filters[key]
-        self._table.remove(key)
         self._unsure.discard(key)
         self._rounded.discard(key)
+        if key == self._empty:
+            self._empty = -1
+        else:
+            self._groups.remove(key)
 
     def cov(self, filter: Filter, limit: int) -> list[int]:
         """Up to `limit` filters that cover it."""
         assert limit > 0, "a search for no cover at all"
         if self._awaiting is not None:
             self._await(self._awaiting)
+        return self._covers(filter, self._point(filter), limit)
+
+    def place_many(
+        self, keys: Sequence[int], filters: Sequence[Filter], limit: int
+    ) -> list[list[int]]:
+        """For each filter in order what `cov` says of it, and then `add`; returns the former."""
+        if self._awaiting is not None:
+            self._await(self._awaiting, len(keys))
+        points = [point_of(one) for one in filters]
+        placing = self._groups.place_many(keys, points, [one.is_filter for one in points], limit)
+        found: list[list[int]] = []
+        while len(found) < len(keys):
+            first = len(found)
+            last = placing.go_on(first)
+            for place in range(first, last):
+                self._note(keys[place], filters[place], points[place])
+            found += placing.covers(first, last)
+            if last < len(keys):
+                key, wanted, point = keys[last], filters[last], points[last]
+                found.append(self._covers(wanted, point, limit))
+                self._note(key, wanted, point)
+                if point.is_empty:
+                    self._empty = key
+                else:
+                    self._groups.add(key, point, is_sure=point.is_filter)
+        return found
+
+    def covered(self, filter: Filter) -> list[int]:
+        """All filters that it covers."""
+        if self._awaiting is not None:
+            self._await(self._awaiting)
         point = self._point(filter)
-        table, filters = self._table, self._filters
-        layout, blocks = table.load(point), table.blocks
+        filters = self._filters
+        if point.is_empty:
+            return []
+        unsure = self._rounded if point.is_filter else filters.keys()
         allowance = Allowance(COVERING_QUESTION_STEPS)
+        found = [
+            key
+            for kind in (SURE, UNSURE)
+            for key in self._groups.below(point, kind)
+            if (key not in unsure or filter.covers_within(filters[key], allowance))
+            and filters[key] != filter
+        ]
+        return found if self._empty < 0 else [*found, self._empty]
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless groups and filters agree."""
+        points = {key: point_of(stored) for key, stored in self._filters.items()}
+        for key, point in points.items():
+            if (key in self._rounded) == point.is_precise:
+                raise InvariantError(f"{self._filters[key]} is said to be rounded, or not to be")
+            if (key in self._unsure) == point.is_filter:
+                raise InvariantError(f"{self._filters[key]} is not its hull, but is said to be")
+            if point.is_empty != (key == self._empty):
+                raise InvariantError("the index is wrong about what accepts nothing")
+        self._groups.validate(
+            (key, point, point.is_filter) for key, point in points.items() if not point.is_empty
+        )
+
+    def _covers(self, filter: Filter, point: Point, limit: int) -> list[int]:
+        """Up to `limit` filters that cover one with this point."""
+        filters = self._filters
+        if point.is_empty:
+            return [key for key in filters if key != self._empty][:limit]
+        allowance = Allowance(COVERING_QUESTION_STEPS)
+        unsure = self._unsure if point.is_precise else filters.keys()
         found: list[int] = []
-        row, end, at_a_time = 0, blocks * BLOCK, limit if limit < FOUND_MAX else FOUND_MAX
-        while row < end:
-            count, row = self._kernels.find_above(
-                table.upward, layout.above, blocks, row, at_a_time
-            )
-            if not count:
-                break
-            unsure = self._unsure if point.is_precise else filters.keys()
-            for key in table.found[:count].tolist():
+        for kind in (SURE, UNSURE):
+            for key in self._groups.above(point, kind):
                 other = filters[key]
                 if (
                     key not in unsure or other.covers_within(filter, allowance)
@@ -122,49 +186,21 @@ class ColumnarCovering:
                         return found
         return found
 
-    def covered(self, filter: Filter) -> list[int]:
-        """All filters that it covers."""
-        if self._awaiting is not None:
-            self._await(self._awaiting)
-        point = self._point(filter)
-        table, filters = self._table, self._filters
-        layout, blocks = table.load(point), table.blocks
-        is_complete = point.is_filter and not layout.lacks_place
-        unsure = self._rounded if is_complete else filters.keys()
-        allowance = Allowance(COVERING_QUESTION_STEPS)
-        found: list[int] = []
-        row, end = 0, blocks * BLOCK
-        while row < end:
-            count, row = self._kernels.find_below(
-                table.downward, layout.below, blocks, row, FOUND_MAX
-            )
-            found += (
-                key
-                for key in table.found[:count].tolist()
-                if (key not in unsure or filter.covers_within(filters[key], allowance))
-                and filters[key] != filter
-            )
-        return found
+    def _note(self, key: int, filter: Filter, point: Point) -> None:
+        """Keep a filter, and what its point does not say."""
+        self._filters[key] = filter
+        if not point.is_filter:
+            self._unsure.add(key)
+        if not point.is_precise:
+            self._rounded.add(key)
 
-    def validate(self) -> None:
-        """Raise `InvariantError` unless table and filters agree."""
-        self._table.validate()
-        if len(self._table) != len(self._filters):
-            raise InvariantError("the table does not hold the filters")
-        for key, stored in self._filters.items():
-            point = point_of(stored)
-            if (key in self._rounded) == point.is_precise:
-                raise InvariantError(f"{stored} is said to be rounded, or not to be")
-            if key not in self._unsure and not point.is_filter:
-                raise InvariantError(f"{stored} is not its hull, but is said to be")
-
-    def _await(self, awaiting: Awaiting) -> None:
+    def _await(self, awaiting: Awaiting, questions: int = 1) -> None:
         """Take compiled kernels, if they are at hand now."""
-        work = _WORK + len(self._filters) // _FILTERS_A_WORK
+        work = questions * (_WORK + len(self._filters) // _FILTERS_A_WORK)
         compiled = cast("Kernels | None", awaiting.compiled(work))
         if compiled is not None:
             self._kernels, self._awaiting = compiled, None
-            self._table.use(compiled)
+            self._groups.use(compiled)
 
     def _point(self, filter: Filter) -> Point:
         """The point of a filter; asking and then adding the same one finds it once."""

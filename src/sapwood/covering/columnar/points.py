@@ -14,14 +14,23 @@ booleans and all texts may stand beside the numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias, cast
 
-from sapwood.covering.hull import KINDS, NUMBER, TEXT, conjunction_sides, joined
+from sapwood.covering.hull import (
+    KINDS,
+    NUMBER,
+    TEXT,
+    Side,
+    conjunction_sides,
+    joined,
+    written_side,
+)
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_order
 from sapwood.model.filter import Filter
+from sapwood.model.packing import read
 
 TOTAL: Final = 32
 """Set where an attribute is not constrained at all, beside all kinds."""
@@ -63,16 +72,57 @@ def sides(shape: Shape) -> Iterator[tuple[str, int, int]]:
 
 
 def point_of(filter: Filter) -> Point:
-    """The point of any filter."""
-    # Every filter comes here, most of them once: two values are appended faster than a pair.
+    """The point of any filter; from its bytes if it has them, so that no conjunction is made."""
+    given = filter.packed
+    if given is None:
+        return _point_of_conjunctions(filter)
+    parts = read(given)
+    if len(parts) != 1:
+        hull_sides, _, is_filter = joined([[written_side(one) for one in part] for part in parts])
+        return _point(hull_sides, len(parts), is_filter=is_filter)
+    # Every filter comes here, most of them with an interval or a text for each attribute.
     shape: list[str | int] = []
     ends: list[float] = []
-    is_precise = True
+    is_filter = True
+    for name, flags, intervals, ranges in parts[0]:
+        if flags or len(intervals) + len(ranges) != 1:
+            break
+        if intervals:
+            low, high, open_ends = intervals[0]
+            if not (
+                (type(low) is float or EXACT_MIN <= low <= EXACT_MAX)
+                and (type(high) is float or EXACT_MIN <= high <= EXACT_MAX)
+            ):
+                break
+            shape += (name, NUMBER)
+            ends += (-low, high)
+            if open_ends:
+                is_filter = False
+        else:
+            shape += (name, TEXT)
+            ends += _text_ends(*ranges[0])
+            is_filter = False
+    else:
+        return Point(tuple(shape), ends, is_filter, is_precise=True)
+    found = [written_side(one) for one in parts[0]]
+    return _point(found, 1, is_filter=all(side[-1] for side in found))
+
+
+def _point_of_conjunctions(filter: Filter) -> Point:
+    """The point of a filter without bytes."""
     conjunctions = filter.conjunctions
     if len(conjunctions) == 1:
         hull_sides, is_filter = conjunction_sides(conjunctions[0])
     else:
         hull_sides, _, is_filter = joined([conjunction_sides(part)[0] for part in conjunctions])
+    return _point(hull_sides, len(conjunctions), is_filter=is_filter)
+
+
+def _point(hull_sides: Iterable[Side], conjunctions: int, *, is_filter: bool) -> Point:
+    """The point of a hull."""
+    shape: list[str | int] = []
+    ends: list[float] = []
+    is_precise = True
     for name, kinds, low, high, open_ends, text, text_end, _ in hull_sides:
         shape.append(name)
         shape.append(kinds)
@@ -92,7 +142,7 @@ def point_of(filter: Filter) -> Point:
             ends += _text_ends(text, text_end)
             if text or text_end is not None:
                 is_filter = False
-            elif kinds == KINDS and len(conjunctions) > 1 and ends[-4:-2] == [inf, inf]:
+            elif kinds == KINDS and conjunctions > 1 and ends[-4:-2] == [inf, inf]:
                 shape[-1] = FREE
     return Point(tuple(shape), ends, is_filter and is_precise, is_precise, not conjunctions)
 

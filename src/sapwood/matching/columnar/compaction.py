@@ -44,8 +44,13 @@ class CompactionPolicy:
     poured_max: int = 1024
     #: segments of about the same size that a worker joins, whether or not anybody matches
     alike_max: int = 16
+    #: records that were matched since a segment was last made, after which filters seem to have
+    #: come for now: a worker joins all that is there, unless that is the largest segment and next
+    #: to nothing beside it, one conjunction in so many
+    quiet_after: int = 4096
+    quiet_share: int = 64
     #: what a match costs more for each further segment
-    segment_cost: int = 4
+    segment_cost: int = 6
     #: the cost of any compaction
     compaction_cost: int = 2000
     #: the further cost for each conjunction in it
@@ -97,15 +102,18 @@ def first_to_join(policy: CompactionPolicy, sizes: Sequence[int], newer: int) ->
 
 
 def to_join(
-    policy: CompactionPolicy, segments: Sequence[SegmentEntry], searched: int
+    policy: CompactionPolicy, segments: Sequence[SegmentEntry], searched: int, quiet: int = 0
 ) -> Sequence[SegmentEntry]:
     """The segments that a worker joins next; none if they may stay as they are.
 
     First come those with more removed conjunctions than others, together; then all up to a size
-    of which there are `policy.alike_max` (sizes are alike within a factor of 16); and then as many
-    of the smallest as the matches have paid for that had to search each of them: `searched` is
-    what all of them together cost since. With the sizes 1,000,000, 2,000, 66 and 70, the last two
-    are joined for 2,816, the last three for 14,816, and all for six million.
+    of which there are `policy.alike_max` (sizes are alike within a factor of 16); then all, where
+    so many records have come since the last segment that filters have come for now (`quiet`), and
+    not for a few beside a large one: each conjunction is joined `policy.quiet_share` times at most
+    for as many others; and then as many of the smallest as the matches have paid for that had to
+    search each of them: `searched` is what all of them together cost since. With the sizes
+    1,000,000, 2,000, 66 and 70, the last two are joined for 2,816, the last three for 14,816, and
+    all for six million.
     """
     sparse = [entry for entry in segments if entry.segment.dead > entry.segment.live]
     if sparse:
@@ -114,6 +122,11 @@ def to_join(
     full = [tier for tier, count in alike.items() if count >= policy.alike_max]
     if full:
         return [entry for entry in segments if _tier(policy, entry) <= max(full)]
+    sizes = [entry.segment.live for entry in segments]
+    if quiet >= policy.quiet_after and len(segments) > 1:
+        whole = sum(sizes)
+        if (whole - max(sizes)) * policy.quiet_share >= whole:
+            return segments
     paid: Sequence[SegmentEntry] = ()
     rising = sorted(segments, key=lambda entry: entry.segment.live)
     for count in range(2, len(rising) + 1):

@@ -115,7 +115,7 @@ class ColumnarEngine(MergeTree):
             assert np.all(slot_locations[[slot for slot, _ in filters]] == FREE), "slots are taken"
             self._published = None
             self._taken += len(filters)
-            self._freeze(filters)
+            self._freeze_many(filters)
             self._compact_if_many()
 
     def _compact_if_many(self) -> None:
@@ -355,8 +355,12 @@ class ColumnarEngine(MergeTree):
         if len(snapshot.segments) > 1:
             further = len(records) * (len(snapshot.segments) - 1)
             self._searched += self._policy.segment_cost * further
-            if self._searched > self._join_due and self._lock.acquire(blocking=False):
+            is_due = self._searched > self._join_due
+            if not self._was_quiet:
+                is_due |= self._matched - self._poured_at >= self._policy.quiet_after
+            if is_due and self._lock.acquire(blocking=False):
                 try:
+                    self._was_quiet = self._matched - self._poured_at >= self._policy.quiet_after
                     self._call_worker()
                 finally:
                     self._lock.release()

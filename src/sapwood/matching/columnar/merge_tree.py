@@ -79,6 +79,10 @@ class MergeTree:
         self._tried = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
+        #: `_matched` when a segment was last made of what was added
+        self._poured_at = 0
+        #: whether a worker has been asked since what to join now that filters have come
+        self._was_quiet = False
         #: `_matched` when statistics were last checked
         self._statistics_checked = 0
         #: records that were matched, the latest last; replaced as a whole
@@ -136,6 +140,14 @@ class MergeTree:
             frozen_rows.add(slot, added)
             slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
 
+    def _freeze_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+        """Write many filters into rows, by a kernel."""
+        _, frozen_rows, _, slot_locations = self._state
+        before = len(frozen_rows)
+        frozen_rows.add_many(filters, self._kernels.loaded.read_forms)
+        slot_locations[[slot for slot, _ in filters]] = NOWHERE
+        slot_locations[frozen_rows.slots_from(before)] = FROZEN
+
     def _room_for(self, slot: int) -> npt.NDArray[np.int16]:
         """Where slots are, with a place for this one; the lock is held."""
         slot_locations = self._state.slot_locations
@@ -165,6 +177,7 @@ class MergeTree:
         """
         segments, frozen_rows, _, slot_locations = self._state
         self._tried = 0
+        self._poured_at, self._was_quiet = self._matched, False
         first = self._first_to_join(len(frozen_rows))
         rows = joined([*(entry.segment.rows() for entry in segments[first:]), frozen_rows.rows()])
         self._state = self._state._replace(
@@ -246,7 +259,8 @@ class MergeTree:
     def _next_to_join(self) -> Sequence[SegmentEntry]:
         """The segments that a worker joins next; the lock is held."""
         segments, policy = self._state.segments, self._policy
-        chosen = to_join(policy, segments, self._searched)
+        quiet = self._matched - self._poured_at
+        chosen = to_join(policy, segments, self._searched, quiet)
         if not chosen:
             least = sorted(segments, key=lambda entry: entry.segment.live)[:2]
             self._join_due = join_cost(policy, least)

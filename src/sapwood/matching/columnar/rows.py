@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.domains import High, Low, RankRange, number_range, ranges, text_range
+from sapwood.matching.columnar.packed_forms import Forms, Kernel, read_forms
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
 from sapwood.model import packing
 from sapwood.model.constraint import Constraint
@@ -100,6 +101,10 @@ class RowWriter:
         """How many conjunctions were written."""
         return len(self._slots)
 
+    def slots_from(self, first: int) -> Slots:
+        """The slots of the conjunctions from one on that was written."""
+        return np.array(self._slots[first:], np.int32)
+
     def add(self, slot: int, filter: Filter) -> None:
         """Write the conjunctions of a filter; one that accepts nothing is left out."""
         given = filter.packed
@@ -113,6 +118,45 @@ class RowWriter:
                     self._add_constraint(name, constraint)
                 self._slots.append(slot)
                 self._constraint_start.append(len(self._attributes))
+
+    def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
+        """Write the conjunctions of many filters, most of them by a kernel and odd ones then."""
+        given = [(slot, one, one.packed) for slot, one in filters]
+        readable = [(slot, one, packed) for slot, one, packed in given if packed is not None]
+        odd = [(slot, one) for slot, one, packed in given if packed is None]
+        if readable:
+            forms = read_forms(kernel, [packed for _, _, packed in readable])
+            self._add_forms(forms, np.array([slot for slot, _, _ in readable], np.int32))
+            odd += [readable[at][:2] for at in np.flatnonzero(forms.is_odd).tolist()]
+        for slot, one in odd:
+            self.add(slot, one)
+
+    def _add_forms(self, forms: Forms, slots: Slots) -> None:
+        """Write what was read of filters with these slots."""
+        known, texts = self._attribute_numbers, self._texts
+        read = [forms.attribute(number) for number in range(len(forms.names))]
+        numbers = np.zeros(len(read), np.int64)
+        for at in np.unique(forms.name).tolist():  # not those of odd filters alone
+            numbers[at] = known.setdefault(read[at], len(known))
+        places = [texts.setdefault(forms.text(at), len(texts)) for at in range(len(forms.texts))]
+        text_places = np.array(places or [0], np.int64)
+        first, constraints = len(self._numbers), len(self._attributes)
+        self._slots.frombytes(slots[forms.owner].tobytes())
+        self._constraint_start.frombytes((forms.starts[1:] + constraints).tobytes())
+        self._attributes.frombytes(numbers[forms.name].tobytes())
+        ranges = np.arange(1, len(forms.name) + 1, dtype=np.int64) + len(self._low)
+        self._range_start.frombytes(ranges.tobytes())
+        lows, highs = forms.low, forms.high
+        is_number = (lows == Low.AT_NUMBER) | (lows == Low.AFTER_NUMBER)
+        moved = _moved(forms.low_at, lows >= Low.AT_TEXT, text_places, first * is_number)
+        self._low += lows.tobytes()
+        self._low_at.frombytes(moved.tobytes())
+        is_number = (highs == High.AT_NUMBER) | (highs == High.BEFORE_NUMBER)
+        moved = _moved(forms.high_at, highs >= High.AT_TEXT, text_places, first * is_number)
+        self._high += highs.tobytes()
+        self._high_at.frombytes(moved.tobytes())
+        self._numbers.frombytes(forms.numbers.tobytes())
+        self._remainders.frombytes(bytes(2 * len(forms.numbers)))
 
     def rows(self) -> Rows:
         """All that was written."""
@@ -220,6 +264,12 @@ class RowWriter:
             self._numbers.append(nearest)
             self._remainders.append(remainder)
         return len(self._numbers) - 1
+
+
+def _moved(places: Ints, is_text: npt.NDArray[np.bool_], texts: Ints, shift: Ints) -> Ints:
+    """The places of constants where they come to lie: texts where these are, numbers shifted."""
+    moved: Ints = np.where(is_text, texts[np.where(is_text, places, 0)], places + shift)
+    return moved
 
 
 def _is_satisfiable(constraint: Constraint) -> bool:

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeAlias, cast
 
 import numpy as np
 
+from sapwood.matching.columnar import packed_forms
 from sapwood.matching.columnar.batch import UNREADABLE, encoded, name_table, refusal
 from sapwood.matching.columnar.bitmaps import BitmapKernels
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
@@ -85,6 +86,10 @@ class Kernels(BitmapKernels, RemovalKernels, Protocol):
         verdicts: U8,
     ) -> None:
         """Flat views of records as they came; the contract is `flat_records.Kernel`."""
+
+    @property
+    def read_forms(self) -> packed_forms.Kernel:
+        """What reads the bytes of filters into columns."""
 
     def looked_up(self, buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
         """The number of entries that the lookups of a batch of records lead to."""

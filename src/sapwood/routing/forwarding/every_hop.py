@@ -48,6 +48,15 @@ class EveryHop:
         """A neighbor is gone, with all that came from there."""
         self._index.remove_side(side)
 
+    @property
+    def has_left(self) -> bool:
+        """Whether filters of sides that were removed are in the index."""
+        return self._index.has_left
+
+    def clear(self, count: int) -> None:
+        """Remove so many of them."""
+        self._index.clear(count)
+
     def learned(self, side: str, key: str, filter: Interest) -> None:
         """A subscription came from a side."""
         self._index.add(side, key, filter)

@@ -67,6 +67,23 @@ class Numbering(Protocol):
         ...
 
 
+@runtime_checkable
+class Clearing(Protocol):
+    """A strategy that forgets what came over a link that is gone bit by bit.
+
+    Nothing is routed there any more, from the moment on that its side is removed.
+    """
+
+    @property
+    def has_left(self) -> bool:
+        """Whether something of sides that were removed is still kept."""
+        ...
+
+    def clear(self, count: int) -> None:
+        """Forget so many of the subscriptions of sides that were removed."""
+        ...
+
+
 class Forwarding(Follower[Interest], Protocol):
     """Chooses, at one router, where publications go."""
 

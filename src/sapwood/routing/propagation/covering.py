@@ -21,7 +21,7 @@ index finds fewer covers, never others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sapwood.covering.catalogue import DEFAULT_COVERING, covering_manager
@@ -68,8 +68,7 @@ class Covering(Unconditional[Interest]):
     def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
         """Propagate the most general candidates only, as far as their extents tell which are."""
         wide_first = sorted(candidates, key=lambda candidate: _extent(candidate[1]))
-        said = [self.add(key, wanted).propagate for key, wanted in wide_first]
-        return Change(propagate=tuple(key for keys in said for key in keys))
+        return self.add_many(wide_first) if wide_first else NOTHING_TO_SAY
 
     def add(self, key: str, filter: Interest) -> Change:
         """Propagate it unless it is covered."""
@@ -86,6 +85,30 @@ class Covering(Unconditional[Interest]):
         self._lead(key)
         self._representatives[key] = key
         return Change(propagate=(key,))
+
+    def add_many(self, candidates: Sequence[tuple[str, Interest]]) -> Change:
+        """Propagate those that are not covered, by one another neither."""
+        if len(candidates) == 1:
+            return self.add(*candidates[0])
+        first: dict[Interest, str] = {}
+        covered: list[str] = []
+        for key, filter_ in candidates:
+            self._filters[key] = filter_
+            members = self._members.get(filter_)
+            if members is None:
+                self._members[filter_] = {key: None}
+                first[filter_] = key
+            else:
+                members[key] = None
+                covered.append(key)
+        told = tuple(first.pop(one) for one in self._manager.subscribe_many([*first]).propagate)
+        for key in told:
+            self._lead(key)
+            self._representatives[key] = key
+        # What stands for a candidate is what stood for it when it came: nothing is gone since.
+        for key in (*covered, *first.values()):
+            self._rely(key)
+        return Change(propagate=told)
 
     def remove(self, key: str) -> Change:
         """Withdraw it if it was propagated; what it alone covered is propagated first."""

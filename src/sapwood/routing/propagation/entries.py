@@ -8,7 +8,15 @@ propagation strategy).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import count
 from typing import TypeVar, cast
 
@@ -38,13 +46,14 @@ from sapwood.routing.messages import (
 )
 from sapwood.routing.propagation.backlog import Backlog
 from sapwood.routing.propagation.flooding import Flooding
+from sapwood.routing.propagation.orphans import Orphans
 from sapwood.routing.propagation.protocol import (
     NO_ADVERTISEMENTS,
     Change,
     Propagation,
     net_change,
 )
-from sapwood.routing.tables import Follower, LocalEntry, ReceivedEntry, W
+from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, W
 
 T = TypeVar("T")
 
@@ -58,9 +67,10 @@ class EntryPropagation(ClientEntries[W]):
     #: links.keys() == entries.received.keys(): the links that are up
     #: the candidates of links[n] are all entries that did not come from n, but for those in
     #: _backlogs[n], which that neighbor is still to be told of; there is one at least
+    #: _orphans came over links that are gone, and are candidates as well until they are withdrawn
     """
 
-    __slots__ = ("_backlogs", "_propagation", "_sendings", "confirmations", "links")
+    __slots__ = ("_backlogs", "_orphans", "_propagation", "_sendings", "confirmations", "links")
 
     def __init__(
         self,
@@ -75,6 +85,7 @@ class EntryPropagation(ClientEntries[W]):
         self._propagation = propagation
         self._sendings = 0
         self._backlogs: dict[str, Backlog[W]] = {}
+        self._orphans: Orphans[W] = Orphans()
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -82,17 +93,18 @@ class EntryPropagation(ClientEntries[W]):
         """Propagate what a client stated."""
         return self.propagate(((entry.key, entry.filter),), source=None)
 
-    def announce_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+    def announce_many(self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]) -> list[Effect]:
         """Propagate several at once."""
-        return self.propagate([(entry.key, entry.filter) for entry in entries], source=None)
+        keys = [entry.key for entry in entries]
+        return self.propagate(list(zip(keys, filters, strict=True)), source=None)
 
     def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Withdraw it."""
-        return self.stop_propagating((entry.key,), source=None)
+        return self.stop_propagating((entry.key,), self.links)
 
     def withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
         """Withdraw several at once."""
-        return self.stop_propagating([entry.key for entry in entries], source=None)
+        return self.stop_propagating([entry.key for entry in entries], self.links)
 
     def in_force(self, key: str) -> bool:
         """Whether every router that it must reach has confirmed it."""
@@ -124,11 +136,18 @@ class EntryPropagation(ClientEntries[W]):
 
     @property
     def behind(self) -> Collection[str]:
-        """The neighbors that are still to be told of something that was there before their link."""
+        """The neighbors that are still to be told of something that was there before their link.
+
+        And `CLIENTS`, while clients or links that have gone have entries here.
+        """
+        if self.entries.leaving or self._orphans:
+            return {*self._backlogs, CLIENTS}
         return self._backlogs.keys()
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
         """A link takes more: tell a neighbor that is behind of some more."""
+        if neighbor == CLIENTS:
+            return self.clear(at_once) if self.entries.leaving else self._clear_orphans(at_once)
         backlog = self._backlogs.get(neighbor)
         if backlog is None:
             return []
@@ -137,13 +156,31 @@ class EntryPropagation(ClientEntries[W]):
             del self._backlogs[neighbor]
         return self.emit(neighbor, self.links[neighbor].add_many(some))
 
-    def link_down(self, neighbor: str) -> list[Effect]:
-        """A link is gone: drop it and all that came over it."""
+    def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
+        """A link is gone: drop it and all that came over it.
+
+        If that is more than goes `at_once` it is withdrawn bit by bit, as `drained` says.
+        """
         del self.links[neighbor]
         self._backlogs.pop(neighbor, None)
+        self._orphans.link_down(neighbor)
         received = self.entries.link_down(neighbor)
         effects = self._report(self.confirmations.link_down(neighbor))
-        return [*effects, *self.stop_propagating(tuple(received), source=neighbor)]
+        if at_once is None or len(received) <= at_once:
+            return [*effects, *self.stop_propagating(tuple(received), self.links)]
+        self._orphans.add(received, self.links)
+        return [*effects, *self._clear_orphans(at_once)]
+
+    def _clear_orphans(self, count: int) -> list[Effect]:
+        """Withdraw so many of what came over links that are gone."""
+        return self.stop_propagating(*self._orphans.take(count)) if self._orphans else []
+
+    def _reclaim(self, keys: Iterable[str]) -> list[Effect]:
+        """Withdraw what has come again before it was withdrawn."""
+        if not self._orphans:
+            return []
+        again = list(self._orphans.reclaim(keys))
+        return [effect for some, links in again for effect in self.stop_propagating(some, links)]
 
     def advertised(
         self: EntryPropagation[Interest],
@@ -204,10 +241,11 @@ class EntryPropagation(ClientEntries[W]):
         replaced: Sequence[str] = (),
     ) -> list[Effect]:
         """A neighbor states something new, in the place of what it stated under other keys."""
+        again = self._reclaim((key,))
         self.entries.enter(neighbor, key, ReceivedEntry(filter, sending))
         for other in replaced:
             self.entries.leave(neighbor, other)
-        return self.propagate(((key, filter),), neighbor, replaced)
+        return [*again, *self.propagate(((key, filter),), neighbor, replaced)]
 
     def retract(self, neighbor: str, key: str) -> list[Effect]:
         """A neighbor withdraws what it stated."""
@@ -217,7 +255,7 @@ class EntryPropagation(ClientEntries[W]):
         """A neighbor withdraws several things that it stated."""
         for key in keys:
             self.entries.leave(neighbor, key)
-        return self.stop_propagating(keys, source=neighbor)
+        return self.stop_propagating(keys, self.links.keys() - {neighbor})
 
     def confirmed(self, neighbor: str, confirmed: Iterable[tuple[str, int]]) -> list[Effect]:
         """A neighbor confirms keys, by the numbers that they were sent with."""
@@ -254,13 +292,13 @@ class EntryPropagation(ClientEntries[W]):
         effects.extend(self._report([key for key, _ in entries if confirmations.in_force(key)]))
         return effects
 
-    def stop_propagating(self, keys: Sequence[str], source: str | None) -> list[Effect]:
-        """Tell all links but `source` that entries are gone."""
+    def stop_propagating(self, keys: Sequence[str], among: Container[str]) -> list[Effect]:
+        """Tell the links among these, of which entries were candidates, that they are gone."""
         for key in keys:
             self.confirmations.discard(key)
         effects: list[Effect] = []
         for neighbor, link in self.links.items():
-            if neighbor != source:
+            if neighbor in among:
                 left = self._candidates_among(neighbor, keys)
                 effects.extend(self.emit(neighbor, link.remove_many(left)))
         return effects
@@ -317,6 +355,7 @@ class EntryPropagation(ClientEntries[W]):
             backlog = self._backlogs.get(neighbor)
             pending = {} if backlog is None else backlog.pending
             candidates = dict(self.entries.candidates(neighbor))
+            candidates.update(self._orphans.candidates(neighbor))
             if not pending.keys() <= candidates.keys():
                 raise InvariantError(f"{neighbor} is to be told of what is there no longer")
             link.validate({key: one for key, one in candidates.items() if key not in pending})
@@ -328,6 +367,7 @@ class EntryPropagation(ClientEntries[W]):
             backlog.pending for backlog in self._backlogs.values()
         ):
             raise InvariantError("a neighbor is behind that is told nothing, or with nothing")
+        self._orphans.validate(self.links, [key for key, _ in self.entries.candidates(CLIENTS)])
         self.confirmations.validate(self.links)
 
     def _enter(
@@ -362,9 +402,10 @@ class EntryPropagation(ClientEntries[W]):
                 objection = cycle_reason(f"subscription {key}", known, neighbor)
                 break
             fresh[key] = ReceivedEntry(filter_, sending)
-        self.entries.enter_many(neighbor, list(fresh.items()))
-        told = [(key, entry.filter) for key, entry in fresh.items()]
-        return Outcome(self.propagate(told, neighbor), objection)
+        again = self._reclaim(fresh)
+        told = list(zip(fresh, filters, strict=False))  # as far as there was no fault
+        self.entries.enter_many(neighbor, fresh, told)
+        return Outcome([*again, *self.propagate(told, neighbor)], objection)
 
     def _candidates_among(self, neighbor: str, keys: Sequence[str]) -> Sequence[str]:
         """Keys that a link's strategy knows; those that it was yet to take in are dropped."""
@@ -414,7 +455,8 @@ class EntryPropagation(ClientEntries[W]):
         for key in keys:
             entry = entries.by_key.get(key)
             if entry is not None:
-                clients.setdefault(entry.client, []).append(entry.id)
+                if not (entries.leaving and entries.has_left(entry)):
+                    clients.setdefault(entry.client, []).append(entry.id)
                 continue
             source = entries.source_of(key)
             if source is not None:

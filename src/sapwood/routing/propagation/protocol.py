@@ -224,8 +224,8 @@ class SubscriptionPropagation(Protocol):
         """A client has come, with nothing."""
         ...
 
-    def detach(self, client: str) -> list[Effect]:
-        """A client has left; its subscriptions go with it."""
+    def detach(self, client: str, at_once: int | None = None) -> list[Effect]:
+        """A client has left; its subscriptions go: `at_once`, and the rest as `drained` says."""
         ...
 
     def own(self, client: str) -> dict[str, LocalEntry[Interest]]:
@@ -246,8 +246,10 @@ class SubscriptionPropagation(Protocol):
         """Take in several, under ids that are free and different."""
         ...
 
-    def announce_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:
-        """Let the overlay know of several, in order."""
+    def announce_many(
+        self, entries: Sequence[LocalEntry[Interest]], filters: Sequence[Interest]
+    ) -> list[Effect]:
+        """Let the overlay know of several, in order, which have these filters."""
         ...
 
     def release_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:
@@ -278,15 +280,21 @@ class SubscriptionPropagation(Protocol):
 
     @property
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet."""
+        """The neighbors that are not told everything yet, and `CLIENTS` as `Router.behind` says."""
         ...
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Tell a neighbor that is behind of so many more subscriptions, or fewer."""
+        """Tell a neighbor that is behind of so many more subscriptions, or fewer.
+
+        With `CLIENTS`, withdraw so many of those that clients, or links, have left behind.
+        """
         ...
 
-    def link_down(self, neighbor: str) -> list[Effect]:
-        """A link is gone: drop it and all that came over it."""
+    def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
+        """A link is gone: drop it and all that came over it.
+
+        Others are told of `at_once`, and of the rest as `drained` says for `CLIENTS`.
+        """
         ...
 
     def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:

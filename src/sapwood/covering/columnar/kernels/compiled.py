@@ -46,6 +46,9 @@ _OFFERS, _NEEDS, _LIVE, _FREE, _WHOLE_REACH, _WHOLE_CUTS, _GIVEN = range(
 _OFFERED, _NEEDED, _BOUND, _REST, _PLACES = range(0, 5 * _OF_AN_ARRAY, _OF_AN_ARRAY)
 """And those of what a row shall hold."""
 
+_OF_A_GROUP, _OF_A_QUESTION = 4, 5
+"""Numbers that `Groups` says of a group, and of a point that is to be placed."""
+
 _WORD: Final = 64
 _ONE: Final = np.uint64(1)
 _ALL_ONES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -126,6 +129,119 @@ def level_rows(  # noqa: PLR0917 - likewise
                     reaches = np.uint64(ends[column, block * _WORD + place] >= cut)
                     word |= reaches << np.uint64(place)
                 reach[column * levels + level, block] = word
+
+
+@compiled
+def find_rows(  # noqa: PLR0917 - likewise
+    arena: Floats,
+    groups: Places,
+    plan: Places,
+    ends: Floats,
+    is_above: bool,  # noqa: FBT001
+    kind: int,
+    at: int,
+    row: int,
+    found: Places,
+) -> tuple[int, int, int]:
+    """See `plain.find_rows`."""
+    count = 0
+    while at < len(plan):
+        group = plan[at] * _OF_A_GROUP
+        start, rows, stride = groups[group], groups[group + 1], groups[group + 3]
+        last = at + 2 + 2 * plan[at + 1]
+        while row < rows:
+            place = start + row * stride
+            row += 1
+            tag = np.int64(arena[place])
+            if tag & 1 == kind and _reaches(arena, place, plan, at + 2, last, ends, 0, is_above):
+                found[count] = tag >> 1
+                count += 1
+                if count == len(found):
+                    return count, at, row
+        at, row = last, 0
+    return count, at, 0
+
+
+@compiled
+def place_rows(  # noqa: PLR0917 - likewise
+    arena: Floats,
+    groups: Places,
+    plans: Places,
+    asked: Places,
+    tags: Floats,
+    ends: Floats,
+    limit: int,
+    first: int,
+    found: Places,
+    counts: Places,
+) -> int:
+    """See `plain.place_rows`."""
+    for point in range(first, len(tags)):
+        said = point * _OF_A_QUESTION
+        at, stop = asked[said], asked[said + 1]
+        own, end = asked[said + 2] * _OF_A_GROUP, asked[said + 3]
+        if asked[said + 4]:
+            return point
+        count, is_unsure = 0, False
+        while at < stop and count < limit:
+            group = plans[at] * _OF_A_GROUP
+            start, rows, stride = groups[group], groups[group + 1], groups[group + 3]
+            last = at + 2 + 2 * plans[at + 1]
+            for row in range(rows):
+                place = start + row * stride
+                if _reaches(arena, place, plans, at + 2, last, ends, end, True):  # noqa: FBT003
+                    tag = np.int64(arena[place])
+                    if tag & 1:
+                        is_unsure = True
+                    else:
+                        found[point * limit + count] = tag >> 1
+                        count += 1
+                        if count == limit:
+                            break
+            at = last
+        if count < limit and is_unsure:
+            return point
+        counts[point] = count
+        stride = groups[own + 3]
+        place = groups[own] + groups[own + 1] * stride
+        arena[place] = tags[point]
+        for column in range(stride - 1):
+            arena[place + 1 + column] = ends[end + column]
+        groups[own + 1] += 1
+    return len(tags)
+
+
+@compiled
+def drop_row(arena: Floats, groups: Places, group: int, key: int) -> int:
+    """See `plain.drop_row`."""
+    start, stride = groups[group * _OF_A_GROUP], groups[group * _OF_A_GROUP + 3]
+    left = groups[group * _OF_A_GROUP + 1] - 1
+    place = start
+    while np.int64(arena[place]) >> 1 != key:
+        place += stride
+    for column in range(stride):
+        arena[place + column] = arena[start + left * stride + column]
+    groups[group * _OF_A_GROUP + 1] = left
+    return int(left)
+
+
+@compiled
+def _reaches(  # noqa: PLR0917 - likewise
+    arena: Floats,
+    row: int,
+    plan: Places,
+    first: int,
+    last: int,
+    ends: Floats,
+    begin: int,
+    is_above: bool,  # noqa: FBT001
+) -> bool:
+    """Whether a row of a crowd holds the point whose ends begin there, or is held by it."""
+    for at in range(first, last, 2):
+        own, given = arena[row + 1 + plan[at]], ends[begin + plan[at + 1]]
+        if (own < given) if is_above else (own > given):
+            return False
+    return True
 
 
 @compiled
@@ -220,8 +336,11 @@ def _level_row(table: Words, column: int, row: int) -> None:
 LIBRARY: Final = library(
     "covering",
     clear_row,
+    drop_row,
     find_above,
     find_below,
+    find_rows,
     level_rows,
+    place_rows,
     write_row,
 )

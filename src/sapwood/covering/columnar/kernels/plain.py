@@ -94,3 +94,109 @@ def _written(hit: npt.NDArray[np.bool_], first: int, limit: int, found: Places) 
     found[:count] = rows[:count]
     more = count == limit and count > 0
     return count, int(found[count - 1]) + 1 if more else len(hit)
+
+
+def find_rows(  # noqa: PLR0917
+    arena: Floats,
+    groups: Places,
+    plan: Places,
+    ends: Floats,
+    is_above: bool,  # noqa: FBT001
+    kind: int,
+    at: int,
+    row: int,
+    found: Places,
+) -> tuple[int, int, int]:
+    """The keys of rows of crowds that hold a point, or that it holds, sure or unsure ones.
+
+    Begins at a place of the plan, with a row of the crowd there; writes as many keys as there is
+    room for, and returns how many, and where to go on: at the plan's end if all rows were seen.
+    """
+    count = 0
+    while at < len(plan):
+        compared, after = _comparisons(plan, at)
+        crowd = _crowd(arena, groups, int(plan[at]))
+        hit = _reached(crowd, compared, ends, is_above=is_above) & (crowd[:, 0] % 2 == kind)
+        for hit_row in np.flatnonzero(hit).tolist():
+            if hit_row >= row:
+                found[count] = int(crowd[hit_row, 0]) // 2
+                count += 1
+                if count == len(found):
+                    return count, at, hit_row + 1
+        at, row = after, 0
+    return count, at, 0
+
+
+def place_rows(  # noqa: PLR0917
+    arena: Floats,
+    groups: Places,
+    plans: Places,
+    asked: Places,
+    tags: Floats,
+    ends: Floats,
+    limit: int,
+    first: int,
+    found: Places,
+    counts: Places,
+) -> int:
+    """Find up to `limit` sure rows that hold a point, and add it to its crowd, from one point on.
+
+    Returns the first point that is to be asked by itself: as it says so, or as it has too few sure
+    rows and may have unsure ones. Crowds have room.
+    """
+    for point in range(first, len(tags)):
+        start, stop, group, end, by_itself = asked[point * 5 : point * 5 + 5].tolist()
+        if by_itself:
+            return point
+        count, is_unsure, at = 0, False, start
+        given = ends[end : end + int(groups[4 * group + 3]) - 1]
+        while at < stop and count < limit:
+            compared, after = _comparisons(plans, at)
+            crowd = _crowd(arena, groups, int(plans[at]))
+            for tag in crowd[_reached(crowd, compared, given, is_above=True), 0].tolist():
+                if tag % 2:
+                    is_unsure = True
+                elif count < limit:
+                    found[point * limit + count] = int(tag) // 2
+                    count += 1
+            at = after
+        if count < limit and is_unsure:
+            return point
+        counts[point] = count
+        begin, rows, _, stride = groups[4 * group : 4 * group + 4].tolist()
+        place = begin + rows * stride
+        arena[place] = tags[point]
+        arena[place + 1 : place + stride] = given
+        groups[4 * group + 1] += 1
+    return len(tags)
+
+
+def drop_row(arena: Floats, groups: Places, group: int, key: int) -> int:
+    """Remove the row of a key from a crowd; the last one takes its place. Returns how many stay."""
+    crowd = _crowd(arena, groups, group)
+    row = np.flatnonzero(crowd[:, 0] // 2 == key)[0]
+    crowd[row] = crowd[-1]
+    groups[4 * group + 1] -= 1
+    return len(crowd) - 1
+
+
+def _comparisons(plan: Places, at: int) -> tuple[Places, int]:
+    """Which end of a row is compared with which of the question, and where the next group is."""
+    after = at + 2 + 2 * int(plan[at + 1])
+    return plan[at + 2 : after].reshape(-1, 2), after
+
+
+def _crowd(arena: Floats, groups: Places, group: int) -> Floats:
+    """The rows of a crowd."""
+    start, rows, _, stride = groups[4 * group : 4 * group + 4].tolist()
+    crowd: Floats = arena[start : start + rows * stride].reshape(rows, stride)
+    return crowd
+
+
+def _reached(
+    crowd: Floats, compared: Places, ends: Floats, *, is_above: bool
+) -> npt.NDArray[np.bool_]:
+    """Which rows hold a point, or are held by it."""
+    own, asked = crowd[:, 1 + compared[:, 0]], ends[compared[:, 1]]
+    reached: npt.NDArray[np.bool_] = own >= asked if is_above else own <= asked
+    return np.asarray(reached.all(axis=1))

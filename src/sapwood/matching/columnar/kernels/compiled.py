@@ -15,6 +15,7 @@ from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
 from sapwood.matching.columnar.kernels.bitmaps import fill_bitmaps
 from sapwood.matching.columnar.kernels.blocks import mark_removed
 from sapwood.matching.columnar.kernels.flattening import flatten_records
+from sapwood.matching.columnar.kernels.forms import read_forms
 from sapwood.matching.columnar.kernels.gathering import WORK
 from sapwood.matching.columnar.kernels.lanes import LANES
 from sapwood.matching.columnar.kernels.lookups import CANDIDATE_RANGES, find_all_candidate_ranges
@@ -46,6 +47,7 @@ __all__ = [
     "mark_removed",
     "match_batch",
     "match_table",
+    "read_forms",
     "touched",
 ]
 
@@ -178,5 +180,6 @@ LIBRARY: Final = library(
     mark_removed,
     match_batch,
     match_table,
+    read_forms,
     touched,
 )

@@ -433,7 +433,11 @@ class TreeSet:
         entries = branch.core.subscriptions.entries
         known = {
             *((client, None) for client in entries.by_client),
-            *((entry.client, entry.id) for entry in entries.by_key.values()),
+            *(
+                (entry.client, entry.id)
+                for entry in entries.by_key.values()
+                if not entries.has_left(entry)
+            ),
         }
         if known != asked or not branch.unconfirmed <= asked:
             raise InvariantError(f"on the tree of {source} clients asked for something else")

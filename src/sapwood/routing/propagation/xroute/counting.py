@@ -116,15 +116,18 @@ class CountingPropagation(ClientEntries[Interest]):
 
     @property
     def behind(self) -> Collection[str]:
-        """None: what a view counts would change under it while it is told bit by bit."""
-        return ()
+        """No neighbor: what a view counts would change under it while it is told bit by bit.
 
-    def drained(self, neighbor: str, at_once: int) -> list[Effect]:  # noqa: ARG002
-        """Nobody is behind."""
-        return []
+        `CLIENTS`, while clients that have gone have subscriptions here.
+        """
+        return (CLIENTS,) if self.entries.leaving else ()
 
-    def link_down(self, neighbor: str) -> list[Effect]:
-        """A link is gone: give up all that was counted behind it."""
+    def drained(self, neighbor: str, at_once: int) -> list[Effect]:
+        """Withdraw more of what clients have left behind; no neighbor is behind."""
+        return self.clear(at_once) if neighbor == CLIENTS else []
+
+    def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:  # noqa: ARG002
+        """A link is gone: give up all that was counted behind it, at once."""
         self.entries.link_down(neighbor)
         del self._keys[neighbor]
         effects = [
@@ -243,6 +246,8 @@ class CountingPropagation(ClientEntries[Interest]):
         if cause.link is not None:
             return [Send(cause.link, ConfirmUpdate(cause.sending))]
         entry = self.entries.by_key[cause.key]
+        if self.entries.has_left(entry):
+            return []
         return [self.kind.in_force(entry.client, entry.id)]
 
     def _has_come(self, message: Update) -> bool:

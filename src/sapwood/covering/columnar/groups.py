@@ -1,0 +1,505 @@
+"""Points by key, in groups of one shape; `columns.py` says how a large group is searched.
+
+A filter covers another only if it constrains no attribute that the other leaves free. So all points
+of one shape (`points.py`) are one *group*, and a question looks only into groups whose attributes
+are among its own: of filters on three attributes each, eight lookups say which these are. That is
+a *plan*: groups, and which end of the question is compared with which end of their rows. It is kept
+with the group of the question's shape until there are other groups.
+
+A group is a *crowd* of rows that lie behind each other in one array, the *arena*, until it is
+large; then it has a `PointTable` of its own. A row is a *tag*, `2 * key + whether it is unsure`,
+and the ends of its point. Three filters under the keys 0 to 2, with room for two rows in the first
+group and one in the second, and what `groups` says of both:
+
+    0  price >= 5                         group 0, shape ("price", NUMBER)
+    1  price between 10 and 20            group 0
+    2  halted and price between 10 and 12 group 1, shape ("halted", TRUE, "price", NUMBER)
+
+    arena     0  -5  inf |  2  -10  20 |  4  -10  12        tag, -lowest, highest
+    groups    start  rows  room  stride
+    0         0      2     2     3
+    1         6      1     1     3
+
+Which filters cover `halted and price = 15`? Its shape is that of group 1, its ends are -15 and 15.
+Its attributes have four subsets, of which ("price",) and both have groups. So the plan is
+
+    0  2  0 0  1 1 |  1  2  0 0  1 1        group, comparisons: end of the row, end of the question
+
+In group 0 both rows reach the ends; in group 1 the row ends at 12 and does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import Final, cast
+
+import numpy as np
+
+from sapwood.covering.columnar.columns import FOUND_MAX, Floats, Kernels, Places
+from sapwood.covering.columnar.plans import (
+    Group,
+    Plan,
+    Table,
+    Wants,
+    compared_above,
+    compared_below,
+    ends_of,
+    wants_of,
+)
+from sapwood.covering.columnar.points import TOTAL, Point, Shape
+from sapwood.errors import InvariantError
+from sapwood.limits import COVERING_ATTRIBUTES_MAX
+
+CROWD_MAX: Final = 1024
+"""Rows of a crowd: comparing so many takes a microsecond, about as long as asking a table."""
+
+START, ROWS, ROOM, STRIDE, OF_A_GROUP = range(5)
+"""Where it says in `groups` where a crowd begins, how many rows it has, how many there is room for,
+and how many numbers a row is."""
+
+PLAN_FIRST, PLAN_LAST, GROUP, ENDS, BY_ITSELF, OF_A_QUESTION = range(6)
+"""What `place_rows` takes of each point: the part of the plans that is its own, its group, its
+first end, and whether the question is to be asked by itself."""
+
+SURE, UNSURE = range(2)
+"""Rows that cover whatever they reach, and those of which the filters have to be asked."""
+
+_SUBSETS_MAX: Final = 64
+"""Sets of attributes that are looked up one by one; where there are more, all groups are gone
+through."""
+
+
+class Groups:
+    """Points by key.
+
+    #: _groups[g.number] is g, _by_shape[g.shape] is g, and g is in _by_names[g.named]
+    #: each point is a row of its group's crowd, or in its table; _group_of[key] says whose
+    """
+
+    __slots__ = (
+        "_arena",
+        "_bits",
+        "_by_names",
+        "_by_shape",
+        "_count",
+        "_free",
+        "_free_bits",
+        "_free_places",
+        "_group_of",
+        "_groups",
+        "_places",
+        "_top",
+        "_version",
+        "_with",
+        "found",
+        "kernels",
+    )
+
+    def __init__(self, kernels: Kernels) -> None:
+        #: compiled or plain; see `use`
+        self.kernels = kernels
+        #: where kernels write what they find
+        self.found = np.empty(FOUND_MAX, np.int64)
+        self._arena: Floats = np.zeros(1024)
+        #: where the arena was never used
+        self._top = 0
+        #: numbers -> where so many lie unused
+        self._free_places: dict[int, list[int]] = {}
+        self._places: Places = np.zeros(16 * OF_A_GROUP, np.int64)
+        self._groups: list[Group | None] = []
+        self._free: list[int] = []
+        self._by_shape: dict[Shape, Group] = {}
+        self._by_names: dict[tuple[str, ...], list[Group]] = {}
+        #: attribute -> the groups that have a side for it, in order; one at least
+        self._with: dict[str, dict[Group, None]] = {}
+        #: attribute of a group -> its bit in masks, and the bits that are free
+        self._bits: dict[str, int] = {}
+        self._free_bits: list[int] = []
+        self._group_of: Places = np.full(64, -1, np.int64)
+        self._count = 0
+        #: how many groups there have been, and have gone
+        self._version = 0
+
+    def __len__(self) -> int:
+        """The number of points."""
+        return self._count
+
+    def use(self, kernels: Kernels) -> None:
+        """Exchange the kernels."""
+        self.kernels = kernels
+        for group in self._by_shape.values():
+            if group.table is not None:
+                group.table.points.use(kernels)
+
+    def add(self, key: int, point: Point, *, is_sure: bool) -> None:
+        """Add a point under a free key."""
+        group = self._group(point.shape)
+        self._reserve(group, 1)
+        self._number(key)
+        self._group_of[key] = group.number
+        self._count += 1
+        if group.table is not None:
+            group.table.add(key, point)
+            return
+        start, rows, _, stride = self._crowd(group)
+        at = start + rows * stride
+        self._arena[at] = 2 * key + (not is_sure)
+        self._arena[at + 1 : at + stride] = point.ends
+        self._places[group.number * OF_A_GROUP + ROWS] += 1
+
+    def remove(self, key: int) -> None:
+        """Remove a point."""
+        group = self._groups[int(self._group_of[key])]
+        assert group is not None, f"key {key} is free"
+        self._group_of[key] = -1
+        self._count -= 1
+        if group.table is not None:
+            group.table.remove(key)
+            left = len(group.table)
+        else:
+            left = self.kernels.drop_row(self._arena, self._places, group.number, key)
+        if not left:
+            self._forget(group)
+
+    def above(self, point: Point, kind: int) -> Iterator[int]:
+        """The keys of sure rows, or of unsure ones, that hold a point; of tables, all are unsure.
+
+        To be iterated before anything changes.
+        """
+        plan = self._plan(point.shape)
+        yield from self._crowds(plan.crowds, point, kind, is_above=True)
+        if kind == UNSURE:
+            for table in plan.tables:
+                yield from table.found(point, is_above=True)
+
+    def below(self, point: Point, kind: int) -> Iterator[int]:
+        """The keys of sure or unsure rows that a point holds; likewise."""
+        crowds: list[int] = []
+        tables: list[Table] = []
+        wants = wants_of(point.shape)
+        named = [name for name, (offered, _) in wants.items() if not offered & TOTAL]
+        for group in self._having(named):
+            compared = compared_below(group, wants, named)
+            if compared is not None:
+                if group.table is not None:
+                    tables.append(group.table)
+                else:
+                    crowds += (group.number, len(compared) // 2, *compared)
+        yield from self._crowds(np.array(crowds, np.int64), point, kind, is_above=False)
+        if kind == UNSURE:
+            for table in tables:
+                yield from table.found(point, is_above=False)
+
+    def place_many(
+        self, keys: Sequence[int], points: Sequence[Point], sure: Sequence[bool], limit: int
+    ) -> Placing:
+        """Prepare to ask of each of some points what covers it, and then to add it."""
+        by_shape = self._by_shape
+        coming = Counter([point.shape for point in points])
+        for shape, count in coming.items():
+            group = by_shape.get(shape)
+            if group is not None:
+                self._reserve(group, count)
+        plans: list[Places] = []
+        #: number of a group -> its plan, where that is among the plans, whether it has tables
+        known: dict[int, tuple[Plan, int, int, bool]] = {}
+        planned = 0
+        rows: list[int] = []
+        ends: list[float] = []
+        for point in points:
+            if point.is_empty:
+                rows += (0, 0, -1, 0, 1)
+                continue
+            group = by_shape.get(point.shape)
+            if group is None or group.planned != self._version:
+                plan = self._plan(point.shape)
+                if group is None:
+                    group = self._group(point.shape)
+                    self._reserve(group, coming[point.shape])
+            else:
+                plan = cast("Plan", group.plan)
+            place = known.get(group.number)
+            if place is None or place[0] is not plan:
+                first, planned = planned, planned + len(plan.crowds)
+                plans.append(plan.crowds)
+                has_tables = bool(plan.tables) or group.table is not None
+                place = known[group.number] = plan, first, planned, has_tables
+            _, first, last, has_tables = place
+            alone = has_tables or not point.is_precise
+            rows += (first, last, group.number, len(ends), alone)
+            ends += point.ends
+        numbered = np.array(keys, np.int64)
+        self._number(int(numbered.max(initial=0)))
+        return Placing(
+            self,
+            np.array(rows, np.int64),
+            np.concatenate(plans) if plans else np.zeros(0, np.int64),
+            np.array(ends, np.float64),
+            (2 * numbered + ~np.array(sure, np.bool_)).astype(np.float64),
+            numbered,
+            limit,
+        )
+
+    def validate(self, points: Iterator[tuple[int, Point, bool]]) -> None:
+        """Raise `InvariantError` unless exactly these points are held, sure or not."""
+        count = 0
+        for key, point, is_sure in points:
+            count += 1
+            group = self._by_shape.get(point.shape)
+            if group is None or self._group_of[key] != group.number:
+                raise InvariantError(f"the point of key {key} is not in the group of its shape")
+            if group.table is not None:
+                if key not in set(group.table.found(point, is_above=True)):
+                    raise InvariantError(f"the point of key {key} is not in its table")
+                continue
+            start, rows, _, stride = self._crowd(group)
+            crowd = self._arena[start : start + rows * stride].reshape(rows, stride)
+            row = np.array([2 * key + (not is_sure), *point.ends])
+            if not (crowd == row).all(axis=1).any():
+                raise InvariantError(f"the point of key {key} is not what its row says")
+        if count != self._count or count != np.count_nonzero(self._group_of >= 0):
+            raise InvariantError(f"the groups hold {self._count} points, not {count}")
+        for group in self._by_shape.values():
+            if group.table is not None:
+                group.table.points.validate()
+            if self._groups[group.number] is not group:
+                raise InvariantError("a group has the number of another")
+            if group not in self._by_names[group.named]:
+                raise InvariantError("a group is not found by its attributes")
+            if group.plan is not None and group.planned == self._version:
+                afresh = self._planned(group.wants)
+                if not np.array_equal(afresh.crowds, group.plan.crowds):
+                    raise InvariantError("a plan leaves out a group, or has one that is gone")
+
+    def _crowds(self, plan: Places, point: Point, kind: int, *, is_above: bool) -> Iterator[int]:
+        """The keys of the rows of crowds that a search finds."""
+        at, row, ends = 0, 0, np.array(point.ends, np.float64)
+        while at < len(plan):
+            count, at, row = self.kernels.find_rows(
+                self._arena, self._places, plan, ends, is_above, kind, at, row, self.found
+            )
+            yield from self.found[:count].tolist()
+
+    def _crowd(self, group: Group) -> list[int]:
+        first = group.number * OF_A_GROUP
+        found: list[int] = self._places[first : first + OF_A_GROUP].tolist()
+        return found
+
+    def _number(self, key: int) -> None:
+        """Have a place in which it says where a key is."""
+        if key >= len(self._group_of):
+            more = np.full(max(key + 1, 2 * len(self._group_of)), -1, np.int64)
+            more[: len(self._group_of)] = self._group_of
+            self._group_of = more
+
+    def _group(self, shape: Shape) -> Group:
+        """The group of a shape, made if need be."""
+        group = self._by_shape.get(shape)
+        if group is not None:
+            return group
+        number = self._free.pop() if self._free else len(self._groups)
+        group = Group(shape, number)
+        if number == len(self._groups):
+            self._groups.append(group)
+        else:
+            self._groups[number] = group
+        if len(self._groups) * OF_A_GROUP > len(self._places):
+            self._places = np.concatenate((self._places, np.zeros_like(self._places)))
+        first = number * OF_A_GROUP
+        self._places[first : first + OF_A_GROUP] = 0, 0, 0, 1 + ends_of(shape)
+        self._by_shape[shape] = group
+        self._by_names.setdefault(group.named, []).append(group)
+        for name in group.wants:
+            if name not in self._bits:
+                self._bits[name] = self._free_bits.pop() if self._free_bits else len(self._bits)
+            self._with.setdefault(name, {})[group] = None
+        group.mask, group.whole = self._mask(group.named), self._mask(group.wants)
+        self._version += 1
+        return group
+
+    def _forget(self, group: Group) -> None:
+        """A group has no points any more."""
+        if group.table is None:
+            start, _, room, stride = self._crowd(group)
+            self._free_places.setdefault(room * stride, []).append(start)
+        del self._by_shape[group.shape]
+        alike = self._by_names[group.named]
+        alike.remove(group)
+        if not alike:
+            del self._by_names[group.named]
+        for name in group.wants:
+            having = self._with[name]
+            del having[group]
+            if not having:
+                del self._with[name]
+                self._free_bits.append(self._bits.pop(name))
+        self._groups[group.number] = None
+        self._free.append(group.number)
+        self._version += 1
+
+    def _mask(self, names: Iterable[str]) -> int:
+        """Attributes as bits, as far as groups have them."""
+        mask, bits = 0, self._bits
+        for name in names:
+            if name in bits:
+                mask |= 1 << bits[name]
+        return mask
+
+    def _reserve(self, group: Group, count: int) -> None:
+        """Let a group have room for so many points more."""
+        if group.table is not None:
+            return
+        start, rows, room, stride = self._crowd(group)
+        if rows + count <= room:
+            return
+        if rows + count > CROWD_MAX and len(group.wants) <= COVERING_ATTRIBUTES_MAX:
+            self._promote(group)
+            return
+        wider = 1
+        while wider < rows + count:
+            wider *= 2
+        to = self._room_for(wider * stride)
+        self._arena[to : to + rows * stride] = self._arena[start : start + rows * stride]
+        if room:
+            self._free_places.setdefault(room * stride, []).append(start)
+        first = group.number * OF_A_GROUP
+        self._places[first + START], self._places[first + ROOM] = to, wider
+
+    def _room_for(self, numbers: int) -> int:
+        """Where so many numbers can lie in the arena."""
+        free = self._free_places.get(numbers)
+        if free:
+            return free.pop()
+        start = self._top
+        self._top += numbers
+        if self._top > len(self._arena):
+            arena = np.zeros(max(2 * len(self._arena), self._top))
+            arena[: len(self._arena)] = self._arena
+            self._arena = arena
+        return start
+
+    def _promote(self, group: Group) -> None:
+        """Give a crowd that has become large a table of its own."""
+        start, rows, room, stride = self._crowd(group)
+        table = Table(self.kernels)
+        crowd = self._arena[start : start + rows * stride].reshape(rows, stride)
+        for tag, *ends in crowd.tolist():
+            table.add(int(tag) >> 1, Point(group.shape, ends, is_filter=True, is_precise=True))
+        group.table = table
+        if room:
+            self._free_places.setdefault(room * stride, []).append(start)
+        first = group.number * OF_A_GROUP
+        self._places[first : first + STRIDE] = 0
+        self._version += 1
+
+    # Plans -------------------------------------------------------------------------------------
+
+    def _plan(self, shape: Shape) -> Plan:
+        """The plan for questions of a shape."""
+        group = self._by_shape.get(shape)
+        if group is None:
+            return self._planned(wants_of(shape))
+        if group.plan is None or group.planned != self._version:
+            group.plan, group.planned = self._planned(group.wants), self._version
+        return group.plan
+
+    def _planned(self, wants: Wants) -> Plan:
+        crowds: list[int] = []
+        tables: list[Table] = []
+        for group in self._among(tuple(wants)):
+            compared = compared_above(group, wants)
+            if compared is not None:
+                if group.table is not None:
+                    tables.append(group.table)
+                else:
+                    crowds += (group.number, len(compared) // 2, *compared)
+        return Plan(np.array(crowds, np.int64), tables)
+
+    def _among(self, names: tuple[str, ...]) -> Iterator[Group]:
+        """The groups of which all attributes are among these."""
+        known = [name for name in names if name in self._with]
+        if 1 << len(known) <= min(_SUBSETS_MAX, 2 * len(self._by_names)):
+            for count in range(len(known) + 1):
+                for some in combinations(known, count):
+                    yield from self._by_names.get(some, ())
+            return
+        outside = ~self._mask(names)
+        for named, groups in self._by_names.items():
+            if not groups[0].mask & outside:
+                yield from self._by_names[named]
+
+    def _having(self, names: Sequence[str]) -> Iterator[Group]:
+        """The groups that have all of these attributes."""
+        if not names:
+            yield from self._by_shape.values()
+            return
+        if any(name not in self._with for name in names):
+            return
+        mask = self._mask(names)
+        for group in min((self._with[name] for name in names), key=len):
+            if not mask & ~group.whole:
+                yield group
+
+
+class Placing:
+    """Points that are to be added one after the other, each after it was asked what covers it."""
+
+    __slots__ = (
+        "_asked",
+        "_counts",
+        "_ends",
+        "_found",
+        "_groups",
+        "_keys",
+        "_limit",
+        "_plans",
+        "_tags",
+    )
+
+    def __init__(  # noqa: PLR0917 - what kernels take
+        self,
+        groups: Groups,
+        asked: Places,
+        plans: Places,
+        ends: Floats,
+        tags: Floats,
+        keys: Places,
+        limit: int,
+    ) -> None:
+        self._groups = groups
+        self._asked, self._plans, self._ends, self._tags = asked, plans, ends, tags
+        self._keys = keys
+        self._limit = limit
+        self._found = np.empty(len(keys) * limit, np.int64)
+        self._counts = np.zeros(len(keys), np.int64)
+
+    def go_on(self, first: int) -> int:
+        """Place the points from one on; returns the first that has to be asked by itself."""
+        groups = self._groups
+        last: int = groups.kernels.place_rows(
+            groups._arena,
+            groups._places,
+            self._plans,
+            self._asked,
+            self._tags,
+            self._ends,
+            self._limit,
+            first,
+            self._found,
+            self._counts,
+        )
+        numbers = self._asked[first * OF_A_QUESTION : last * OF_A_QUESTION]
+        groups._group_of[self._keys[first:last]] = numbers[GROUP::OF_A_QUESTION]
+        groups._count += last - first
+        return last
+
+    def covers(self, first: int, last: int) -> list[list[int]]:
+        """The keys of what was found to cover the points from one place up to another."""
+        limit = self._limit
+        counts: list[int] = self._counts[first:last].tolist()
+        if not any(counts):
+            return [[] for _ in counts]
+        keys: list[int] = self._found[first * limit : last * limit].tolist()
+        return [keys[at * limit : at * limit + count] for at, count in enumerate(counts)]

@@ -381,8 +381,7 @@ class Broker:
 
     def drained(self, tcp: TcpConnection) -> None:
         """Take in that an outgoing queue became shorter."""
-        if tcp.link is not None:
-            self._telling.check()
+        self._telling.check()
         if self._backpressure.has_drained(tcp):
             self.handled(tcp)
 

@@ -91,7 +91,10 @@ async def test_what_is_refused_is_not_kept(tmp_path: Path) -> None:
             PublishRequest(2, body("p", a=2)),
             PublishRequest(3, body("q", a=float("inf"))),
         )
-        (refused, accepted) = await raw.until(AcceptedReply)
+        heard = await raw.until(AcceptedReply)
+        if heard == [AcceptedReply(2)]:  # they were read one by one
+            heard = await raw.until(AcceptedReply)
+        refused, accepted = heard
         assert refused.sequence == 3
         assert "cannot be written as JSON" in refused.reason
         assert accepted == AcceptedReply(3)

@@ -318,6 +318,15 @@ MESH_HELD_MAX: Final = 65_536
 that are still on their way on the old one: the difference of the two ways, some tenths of a second.
 Beyond, what is still on the old one is given up. Precedent: DELIVERIES_WAITING_MAX."""
 
+REDUNDANT_PATHS_MAX: Final = 8
+"""Paths that every publication takes under `redundant:K`. Each costs tables and bandwidth of its own,
+and few overlays have more that share nothing. Precedent: three copies are what stores keep."""
+
+REDUNDANT_HELD_MAX: Final = 65_536
+"""Publications of one source that a router holds because they came on one path, and what was
+published before may still come on another. Beyond, it waits no longer: what comes late then is
+dropped, rather than twice or out of order. Precedent: MESH_HELD_MAX."""
+
 LINK_LATENCY_MAX_S: Final = 3600.0
 """Seconds a message may be under way on one link. A link slower than an hour is no link."""
 

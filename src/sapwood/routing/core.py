@@ -83,6 +83,7 @@ from sapwood.routing.messages import (
     Advertise,
     ConfirmAdvertisement,
     MeshMessage,
+    OnPlane,
     Publish,
     PublishMany,
     SubscriptionMessage,
@@ -388,7 +389,7 @@ class RoutingCore:
             case Publish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
-                if isinstance(message, MeshMessage | UpkeepMessage):
+                if isinstance(message, MeshMessage | OnPlane | UpkeepMessage):
                     return self._close(neighbor, unexpected_message(message))
                 return self._hear(neighbor, message)
 

@@ -22,6 +22,7 @@ from typing import Final, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
+from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import (
     AttachClient,
@@ -128,6 +129,11 @@ class Router:
     def is_tree(self) -> bool:
         """Whether the links of all routers together have to form a tree."""
         return self.membership.is_tree
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """How the trees of a source are found: see `Membership.finds`."""
+        return self.membership.finds
 
     def tells_over(self) -> frozenset[str] | None:
         """The neighbors on one tree that all routers agree on, for what is told along a tree.

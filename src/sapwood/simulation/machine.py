@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from sapwood.overlay.disjoint import FindTree
+from sapwood.overlay.spanning import fewest_links
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import Input
 from sapwood.routing.tables import LinkSubscription
@@ -34,6 +36,22 @@ class Machine(Protocol):
 
     def received(self) -> Iterable[LinkSubscription]:
         """The subscriptions that came over links."""
+
+
+@runtime_checkable
+class _OnTrees(Protocol):
+    """What says itself how the trees of a source are found."""
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """One for each way that publications take; see `sapwood.routing.membership.protocol`."""
+
+
+def finds_of(machine: Machine) -> tuple[FindTree, ...]:
+    """How trees are found: as the machine says, else the one with the fewest links, if any."""
+    if isinstance(machine, _OnTrees):
+        return machine.finds
+    return () if machine.is_tree else (fewest_links,)
 
 
 MakeRouter: TypeAlias = Callable[[str, int], Machine]

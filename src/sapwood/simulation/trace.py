@@ -66,6 +66,7 @@ from sapwood.routing.messages import (
     Leave,
     Message,
     Neighbors,
+    OnPlane,
     OnTree,
     Publish,
     Ready,
@@ -197,6 +198,8 @@ class Trace:
                 return f"publish {publication.id} of {origin} after {hops}{beside}"
             case OnTree(source, life, inner):
                 return f"{self._message(inner)} (tree of {source}, life {life})"
+            case OnPlane(plane, number, inner):
+                return f"{self._message(inner)} (path {plane}, number {number})"
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
             case Replace(key, wanted, sending, replaced):

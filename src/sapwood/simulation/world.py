@@ -59,7 +59,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import Publish, carried, counted
 from sapwood.simulation.clock import Agenda
 from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
-from sapwood.simulation.machine import Machine, MakeRouter
+from sapwood.simulation.machine import Machine, MakeRouter, finds_of
 from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
@@ -138,6 +138,7 @@ class World:
             self._start(name)
         is_mesh = not all(router.is_tree for router in self.routers.values())
         self.history = History(topology, is_mesh)
+        self.history.finds = next((f for f in map(finds_of, self.routers.values()) if f), ())
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))

@@ -33,9 +33,9 @@ class Broker:
     """The broker's process."""
 
     def __init__(self, options: Sequence[str]) -> None:
-        command = [sys.executable, str(HERE / "broker.py"), "--listen", "127.0.0.1:0"]
+        command = [sys.executable, str(HERE / "broker.py"), *options, "--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
-            [*command, "--log-level", "error", *options], stdout=subprocess.PIPE, text=True
+            [*command, "--log-level", "error"], stdout=subprocess.PIPE, text=True
         )
         words = self._line("listening").split()
         host, _, port = words[2].rpartition(":")
@@ -147,8 +147,10 @@ def main() -> None:
     parser.add_argument("words", nargs="*", help="run attacks whose names hold one of these")
     parser.add_argument("--json", action="store_true", help="one line of JSON an attack")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="of one attack")
+    parser.add_argument("--cold", action="store_true", help="begin before kernels are loaded")
     parser.add_argument("--broker", default="", help="further options of the broker")
     given = parser.parse_args()
+    options = [*(["--cold"] if given.cold else []), *given.broker.split()]
     if not given.json:
         print(
             f"{'attack':60} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} {'cpu s':>7} "
@@ -157,7 +159,7 @@ def main() -> None:
     for name, attack in {**KNOWN, **MORE}.items():
         if given.words and not any(word in name for word in given.words):
             continue
-        row = measure(attack, given.broker.split(), given.timeout)
+        row = measure(attack, options, given.timeout)
         if given.json:
             print(json.dumps({"attack": name, **row}), flush=True)
             continue

@@ -5,7 +5,7 @@
     SapwoodError
     ├── InputError                what the caller handed in is wrong: say where, say the remedy
     │   ├── FilterSyntaxError     the text of a filter, with the position
-    │   ├── LimitError            a bound of `limits.py` was passed; names the bound
+    │   ├── LimitError            a bound of `limits/` was passed; names the bound
     │   ├── DocumentError         bytes that are no XML document for us, with line and column
     │   ├── InvalidValueError     an attribute value that no record may hold (NaN, a date, ...)
     │   ├── DuplicateIdError      an identity that is already taken

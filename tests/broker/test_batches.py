@@ -6,6 +6,7 @@ of a piece together, the other decodes them one by one.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import tempfile
@@ -20,8 +21,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from sapwood.broker import turns
+from sapwood.limits import TURN_S
 from sapwood.matching.readiness import RECORDS
 from sapwood.model.publication import Publication
+from sapwood.routing import sided_index
 from sapwood.wire.greetings import Hello, Role
 from sapwood.wire.messages import (
     AdvertiseRequest,
@@ -57,6 +60,7 @@ def _the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 1)
     monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # no turn ever ends
     monkeypatch.setattr(turns, "PUBLICATIONS_AT_FIRST", 2)
+    monkeypatch.setattr(sided_index, "KEYS_AT_ONCE", 5)
 
 
 def bodies() -> st.SearchStrategy[bytes]:
@@ -219,3 +223,33 @@ async def test_brokers_send_the_same_bytes_with_batches_and_without(
             found.append(await run(pieces, runs, protocol, None))
     one_by_one, together = found
     assert together == one_by_one
+
+
+async def test_between_the_parts_of_a_batch_with_many_matches_others_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = count()
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock) * TURN_S / 3)  # turns are short
+    monkeypatch.setattr(turns, "PUBLICATIONS_AT_FIRST", 16)
+    async with overlay(("r1",), RunFinder(), Story()) as made:
+        for name in ("a", "b", "c"):
+            made.connect(name, "r1", Hello(role=Role.CLIENT, name=name, session="s"))
+        subscriptions = [SubscribeRequest(f"s{n}", f"n >= {-n}") for n in range(4)]
+        for request in subscriptions:
+            made.say("c", frames(request))
+            await asyncio.sleep(0)
+        made.settle()
+        already = len(made.said()["c"])
+        some = [encode_publication(Publication(f"p{n}", {"n": 1})) for n in range(8)]
+        made.peers["a"].feed(frames(*(PublishRequest(n, body) for n, body in enumerate(some, 1))))
+        made.peers["b"].feed(
+            frames(PublishRequest(1, encode_publication(Publication("q", {"n": 1}))))
+        )
+        for _ in range(40):
+            await asyncio.sleep(0)
+        made.settle()
+        heard = made.said()["c"][already:]
+        _validate(made)
+    places = [heard.index(b"\xa2p%d" % n) for n in range(8)]
+    assert places == sorted(places)
+    assert places[0] < heard.index(b"\xa1q") < places[-1]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from sapwood.broker import tcp_connection as tcp_module
-from sapwood.broker.tcp_connection import Item, TcpConnection
+from sapwood.broker.tcp_connection import Item, Single, TcpConnection
 from sapwood.broker.turns import Turns
 from sapwood.errors import FrameError
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Hello, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message, Ping, UnsubscribeRequest
+from sapwood.wire.runs import Run
 from tests.broker.helpers import Raw, soon
 
 
@@ -33,7 +34,7 @@ class Host:
         self.turns = Turns(asyncio.get_running_loop().call_soon, time.thread_time)
         self.parked: list[Message] = []
 
-    def parks(self, tcp: TcpConnection, message: Item) -> bool:
+    def parks(self, tcp: TcpConnection, message: Single) -> bool:
         if message not in self.parked:
             return False
         self.news.set()
@@ -42,7 +43,7 @@ class Host:
     def opened(self, tcp: TcpConnection) -> None:
         self.connections.append(tcp)
 
-    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
+    def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         if self.fault is not None:
             raise self.fault
         if isinstance(message, Hello):
@@ -50,6 +51,11 @@ class Host:
             tcp.connection.welcome(welcome, Role.CLIENT)
         self.messages.append(message)
         self.news.set()
+
+    def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
+        for message in run.messages():
+            self.messages.append(message)
+            yield
 
     def handled(self, tcp: TcpConnection) -> None:
         self.handled_count += 1

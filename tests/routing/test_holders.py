@@ -106,5 +106,10 @@ def test_a_batch_of_keys_is_a_sequence_of_each_publications_keys() -> None:
     assert batch[:1] == [["k9", "k7"]]
     assert list(batch.first(1)) == [["k9", "k7"]]
     assert batch.first(2) is batch
+    counts = array(NUMBERS, [1, 0, 2])
+    counted = KeyBatch(numbered.offsets, numbered.slots, heads, holders, counts)
+    assert [counted.within(most) for most in (1, 2, 4, 5, 6)] == [1, 1, 1, 2, 2]
+    assert [numbered.within(most) for most in (1, 2, 3)] == [1, 1, 2]
+    assert counted.first(1).within(1) == 1
     other = KeyBatch.of([[], [1]], holders)
     assert list(numbered.beside(other)) == [["k9"], ["k7", "k9", "k8"]]

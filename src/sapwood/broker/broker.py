@@ -13,7 +13,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Final
 
@@ -34,7 +34,7 @@ from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
-from sapwood.broker.tcp_connection import Item, TcpConnection
+from sapwood.broker.tcp_connection import Single, TcpConnection
 from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
@@ -47,6 +47,7 @@ from sapwood.limits import (
 from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
+    BatchInput,
     ClientPublish,
     DetachClient,
     Drained,
@@ -56,7 +57,6 @@ from sapwood.routing.inputs import (
     Receive,
     Tick,
 )
-from sapwood.routing.messages import PublishMany
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
 from sapwood.session.circles import Circles
@@ -67,7 +67,7 @@ from sapwood.store.table_sizes import TableSizes
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, ReplayRequest
-from sapwood.wire.runs import RequestRun, RunFinder
+from sapwood.wire.runs import RequestRun, Run, RunFinder
 
 JOURNAL: Final = "journal"
 """The folder of the journal in a broker's folder."""
@@ -260,7 +260,7 @@ class Broker:
             reason = f"broker {self.name} has its limit of {bound} connections"
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
-    def parks(self, tcp: TcpConnection, message: Item) -> bool:
+    def parks(self, tcp: TcpConnection, message: Single) -> bool:
         """Whether a message waits until work on it is done beside the loop."""
         if tcp.client is None:
             return False
@@ -270,11 +270,9 @@ class Broker:
         self._side_work.begin(work, lambda: self.turns.ready(tcp))
         return True
 
-    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
+    def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
-        if isinstance(message, RequestRun | PublishMany):
-            self._received_run(tcp, message, now)
-        elif tcp.client is not None:
+        if tcp.client is not None:
             if isinstance(message, ReplayRequest):
                 tcp.connection.send(self._journal_writer.replay(message))
                 return
@@ -302,24 +300,34 @@ class Broker:
         else:
             self._attach(self.handshake.greeted(tcp, message), now)
 
-    def _received_run(self, tcp: TcpConnection, run: RequestRun | PublishMany, now: float) -> None:
-        """Handle publications that came together: at once, or one by one."""
+    def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
+        """Handle publications that came together: in as few steps as is fair, or one by one."""
         if isinstance(run, RequestRun):
             client = tcp.client
             if client is not None and self.router.takes_many(client.name):
                 request = client.admit(run)
                 if request is not None:
                     for part in self._journal_writer.write_many(client, request):
-                        self._handle(part, now)
+                        yield from self._in_parts(part, now)
                         self._backpressure.published(tcp)
                     return
         else:
             arrived = None if tcp.link is None else tcp.link.admit(run)
             if arrived is not None:
-                self._handle(arrived, now)
+                yield from self._in_parts(arrived, now)
                 return
         for message in run.messages():
             self.received(tcp, message, now)
+            yield
+
+    def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:
+        """Let the router handle a batch; between the parts of one with many matches others may."""
+        remaining: BatchInput | None = batch
+        while remaining is not None:
+            remaining = self._handle(remaining, now)
+            if remaining is not None:
+                self._flush()
+            yield
 
     def handled(self, tcp: TcpConnection) -> None:
         """Flush every connection that got output, this one included."""
@@ -395,20 +403,16 @@ class Broker:
             self._telling.check()
             self._announce_line(f"link up {request.neighbor}")
 
-    def _handle(self, request: Input, now: float) -> None:
-        """Let the router handle an input, and carry out its effects."""
+    def _handle(self, request: Input, now: float) -> BatchInput | None:
+        """Let the router handle an input, and carry out its effects; what remains of a batch."""
         if self._failure.done():
-            return
+            return None
         try:
-            remaining: Input | None = request
-            while remaining is not None:
-                if remaining is not request:
-                    self._flush()
-                with loading(self._kernels), working(self._side_thread):
-                    effects = self.router.handle(remaining, now)
-                if self._growth is not None:
-                    self._growth.handled(remaining)
-                remaining = self._effect_runner.run(effects, remaining)
+            with loading(self._kernels), working(self._side_thread):
+                effects = self.router.handle(request, now)
+            if self._growth is not None:
+                self._growth.handled(request)
+            remaining = self._effect_runner.run(effects, request)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())
@@ -416,6 +420,8 @@ class Broker:
                 self._table_sizes.mark_changed(now)
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
+            return None
+        return remaining
 
     def _room_for(self, neighbor: str) -> None:
         """Let the router tell a neighbor more: its link takes it."""

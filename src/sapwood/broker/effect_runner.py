@@ -33,7 +33,7 @@ from sapwood.routing.effects import (
     Unsubscribed,
     UnsubscribedMany,
 )
-from sapwood.routing.inputs import Input
+from sapwood.routing.inputs import BatchInput, Input
 from sapwood.wire.composer import Composer
 from sapwood.wire.messages import GoodbyeCode
 
@@ -63,7 +63,7 @@ class EffectRunner:
         #: the input whose effects are being carried out, for the effects that refer to it
         self._request: Input | None = None
         #: what the effects of that ask for to be handed in next
-        self._remaining: Input | None = None
+        self._remaining: BatchInput | None = None
         self._composer = Composer()
         self._frame_bytes_max = frame_bytes_max
         self._runners: dict[type[Effect], Callable[..., None]] = {
@@ -87,7 +87,7 @@ class EffectRunner:
             Remaining: self._remain,
         }
 
-    def run(self, effects: Iterable[Effect], request: Input) -> Input | None:
+    def run(self, effects: Iterable[Effect], request: Input) -> BatchInput | None:
         """Carry out the effects of an input, in order; returns what is to be handed in next."""
         self._request, self._remaining = request, None
         if self._debug_log is not None:

@@ -21,7 +21,10 @@ from sapwood.wire.greetings import Greeting, Role
 from sapwood.wire.messages import Message
 from sapwood.wire.runs import RequestRun, Run, RunFinder
 
-Item: TypeAlias = Greeting | Message | ReadMany | Run
+Single: TypeAlias = Greeting | Message | ReadMany
+"""What is handled at a time, in one piece."""
+
+Item: TypeAlias = Single | Run
 """What is handled at a time."""
 
 
@@ -33,11 +36,14 @@ class Host(Protocol):
     def opened(self, tcp: TcpConnection) -> None:
         """The connection is open."""
 
-    def parks(self, tcp: TcpConnection, message: Item) -> bool:
+    def parks(self, tcp: TcpConnection, message: Single) -> bool:
         """Whether a message has to wait; then `turns.ready` tells when it may be handled."""
 
-    def received(self, tcp: TcpConnection, message: Item, now: float) -> None:
+    def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         """A message has arrived. Raises `PeerError` for one that the peer must not send."""
+
+    def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
+        """Publications have arrived together: handles them, in steps that are short."""
 
     def handled(self, tcp: TcpConnection) -> None:
         """All that has arrived is handled: flush every connection that got output."""
@@ -90,7 +96,10 @@ class TcpConnection(asyncio.Protocol):
         #: the one that was parked
         self._unread = b""
         self._messages: Iterator[Item] | None = None
-        self._parked: Item | None = None
+        self._parked: Single | None = None
+        #: of those the publications that are being handled, how many, and the time they took so far
+        self._steps: Iterator[None] | None = None
+        self._stepping, self._stepping_s = 0, 0.0
         self._pace = Pace()
         #: messages wait for a turn; the broker does not want to read; the transport is paused
         self._put_off = self._held_back = self._paused = False
@@ -164,11 +173,11 @@ class TcpConnection(asyncio.Protocol):
         try:
             return self._advance(expired)
         except PeerError as error:
-            self._messages, self._unread = None, b""
+            self._messages, self._steps, self._unread = None, None, b""
             self.connection.fault(error)
             return Progress.DONE
         except BaseException:
-            self._messages, self._unread = None, b""
+            self._messages, self._steps, self._unread = None, None, b""
             self.abort()
             raise
         finally:
@@ -181,29 +190,44 @@ class TcpConnection(asyncio.Protocol):
             parked, self._parked = self._parked, None
             if self.connection.open:
                 host.received(self, parked, now)
-        while self._messages is not None or self._unread:
+        while self._steps is not None or self._messages is not None or self._unread:
+            if self._steps is not None and self._step(expired):
+                return Progress.MORE
             if self._messages is None:
                 data, self._unread = self._unread, b""
                 self._messages = self._portions(self.connection.receive(data, now))
             for message in self._messages:
+                if isinstance(message, RequestRun | PublishMany):
+                    self._steps = host.steps(self, message, now)
+                    self._stepping, self._stepping_s = len(message.batch), 0.0
+                    break
                 if host.parks(self, message):
                     self._parked = message
                     return Progress.PARKED
-                self._handle(message, now)
+                host.received(self, message, now)
                 if expired():
                     return Progress.MORE
-            self._messages = None
+            else:
+                self._messages = None
         return Progress.DONE
 
-    def _handle(self, message: Item, now: float) -> None:
-        """Let the host handle a message, and learn how long publications take."""
-        host = self._host
-        if isinstance(message, RequestRun | PublishMany):
-            began = host.turns.clock()
-            host.received(self, message, now)
-            self._pace.took(len(message.batch), host.turns.clock() - began)
-        else:
-            host.received(self, message, now)
+    def _step(self, expired: Callable[[], bool]) -> bool:
+        """Handle publications until their turn is over, if it is; learn how long they take."""
+        assert self._steps is not None
+        clock = self._host.turns.clock
+        began = clock()
+        over = False
+        for _ in self._steps:
+            if self._closing:  # the router knows the client no longer
+                break
+            over = expired()
+            if over:
+                break
+        self._stepping_s += clock() - began
+        if not over:
+            self._steps = None
+            self._pace.took(self._stepping, self._stepping_s)
+        return over
 
     def _portions(self, messages: Iterator[Greeting | Message | Run]) -> Iterator[Item]:
         """The messages; many publications or subscriptions in parts that are short to handle."""

@@ -106,18 +106,25 @@ class Holders:
 class KeyBatch(Sequence[Sequence[str]]):
     """The clients' keys that accept each publication of a batch, as arrays.
 
-    Publication `i` has the holders of `slots[offsets[i]:offsets[i + 1]]`, which begin at `heads`;
-    without `heads` the slots are the numbers themselves. To be read before anything changes.
+    Publication `i` has the holders of `slots[offsets[i]:offsets[i + 1]]`, which begin at `heads`
+    and are as many as `counts` says; without `heads` the slots are the numbers themselves. To be
+    read before anything changes.
     """
 
-    __slots__ = ("heads", "holders", "offsets", "slots")
+    __slots__ = ("counts", "heads", "holders", "offsets", "slots")
 
     def __init__(
-        self, offsets: I64, slots: I32, heads: array[int] | None, holders: Holders
+        self,
+        offsets: I64,
+        slots: I32,
+        heads: array[int] | None,
+        holders: Holders,
+        counts: array[int] | None = None,
     ) -> None:
         self.offsets: Final = offsets
         self.slots: Final = slots
         self.heads: Final = heads
+        self.counts: Final = counts
         self.holders: Final = holders
 
     @classmethod
@@ -164,7 +171,18 @@ class KeyBatch(Sequence[Sequence[str]]):
         if count == len(self):
             return self
         offsets = self.offsets[: count + 1]
-        return KeyBatch(offsets, self.slots[: offsets[-1]], self.heads, self.holders)
+        slots = self.slots[: offsets[-1]]
+        return KeyBatch(offsets, slots, self.heads, self.holders, self.counts)
+
+    def within(self, keys_max: int) -> int:
+        """How many of the first publications have at most so many keys together; one at least."""
+        if len(self) * len(self.holders.numbers) <= keys_max:
+            return len(self)
+        totals = self.offsets
+        if self.counts is not None:
+            keys = as_numbers(self.counts)[self.slots]
+            totals = np.concatenate(([0], np.cumsum(keys, dtype=np.int64)))[totals]
+        return max(1, int(np.searchsorted(totals, keys_max, "right")) - 1)
 
     def beside(self, other: KeyBatch) -> KeyBatch:
         """What both have, of the same publications: no number is in both."""

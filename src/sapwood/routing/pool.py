@@ -63,7 +63,7 @@ _CROWD: Final = 512
 
 _NO_CROWDS: Final[Mapping[int, int]] = MappingProxyType({})
 
-_HELD_MAX: Final = 1 << 22
+_HELD_MAX: Final = 1 << 20
 """Matches of a batch that are held at a time, beside those of one publication."""
 
 
@@ -86,6 +86,7 @@ class Pool:
     """
 
     __slots__ = (
+        "_counts",
         "_filters",
         "_gates",
         "_heads",
@@ -119,7 +120,8 @@ class Pool:
         #: an array of objects, which the garbage collector does not look at; as long as `_ways`
         self._filters = np.full(len(self._ways), None, np.object_)
         self._slots: dict[Kept, int] = {}
-        self._heads = array(NUMBERS)
+        #: the first key of each slot, and how many keys it has
+        self._heads, self._counts = array(NUMBERS), array(NUMBERS)
         #: (slot, bit of a link) -> the keys of the link beyond the first; 1 at least
         self._repeats: dict[tuple[int, int], int] = {}
 
@@ -172,8 +174,11 @@ class Pool:
         slot = self._slot(wanted)
         heads = self._heads
         if slot >= len(heads):
-            heads.extend([NOBODY] * (slot + 1 - len(heads)))
+            missing = slot + 1 - len(heads)
+            heads.extend([NOBODY] * missing)
+            self._counts.extend([0] * missing)
         heads[slot] = self.holders.take(key, heads[slot])
+        self._counts[slot] += 1
         self._ways[slot] |= 1
         return slot
 
@@ -185,6 +190,7 @@ class Pool:
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
         before, behind = self.holders.release(key)
+        self._counts[slot] -= 1
         if before != NOBODY:
             return
         self._heads[slot] = behind
@@ -215,10 +221,11 @@ class Pool:
 
     def keys_of(self, found: SlotBatch) -> KeyBatch:
         """The clients' keys of what some publications match."""
-        heads = self._heads
-        if len(heads) < len(self._filters):
-            heads.extend([NOBODY] * (len(self._filters) - len(heads)))
-        return KeyBatch(found.offsets, found.slots, heads, self.holders)
+        heads, missing = self._heads, len(self._filters) - len(self._heads)
+        if missing > 0:
+            heads.extend([NOBODY] * missing)
+            self._counts.extend([0] * missing)
+        return KeyBatch(found.offsets, found.slots, heads, self.holders, self._counts)
 
     def links_of(self, found: SlotBatch) -> list[int]:
         """The links, as bits, of what each of some publications matches."""
@@ -324,6 +331,8 @@ class Pool:
             raise InvariantError("a pool's keys of clients are of other filters")
         if any(self.holders.befores[self._heads[slot]] != NOBODY for slot in led):
             raise InvariantError("a pool's first key of a filter is not the first one")
+        if any(count != len(self.keys(slot)) for slot, count in enumerate(self._counts)):
+            raise InvariantError("a pool counts the keys of a filter wrong")
         if 0 in ways.values():
             raise InvariantError("nobody holds a filter of a pool")
         self._gates.validate(dict(Counter(way >> 1 for way in ways.values())))

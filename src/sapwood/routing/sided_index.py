@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
+from sapwood.limits import KEYS_AT_ONCE
 from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
@@ -232,6 +233,7 @@ class SidedIndex:
         """
         wanted = self._wanted(arrival)
         keys = self._clients.keys_of(self._clients.match_batch(publications))
+        keys = keys.first(keys.within(KEYS_AT_ONCE))
         links = [0] * len(keys)
         if len(self._patterns) and not isinstance(publications, PublicationBatch):
             found = self._patterns.match_batch(publications[: len(links)])

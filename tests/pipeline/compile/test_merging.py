@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.language.forms import encode_form
-from sapwood.limits import MERGED_MEMBERS_MAX
+from sapwood.limits.pipeline import MERGED_MEMBERS_MAX
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record

@@ -7,7 +7,7 @@ import pytest
 from sapwood import parse_filter, parse_xpath
 from sapwood.errors import InputError
 from sapwood.language.forms import encode_form
-from sapwood.limits import (
+from sapwood.limits.pipeline import (
     BROADCAST_FILTER_CHARS_MAX,
     BROADCAST_SUBSCRIPTIONS_MAX,
     SHARD_SUBSCRIPTIONS_MAX,

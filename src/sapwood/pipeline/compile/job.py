@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.limits import COVER_GROUP_FILTERS_MAX
+from sapwood.limits.pipeline import COVER_GROUP_FILTERS_MAX
 from sapwood.pipeline.compile.steps import (
     DEFAULT_HOMES,
     HomeSize,

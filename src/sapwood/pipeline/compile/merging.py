@@ -21,11 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sapwood.covering.merging.records import Candidate, PerfectRecordMerger
 from sapwood.language.forms import decode_form, encode_form, is_pattern_form, read_form
-from sapwood.limits import (
-    MERGE_GROUP_FILTERS_MAX,
-    MERGED_MEMBERS_MAX,
-    MERGED_TEXT_CHARS_MAX,
-)
+from sapwood.limits import MERGED_TEXT_CHARS_MAX
+from sapwood.limits.pipeline import MERGE_GROUP_FILTERS_MAX, MERGED_MEMBERS_MAX
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter

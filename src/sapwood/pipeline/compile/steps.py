@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sapwood.covering.batch.groups import EVERYTHING
 from sapwood.errors import InputError
 from sapwood.language.forms import PATTERN_MARK, encode_form
-from sapwood.limits import (
+from sapwood.limits.pipeline import (
     COVER_GROUP_FILTERS_MAX,
     COVER_GROUP_PATTERNS_MAX,
     COVER_ROUNDS_MAX,

@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import InputError
-from sapwood.limits import DOCUMENT_BYTES_MAX, SET_ASIDE_CHARS_MAX
+from sapwood.limits import DOCUMENT_BYTES_MAX
+from sapwood.limits.pipeline import SET_ASIDE_CHARS_MAX
 from sapwood.pipeline.ingest.lines import without_repeated
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.frames import persisted

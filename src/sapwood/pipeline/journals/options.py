@@ -11,7 +11,7 @@ import msgspec
 from sapwood.errors import FilterSyntaxError, InputError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
-from sapwood.limits import JOURNAL_ROWS_PER_TASK, RECORDS_PER_MATCH_MAX
+from sapwood.limits.pipeline import JOURNAL_ROWS_PER_TASK, RECORDS_PER_MATCH_MAX
 from sapwood.model.interest import Interest
 
 EARLIEST: Final = "earliest"

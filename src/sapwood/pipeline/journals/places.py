@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from sapwood.client.replaying import JournalReader
 from sapwood.errors import ConnectionLostError, FileFormatError, InputError
 from sapwood.files.lines import decode_publication
-from sapwood.limits import JOURNAL_RECONNECT_S
+from sapwood.limits.pipeline import JOURNAL_RECONNECT_S
 from sapwood.model.interest import Interest
 from sapwood.store.segments import end_of, read_lines, segments
 from sapwood.store.segments import is_journal as segments_in

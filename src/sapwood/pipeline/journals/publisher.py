@@ -9,7 +9,7 @@ import msgspec
 
 from sapwood.client.blocking import connect
 from sapwood.errors import InputError
-from sapwood.limits import JOURNAL_RECONNECT_S
+from sapwood.limits.pipeline import JOURNAL_RECONNECT_S
 from sapwood.model.publication import Publication
 from sapwood.xml.encodings import encode_text
 

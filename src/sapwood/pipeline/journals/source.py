@@ -27,7 +27,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from sapwood.limits import JOURNAL_RECONNECT_S
+from sapwood.limits.pipeline import JOURNAL_RECONNECT_S
 from sapwood.pipeline.journals import places as journals
 from sapwood.pipeline.journals.options import SourceOptions
 from sapwood.pipeline.journals.places import Part

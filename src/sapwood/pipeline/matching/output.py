@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.limits import (
+from sapwood.limits.pipeline import (
     MATCHES_HELD_MAX,
     PAIRS_PER_BATCH_MAX,
     RECORDS_PER_MATCH_MAX,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.language.forms import decode_interest
 from sapwood.language.plain_forms import written_form
-from sapwood.limits import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
+from sapwood.limits.pipeline import SEGMENT_CHUNK_BYTES, SEGMENT_FILTERS_MAX
 from sapwood.matching.index import Index
 from sapwood.pipeline.matching.subscriptions import DEFAULT_ENGINE, attributes_read, pack
 from sapwood.pipeline.spark.arrow_rows import rows_of, uncollected

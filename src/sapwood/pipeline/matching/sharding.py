@@ -23,7 +23,7 @@ import numpy as np
 
 from sapwood.errors import InputError
 from sapwood.language.forms import PATTERN_MARK, decode_interest, read_form
-from sapwood.limits import (
+from sapwood.limits.pipeline import (
     BROADCAST_FILTER_CHARS_MAX,
     BROADCAST_SUBSCRIPTIONS_MAX,
     SHARD_SUBSCRIPTIONS_MAX,

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sapwood.errors import InputError, LimitError
 from sapwood.files.lines import decode_subscription
-from sapwood.limits import PIPELINE_FILTER_CHARS_MAX, PIPELINE_SUBSCRIPTIONS_MAX
+from sapwood.limits.pipeline import PIPELINE_FILTER_CHARS_MAX, PIPELINE_SUBSCRIPTIONS_MAX
 from sapwood.matching.index import Index
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest

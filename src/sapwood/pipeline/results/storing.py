@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import uuid4
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.limits import ROW_GROUP_BYTES, ROW_GROUP_ROWS_MAX
+from sapwood.limits.pipeline import ROW_GROUP_BYTES, ROW_GROUP_ROWS_MAX
 from sapwood.pipeline.spark.places import Place, file_system, reason_of, shown_file
 
 if TYPE_CHECKING:

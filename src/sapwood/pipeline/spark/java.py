@@ -29,7 +29,7 @@ from typing import Final
 
 from sapwood.cache_folder import user_cache
 from sapwood.errors import EnvironmentMissingError
-from sapwood.limits import JAVA_ANSWER_S
+from sapwood.limits.pipeline import JAVA_ANSWER_S
 
 JAVA_MAJOR_MIN: Final = 17
 """The oldest Java that Spark 4 runs on."""

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import FileFormatError
-from sapwood.limits import STREAM_FILE_AGE_MAX_DAYS, STREAM_JOURNAL_ROWS_PER_BATCH
+from sapwood.limits.pipeline import STREAM_FILE_AGE_MAX_DAYS, STREAM_JOURNAL_ROWS_PER_BATCH
 from sapwood.pipeline.ingest.lines import count_lines, ingested, publications, rejected
 from sapwood.pipeline.journals.options import EARLIEST
 from sapwood.pipeline.journals.places import is_address, is_journal

@@ -21,7 +21,8 @@ from sapwood.files.lines import decode_publication, read_member, split_subscript
 from sapwood.language.forms import encode_form
 from sapwood.language.plain_forms import plain_form
 from sapwood.language.written import Written
-from sapwood.limits import FORMS_REMEMBERED_MAX, LINE_BYTES_MAX
+from sapwood.limits import LINE_BYTES_MAX
+from sapwood.limits.pipeline import FORMS_REMEMBERED_MAX
 from sapwood.pipeline.tables.attributes import Object, leaves
 from sapwood.pipeline.tables.coercion import fit_cells, fit_record
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from sapwood.errors import FileFormatError, InputError
-from sapwood.limits import LAKE_FILES_MAX
+from sapwood.limits.pipeline import LAKE_FILES_MAX
 from sapwood.pipeline.spark.listing import at_once, listed
 from sapwood.pipeline.spark.places import HERE, Store, nothing_at, shown, store_faults
 from sapwood.pipeline.spark.reaching import log_reason, spark_reaches, store_for_workers

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FileFormatError
-from sapwood.limits import RECORDS_PER_MATCH_MAX
+from sapwood.limits.pipeline import RECORDS_PER_MATCH_MAX
 from sapwood.pipeline.spark.places import HERE, Place, Store, file_system, reason_of, shown_file
 from sapwood.pipeline.tables.attributes import Kind, Scalar
 from sapwood.pipeline.tables.coercion import arrow_type

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from sapwood.limits import RECORDS_PER_MATCH_MAX
+from sapwood.limits.pipeline import RECORDS_PER_MATCH_MAX
 from sapwood.pipeline.spark.places import Place, shown_file
 from sapwood.pipeline.tables.arrow_schemas import fitted
 from sapwood.pipeline.tables.row_groups import Groups, file_faults, open_parquet

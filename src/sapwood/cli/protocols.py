@@ -25,7 +25,8 @@ def command(*, as_json: bool) -> None:
     Under those that begin with "advertisement", clients advertise what they are going to publish.
     Any of covering's pairs of graph and index can be named, as in covering:flat-1,columnar or
     advertisement+covering:flat-1,columnar. With mesh+ before its name each of them routes on a tree
-    for each router, so that links may form circles.
+    for each router, so that links may form circles; with redundant:2+ (or 3, ...) on so many at
+    once, so that what breaks on one way still comes on another.
     """
     from sapwood.routing.protocols import PROTOCOLS
 

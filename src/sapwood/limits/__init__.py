@@ -94,28 +94,6 @@ UPKEEP_NOTE_BYTES_MAX: Final = 4096
 """Bytes that an upkeep strategy may say at once beside a message, or by itself: sequence numbers,
 times, the sketch of a table at 4 bits for each of 8,000 entries. What is longer goes in several."""
 
-# Failure detection -----------------------------------------------------------------------------
-
-SUSPICION_TIMEOUT_S: Final = 10.0
-"""Seconds without a sign of life, or without a link, until a router counts as failed for good and
-its neighbors go elsewhere. A broker is started again in less; precedent: Kafka's
-broker.session.timeout.ms, 9 s."""
-
-PHI_THRESHOLD: Final = 8.0
-"""Suspicion, as -log10 of the chance that it is wrong, from which a router counts as failed.
-Precedent: Akka and Cassandra 8."""
-
-PHI_THRESHOLD_MAX: Final = 100.0
-"""The largest threshold that can be asked for: beyond, floats do not tell chances from nothing."""
-
-PHI_INTERVALS_MAX: Final = 200
-"""Intervals between signs of life that are remembered of each neighbor. Precedent: Akka and the
-authors 1,000; fewer follow a change of load sooner."""
-
-PHI_DEVIATION_MIN_S: Final = 0.1
-"""Seconds that intervals deviate at least: signs of life like clockwork leave no chance for any
-delay. Precedent: Akka 100 ms."""
-
 # Network: frames -------------------------------------------------------------------------------
 
 FRAME_BYTES_MAX: Final = 2_097_152
@@ -322,15 +300,6 @@ MESH_HELD_MAX: Final = 65_536
 """Publications of one source that a router holds because they came on a newer tree than others
 that are still on their way on the old one: the difference of the two ways, some tenths of a second.
 Beyond, what is still on the old one is given up. Precedent: DELIVERIES_WAITING_MAX."""
-
-REDUNDANT_PATHS_MAX: Final = 8
-"""Paths that every publication takes under `redundant:K`. Each costs tables and bandwidth of its own,
-and few overlays have more that share nothing. Precedent: three copies are what stores keep."""
-
-REDUNDANT_HELD_MAX: Final = 65_536
-"""Publications of one source that a router holds because they came on one path, and what was
-published before may still come on another. Beyond, it waits no longer: what comes late then is
-dropped, rather than twice or out of order. Precedent: MESH_HELD_MAX."""
 
 LINK_LATENCY_MAX_S: Final = 3600.0
 """Seconds a message may be under way on one link. A link slower than an hour is no link."""

@@ -1,11 +1,12 @@
-"""Several spanning trees with one source, on which no two ways to a router share what they need not.
+"""Several spanning trees with one source, whose ways to a router share as little as they can.
 
 Two trees are *independent* when, for each router, its two ways to the source have no router and no
 link in common but those without which it could not be reached at all. In each part of a graph that
 holds together without any one router there are two such trees (Itai and Rodeh 1988): routers are
 put in an order from the source `s` to a neighbor `t` of it such that each of the others has a
-neighbor before and one behind it; one way goes to earlier routers only and ends at `s`, the other to
-later ones only, and ends at `t`, which is linked to `s`. The order is found in one walk (Tarjan 1986).
+neighbor before and one behind it; one way goes to earlier routers only and ends at `s`, the other
+to later ones only, and ends at `t`, which is linked to `s`. The order is found in one walk (Tarjan
+1986).
 
 Worked example: a ring a-b-c-d with the source a. From a the walk takes b, c, d: `t` is b, and the
 order is a d c b. The first tree goes to earlier routers: d to a, c to d, b to c. The second goes to

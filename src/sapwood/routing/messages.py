@@ -16,10 +16,10 @@ from sapwood.language.interests import Interests
 from sapwood.limits import (
     DIGEST_BYTES_MAX,
     MESH_ROUTERS_MAX,
-    REDUNDANT_PATHS_MAX,
     SUBSCRIPTIONS_AT_ONCE_MAX,
     UPKEEP_NOTE_BYTES_MAX,
 )
+from sapwood.limits.failures import REDUNDANT_PATHS_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest

@@ -196,10 +196,8 @@ class Trace:
             case Publish(origin, hops, publication, digest):
                 beside = f", digest {digest.hex()}" if digest else ""
                 return f"publish {publication.id} of {origin} after {hops}{beside}"
-            case OnTree(source, life, inner):
-                return f"{self._message(inner)} (tree of {source}, life {life})"
-            case OnPlane(plane, number, inner):
-                return f"{self._message(inner)} (path {plane}, number {number})"
+            case OnTree() | OnPlane():
+                return f"{self._message(message.message)} {_where(message)}"
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
             case Replace(key, wanted, sending, replaced):
@@ -271,6 +269,13 @@ def _many_or_wired(
             raise InvariantError("a trace has publications one by one")
         case _:
             assert_never(effect)
+
+
+def _where(message: OnTree | OnPlane) -> str:
+    """On which tree something is said, or on which of several paths."""
+    if isinstance(message, OnPlane):
+        return f"(path {message.plane}, number {message.number})"
+    return f"(tree of {message.source}, life {message.epoch})"
 
 
 def _of_links(message: TreeNews | UpkeepNote) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import InputError
-from sapwood.limits import PHI_INTERVALS_MAX, SUSPICION_TIMEOUT_S
+from sapwood.limits.failures import PHI_INTERVALS_MAX, SUSPICION_TIMEOUT_S
 from sapwood.routing.upkeep.detector.detector import Detector, detector_named
 from sapwood.routing.upkeep.detector.patience import AccruedPatience, FixedPatience
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from sapwood.errors import InputError
-from sapwood.limits import REDUNDANT_PATHS_MAX
+from sapwood.limits.failures import REDUNDANT_PATHS_MAX
 from sapwood.routing.membership.redundant.redundant import Redundant
 from sapwood.routing.strategies import MembershipStrategy
 

@@ -11,10 +11,10 @@ is new, and the last one broke. What it brings is held as long as there is a sur
 it anyway, or brings the news that nothing is missing (`mark`); when there is none left, the stream
 that begins first becomes sure, as nothing better is to come.
 
-Worked example, two paths. Path 0 has brought 1 to 4, path 1 has brought 1 and 2: `through` is 4, and
-3 and 4 are dropped when path 1 brings them. Path 0 breaks and has another branch, whose first number
-is 7, and brings 7. Path 1 may still bring 5 and 6, so 7 is held. Path 1 brings 5, then the mark 6
-(6 is not wanted here): 7 is handed on, and path 0 is sure again.
+Worked example, two paths. Path 0 has brought 1 to 4, path 1 has brought 1 and 2: `through` is 4,
+and 3 and 4 are dropped when path 1 brings them. Path 0 breaks and has another branch, whose first
+number is 7, and brings 7. Path 1 may still bring 5 and 6, so 7 is held. Path 1 brings 5, then the
+mark 6 (6 is not wanted here): 7 is handed on, and path 0 is sure again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from sapwood.errors import InvariantError
-from sapwood.limits import REDUNDANT_HELD_MAX
+from sapwood.limits.failures import REDUNDANT_HELD_MAX
 from sapwood.model.publication import Publication
 
 
@@ -31,18 +31,18 @@ class Number(NamedTuple):
     """The place of a publication among those of its source: which life of it, and which there."""
 
     incarnation: int
-    count: int
+    place: int
 
     def is_next(self, through: Number) -> bool:
         """Whether nothing lies between a number and this one; of another life, that is unknown."""
         if self.incarnation != through.incarnation:
             return self < through
-        return self.count <= through.count + 1
+        return self.place <= through.place + 1
 
     @property
     def before(self) -> Number:
         """The one before this."""
-        return Number(self.incarnation, self.count - 1)
+        return Number(self.incarnation, self.place - 1)
 
 
 NOTHING: Final = Number(-1, 0)

@@ -1,4 +1,4 @@
-"""One path of several: a mesh whose publications are numbered, and whose branches say from where on.
+"""One path of several: a mesh whose publications are numbered, and branches say from where on.
 
 A mesh knows no numbers. What it sends goes out with that of the publication which it was handed;
 what it keeps until an older branch has ended (`TreeVersions.held`) is remembered here with its own.

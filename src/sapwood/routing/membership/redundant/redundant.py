@@ -2,11 +2,11 @@
 
 XNet 6.1.4 with trees in the place of single routes: what it asks for, that upstream links form no
 circle, each of the trees brings along, for one producer as for many (Figure 6.7). A router is part
-of several meshes (`sapwood.routing.membership.mesh`), one for each *path*, numbered from 0. All have
-the same links and clients; each has its own trees (`sapwood.overlay.disjoint`), with versions and
-changes of its own. On each, a subscription is told as if it were the only one: the same advertisement
-to all redundant neighbors, and others to those on the way to other sources. A publication is
-numbered by its source and goes out on all paths, and clients get what comes first
+of several meshes (`sapwood.routing.membership.mesh`), one for each *path*, numbered from 0. All
+have the same links and clients; each has its own trees (`sapwood.overlay.disjoint`), with versions
+and changes of its own. On each, a subscription is told as if it were the only one: the same
+advertisement to all redundant neighbors, and others to those on the way to other sources. A
+publication is numbered by its source and goes out on all paths, and clients get what comes first
 (`confluence.py`). So
 
 * what arrives on any path arrives, as soon as on that path alone: of K ways to a router, any K - 1
@@ -255,9 +255,10 @@ class Redundant:
         return [one for publication in publications for one in core.deliveries(publication)]
 
     def _close_all(self, effects: list[Effect], now: float) -> list[Effect]:
-        """Take down the links that are to be closed on all paths, after what is still sent there."""
+        """Take down on all paths what is to be closed on one, after what is still sent there."""
         closing = {one.neighbor: one for one in effects if isinstance(one, CloseLink)}
-        kept = [one for one in effects if not isinstance(one, CloseLink)]
+        kept: list[Effect] = [one for one in effects if not isinstance(one, CloseLink)]
         for neighbor, close in closing.items():
-            kept.extend([*self._link_down(neighbor, now), close])
+            kept.extend(self._link_down(neighbor, now))
+            kept.append(close)
         return kept

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from sapwood.errors import InputError, InvariantError
-from sapwood.limits import PHI_THRESHOLD, SUSPICION_TIMEOUT_S
+from sapwood.limits.failures import PHI_THRESHOLD, SUSPICION_TIMEOUT_S
 from sapwood.routing.upkeep.detector.patience import AccruedPatience, FixedPatience, Patience
 
 MakePatience: TypeAlias = Callable[[float], Patience]

@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import Protocol
 
 from sapwood.errors import InputError
-from sapwood.limits import (
+from sapwood.limits.failures import (
     PHI_DEVIATION_MIN_S,
     PHI_INTERVALS_MAX,
     PHI_THRESHOLD,

@@ -77,6 +77,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.messages import (
@@ -147,7 +148,7 @@ class RoutingCore:
                 return self._client_publish_many(input, now)
             case ReceiveMany():
                 return self._receive_many(input, now)
-            case Tick():
+            case Tick() | Suspicion():
                 return []
             case Restored():
                 raise InvariantError("what is restored comes change by change")

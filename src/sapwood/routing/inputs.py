@@ -131,11 +131,12 @@ class LinkUp:
     """The link to a neighbor carries messages from now on (first time or again).
 
     Where publications never come from there (not `inbound`), the neighbor is told of no
-    subscription.
+    subscription. `dialed`: this router asked for the link, and not the neighbor.
     """
 
     neighbor: str
     inbound: bool = True
+    dialed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,17 @@ class Tick:
     """The time that next_deadline asked for has come."""
 
 
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A neighbor is suspected to have failed, for some seconds at least, whatever it says.
+
+    That may be wrong. Who has no failure detector ignores it.
+    """
+
+    neighbor: str
+    seconds: float
+
+
 Change: TypeAlias = ClientInput | LinkUp | LinkDown | Drained | Receive
 """What changes routing state, and publications: a router's state is what came of its changes, one
 after the other, and of nothing else."""
@@ -211,4 +223,4 @@ class Restored:
     records: tuple[Record, ...]
 
 
-Input: TypeAlias = Change | BatchInput | Tick | Restored
+Input: TypeAlias = Change | BatchInput | Tick | Restored | Suspicion

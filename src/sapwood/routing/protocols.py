@@ -48,6 +48,7 @@ from sapwood.routing.strategies import (
     UpkeepStrategy,
 )
 from sapwood.routing.tables import Follower
+from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over
 from sapwood.routing.upkeep.replay import Replay
 
 S = TypeVar("S", bound=Strategy)
@@ -228,7 +229,7 @@ class Catalogues(NamedTuple):
             _chosen(memberships, chosen.get("memberships", (DEFAULT_MEMBERSHIP, None))),
             propagation,
             _chosen(forwardings, chosen.get("forwardings", (propagation.forwarding, None))),
-            _chosen(upkeeps, chosen.get("upkeeps", (DEFAULT_UPKEEP, None))),
+            _upkeep(upkeeps, chosen),
         )
 
     def _sorted(self, name: str) -> dict[str, tuple[str, str | None]]:
@@ -241,6 +242,7 @@ class Catalogues(NamedTuple):
             **self._asdict(),
             ADVERTISEMENT.name: _catalogue(ADVERTISEMENT),
             MERGING.name: _catalogue(MERGING),
+            FAILOVER.name: _catalogue(FAILOVER),
         }
         chosen: dict[str, tuple[str, str | None]] = {}
         for part in name.split("+"):
@@ -256,6 +258,18 @@ class Catalogues(NamedTuple):
                 raise InputError(f"protocol {name!r}: {word} takes nothing behind a colon")
             chosen[about] = (word, argument if colon else None)
         return chosen
+
+
+def _upkeep(
+    upkeeps: Mapping[str, UpkeepStrategy], chosen: Mapping[str, tuple[str, str | None]]
+) -> UpkeepStrategy:
+    """What keeps state right, failover in front of it where that is asked for."""
+    word = chosen.get("upkeeps", (DEFAULT_UPKEEP, None))
+    inner = _chosen(upkeeps, word)
+    if FAILOVER.name not in chosen:
+        return inner
+    _, argument = chosen[FAILOVER.name]
+    return failover_over(inner, argument, is_default=word[0] == DEFAULT_UPKEEP)
 
 
 def _chosen(strategies: Mapping[str, S], word: tuple[str, str | None]) -> S:
@@ -278,6 +292,7 @@ _ONE_OF: Final = MappingProxyType(
         "upkeeps": "{} say how state is kept right, and only one can",
         ADVERTISEMENT.name: "{} is there twice",
         MERGING.name: "{} is there twice",
+        FAILOVER.name: "{} is there twice",
     }
 )
 
@@ -371,6 +386,8 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+covering+merging",
             "advertisement+identity",
             "advertisement",
+            "failover+covering",
+            "redundant:2+covering",
         )
     }
 )

@@ -39,13 +39,14 @@ from sapwood.routing.inputs import (
     ReceiveMany,
     Record,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription
-from sapwood.routing.upkeep.protocol import Action, Resume
+from sapwood.routing.upkeep.protocol import Action, Resume, Suspecting
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
@@ -107,6 +108,8 @@ class Router:
                 return [*effects, *self._apply(input, now)]
             case Restored(records):
                 return self._restore(records, now)
+            case Suspicion():
+                return self._suspect(input, now)
             case AttachClient(client) if client in self._absent:
                 del self._absent[client]
                 return []
@@ -182,6 +185,12 @@ class Router:
         self.upkeep.validate()
 
     # What upkeep answers -----------------------------------------------------------------------
+
+    def _suspect(self, suspicion: Suspicion, now: float) -> list[Effect]:
+        upkeep = self.upkeep
+        if not isinstance(upkeep, Suspecting):
+            return []
+        return self._do(upkeep.suspect(suspicion, now), now)
 
     def _do(self, actions: Sequence[Action], now: float) -> list[Effect]:
         """Do what upkeep says, in order."""

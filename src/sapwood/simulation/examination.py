@@ -8,6 +8,7 @@ from typing import Final
 
 from sapwood.model.publication import Publication
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.upkeep.failover.choice import is_planned
 from sapwood.simulation.divergence import divergences, leaks, strays
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
@@ -51,8 +52,9 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     mixture = Mixture(
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=seed % DOCUMENTS_EVERY == 0,
-        circles=chosen.allows_circles or seed % CIRCLES_EVERY == 0,
+        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and not is_planned(chosen)),
         rewiring=rewiring,
+        suspicions=is_planned(chosen),
     )
     return draw_scenario(seed, mixture)
 

@@ -52,6 +52,7 @@ from sapwood.routing.inputs import (
     ReceiveMany,
     Record,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.messages import (
@@ -146,7 +147,7 @@ class Trace:
                 return self._many_or_timed(event)
 
     def _many_or_timed(
-        self, event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick
+        self, event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick | Suspicion
     ) -> str:
         match event:
             case ClientSubscribeMany(client, subscriptions):
@@ -158,6 +159,8 @@ class Trace:
                 return f"link to {neighbor} drained"
             case Tick():
                 return "tick"
+            case Suspicion(neighbor, seconds):
+                return f"{neighbor} is suspected for {seconds:g} s"
             case _:
                 assert_never(event)
 

@@ -54,6 +54,7 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.messages import Publish, carried, counted
@@ -228,15 +229,24 @@ class World:
 
     def fail_link(self, a: str, b: str) -> None:
         """Take a link down; nothing happens if it failed already."""
+        if self._is_gone(a, b):
+            return
         self.topology.link(a, b)
         self._failed[min(a, b), max(a, b)] = None
         self._take_down(a, b, "failed")
 
     def return_link(self, a: str, b: str) -> None:
         """Bring a failed link up again, as far as both routers run."""
+        if self._is_gone(a, b):
+            return
         self.topology.link(a, b)
         self._failed.pop((min(a, b), max(a, b)), None)
         self._bring_up(a, b, "failed")
+
+    def suspect(self, router: str, neighbor: str, seconds: float) -> None:
+        """Let a router suspect a neighbor, wrongly or not; nothing happens if it does not run."""
+        if self.topology.known(router) in self.routers:
+            self._feed(router, Suspicion(neighbor, seconds))
 
     def crash_router(self, router: str) -> None:
         """Stop a router: its state is lost, its links go down, its clients are cut off."""
@@ -467,6 +477,11 @@ class World:
         self.history.rewired(self.now, overlay)
         self._timers.changed(self.now)
 
+    def _is_gone(self, a: str, b: str) -> bool:
+        """Whether routers have given up a link that there was."""
+        known = {frozenset((link.a, link.b)) for link in self.history.links()}
+        return {a, b} in known and b not in self.topology.neighbors(a)
+
     def _remove_link(self, a: str, b: str) -> None:
         self._failed.pop((min(a, b), max(a, b)), None)
         self.trace.remark(self.now, f"link {a}-{b} is removed")
@@ -595,4 +610,7 @@ class World:
         if isinstance(effect, Disconnect) and is_linked:
             self.remove_link(router, neighbor)
         elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
-            self.add_link(router, neighbor)
+            try:
+                self.add_link(router, neighbor)
+            except InputError as error:  # as brokers leave such a link out
+                self.trace.remark(self.now, str(error))

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from sapwood.routing.effects import Effect, Send
-from sapwood.routing.inputs import Change, LinkDown, LinkUp, Receive, Record
+from sapwood.routing.inputs import Change, LinkDown, LinkUp, Receive, Record, Suspicion
 from sapwood.routing.tables import LinkSubscription
 
 
@@ -117,4 +117,13 @@ class Upkeep(Protocol):
 
     def validate(self) -> None:
         """Check its own relations; raises `InvariantError`."""
+        ...
+
+
+@runtime_checkable
+class Suspecting(Protocol):
+    """An upkeep with a failure detector, which can be told whom to suspect."""
+
+    def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
+        """A neighbor is said to have failed."""
         ...

@@ -88,6 +88,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.membership.mesh.changeover import advance
@@ -148,7 +149,7 @@ class Mesh:
                 effects = self._link_down(neighbor, now)
             case Drained():
                 effects = self.forest.drained(input, now)
-            case Tick():
+            case Tick() | Suspicion():
                 return []
             case Restored():
                 raise InvariantError("what is restored comes change by change")

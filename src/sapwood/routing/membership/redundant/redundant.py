@@ -44,6 +44,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.membership.mesh.mesh import Mesh
@@ -89,7 +90,7 @@ class Redundant:
                 return self._publish(input, now)
             case ClientPublishMany():
                 return [one for request in input.requests() for one in self._publish(request, now)]
-            case Tick():
+            case Tick() | Suspicion():
                 return []
             case Restored():
                 raise InvariantError("what is restored comes change by change")

@@ -147,7 +147,7 @@ class Broker:
         self.address = Address(host, port)
         self.name = settings.name or f"{socket.gethostname()}-{port}"
         self.router = Router(
-            self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
+            self.name, settings.planned(self.name), settings.engines, incarnation=time.time_ns()
         )
         me = Identity(
             self.name,

@@ -24,6 +24,8 @@ from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
+from sapwood.routing.upkeep.failover.choice import is_planned, planned
+from sapwood.routing.upkeep.failover.plans import Plan
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import PORT_DEFAULT, Address
 from sapwood.wire.names import check_name
@@ -37,13 +39,15 @@ class BrokerSettings:
     """Everything a broker is started with.
 
     `name` is made from the host's name and the port where it is `None`. `peers` are the brokers
-    to link with. Queue bounds are in bytes. `data` is the folder of what the broker keeps, `None`
-    for nothing. Raises `InputError` (or one of its kinds) that names
-    the option of `sapwood broker` and what it takes.
+    to link with; `backups` those to link with in the place of the peer, under `failover`, when that
+    is gone for long. Queue bounds are in bytes. `data` is the folder of what the broker keeps,
+    `None` for nothing. Raises `InputError` (or one of its kinds) that names the option of `sapwood
+    broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
     peers: tuple[Address, ...] = ()
+    backups: tuple[Address, ...] = ()
     protocol: str | Protocol = "covering"
     engines: Engines = Engines()  # noqa: RUF009 - a value
     name: str | None = None
@@ -65,6 +69,7 @@ class BrokerSettings:
                 f"--protocol {chosen.name}: under {chosen.upkeep.name} routers keep what survives "
                 "a crash, and this broker has no store for that: leave the word out"
             )
+        self._check_backups(chosen)
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:
@@ -87,6 +92,35 @@ class BrokerSettings:
         _within("--connections-max", self.connections_max, 1, 2**20)
         _within("--journal-bytes-max", self.journal_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
+
+    def planned(self, name: str) -> Protocol:
+        """The protocol, with the plan for the broker under a name where it wants one."""
+        protocol = self.protocol
+        chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+        backups = tuple((str(backup), str(backup)) for backup in self.backups)
+        return planned(chosen, {name: Plan(backups=backups, address=str(self.listen))})
+
+    def _check_backups(self, chosen: Protocol) -> None:
+        if not is_planned(chosen):
+            if self.backups:
+                raise InputError(
+                    f"--backup: protocol {chosen.name!r} knows no backups; put failover into its "
+                    f"name, as in --protocol failover+{chosen.name}"
+                )
+            return
+        if len(self.peers) > 1:
+            raise InputError(
+                "--peer: under failover a broker has one peer, and --backup names those that take "
+                "its place; other brokers name this one as theirs"
+            )
+        if self.backups and not self.peers:
+            raise InputError("--backup: there is no --peer whose place it could take")
+        for place, backup in enumerate(self.backups):
+            if backup in (self.listen, *self.peers, *self.backups[:place]):
+                raise InputError(
+                    f"--backup: {backup} is this broker itself, its peer, or there twice: name "
+                    "another broker"
+                )
 
 
 def _within(option: str, value: float, low: float, high: float) -> None:

@@ -63,6 +63,14 @@ if TYPE_CHECKING:
     type=input_file,
     help="TOML file: what fails and returns, or comes and goes, and when.",
 )
+@click.option(
+    "--backup",
+    "backups",
+    multiple=True,
+    metavar="ROUTER=ROUTER,...",
+    help="Under failover, where a router goes when the neighbor on the way to the first router is "
+    "gone for long, in this order; may be given once for each router.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="For all that is drawn.")
 @click.option("--out", help="File for the deliveries, or -.  [default: -]")
 @click.option("--metrics", help="File for the figures, as JSON.")
@@ -91,6 +99,7 @@ def command(
     publications: str | None,
     advertisements: str | None,
     faults: str | None,
+    backups: tuple[str, ...],
     seed: int,
     out: str | None,
     metrics: str | None,
@@ -114,6 +123,7 @@ def command(
     ctx.with_resource(loading(InPlace(say)))
     from sapwood.files.scenarios import open_scenario
     from sapwood.simulation.evaluation import evaluate
+    from sapwood.simulation.simulator import protocol_on
 
     chosen = chosen_protocol(protocol, dtd)
     if swarm is not None:
@@ -138,6 +148,8 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
+        if backups:
+            chosen = protocol_on(scenario.topology, chosen, _backups_by_router(backups))
         result = evaluate(scenario, chosen, with_probes=faults is not None, watch=progress)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
@@ -165,6 +177,23 @@ def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus
 
     is_right = run_swarm(protocol, seed, count, as_json=as_json)
     return ExitStatus.DONE if is_right else ExitStatus.FAILED
+
+
+def _backups_by_router(backups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """What the options say: each is a router, an equals sign, and its backups with commas."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in backups:
+        router, equals, names = text.partition("=")
+        if not equals or not all((router, *names.split(","))):
+            raise click.BadParameter(
+                f"{text!r} is not like r5=r2,r3: a router, and where it goes", param_hint="--backup"
+            )
+        if router in found:
+            raise click.BadParameter(
+                f"{router} is there twice: name all its backups at once", param_hint="--backup"
+            )
+        found[router] = tuple(names.split(","))
+    return found
 
 
 def _check_standard_input(*files: str | None) -> None:

@@ -386,8 +386,6 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+covering+merging",
             "advertisement+identity",
             "advertisement",
-            "failover+covering",
-            "redundant:2+covering",
         )
     }
 )

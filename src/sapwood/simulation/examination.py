@@ -98,11 +98,22 @@ def findings(
     words = {
         **verdicts(judgment),
         "closed": world.tally.links_closed,
+        "parted": len(parted(world)) if is_planned(protocol_named(protocol)) else 0,
         "strayed": len(strayed(world, protocol)),
         "diverged": len(divergences(world, make_router, PROBES, links=links)),
         "leaked": len(leaks(world, make_router)),
     }
     return {word: count for word, count in words.items() if count}
+
+
+def parted(world: World) -> tuple[str, ...]:
+    """The routers that the first one does not reach, where all were joined at the beginning."""
+    _, first = world.history.overlays[0]
+    present = world.topology
+    if not first.is_tree or len(first.tree(first.routers[0]).routers) < len(first.routers):
+        return ()
+    reached = present.tree(present.routers[0])
+    return tuple(name for name in present.routers if name not in reached)
 
 
 def strayed(world: World, protocol: str) -> tuple[str, ...]:

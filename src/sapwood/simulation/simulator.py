@@ -19,7 +19,7 @@ from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.upkeep.failover.choice import is_planned, planned
+from sapwood.routing.upkeep.failover.choice import has_plans, is_planned, planned
 from sapwood.routing.upkeep.failover.plans import plans_for
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
@@ -73,7 +73,8 @@ def protocol_on(
 ) -> Protocol:
     """A protocol, or the one of a name, as it routes on this overlay: on one tree, or on many.
 
-    Under `failover` routers hang where the tree from the first router has them, and have `backups`.
+    Under `failover` routers hang where the tree from the first router has them, and have `backups`;
+    plans that a protocol has are kept.
     """
     chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
     if is_planned(chosen) and not overlay.is_tree:
@@ -82,7 +83,8 @@ def protocol_on(
             "without, or leave out failover"
         )
     if is_planned(chosen):
-        return planned(chosen, plans_for(overlay, backups))
+        known = has_plans(chosen) and backups is None
+        return chosen if known else planned(chosen, plans_for(overlay, backups))
     if backups:
         raise InputError(f"protocol {chosen.name!r} knows no backups: put failover into its name")
     return chosen if overlay.is_tree else meshed(chosen)

@@ -9,9 +9,7 @@ way at that time already comes first.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from random import Random
 
 from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
@@ -74,27 +72,9 @@ from sapwood.simulation.network import (
     is_upkeep,
 )
 from sapwood.simulation.stored import Stored, Wishes
+from sapwood.simulation.tally import Tally
 from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of what happened between the routers."""
-
-    #: inputs that all routers took, and how many of them were ticks
-    inputs: int = 0
-    ticks: int = 0
-    #: messages put on links, by kind
-    messages: Counter[str] = field(default_factory=Counter)
-    #: publication id -> the links it crossed, in order of arrival
-    crossings: dict[str, list[Hop]] = field(default_factory=dict)
-    #: publications that routers matched against their tables
-    content_matches: int = 0
-    #: publications that could not be handed over because the home router was down
-    unsent: int = 0
-    #: links that a router closed because its neighbor broke a rule
-    links_closed: int = 0
 
 
 class World:

@@ -82,6 +82,12 @@ def planned(protocol: Protocol, plans: Mapping[str, Plan]) -> Protocol:
     return replace(protocol, upkeep=replace(protocol.upkeep, make=replace(make, plans=plans)))
 
 
+def has_plans(protocol: Protocol) -> bool:
+    """Whether a protocol knows the plans of its routers."""
+    make = protocol.upkeep.make
+    return isinstance(make, MakeFailover) and bool(make.plans)
+
+
 def is_planned(protocol: Protocol) -> bool:
     """Whether the upkeep of a protocol wants plans."""
     return isinstance(protocol.upkeep.make, MakeFailover)

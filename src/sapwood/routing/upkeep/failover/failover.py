@@ -16,10 +16,10 @@ R had withdrawn it. So a router that was suspected wrongly is left by one neighb
 same: state is right afterwards, for more messages. Publications that were on the way to R, or came
 while the way was cut, are lost as they are when a link fails under `replay`.
 
-Where the link to a router that is suspected is still up, the backup is asked for only after the same
-patience once more: what R withdraws has to travel first, for a router that hears of the new way
-before would take the two for a circle. For that reason patience has to be longer than news takes
-through the overlay.
+Where the link to a router that is suspected is still up, the backup is asked for only after the
+same patience once more: what R withdraws has to travel first, for a router that hears of the new
+way before would take the two for a circle. For that reason patience has to be longer than news
+takes through the overlay.
 
 A backup that does not answer within the same patience is given up for the next one. When all have
 been tried, R is: then the router waits, however long it takes, for R or somebody else to link to
@@ -105,11 +105,13 @@ class Failover:
         return [*self._inner.link_down(link, now), *self._tell()]
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
-        """Somebody says that a neighbor has failed, whatever is heard of it."""
-        if suspicion.neighbor != self._upstream or self._seeking is not None:
+        """Somebody says that a neighbor has failed, whatever is heard of it.
+
+        One whose link is down is suspected soon, and not sooner for that.
+        """
+        if suspicion.neighbor != self._upstream or self._upstream not in self._links:
             return ()
-        if self._upstream in self._links:
-            self._detector.watch(self._upstream, now)
+        self._detector.watch(self._upstream, now)
         self._detector.mislead(self._upstream, now + suspicion.seconds)
         return self.tick(now)
 

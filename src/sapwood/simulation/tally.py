@@ -1,0 +1,27 @@
+"""Counts of what happened between the routers of a world."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from sapwood.overlay.topology import Hop
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of what happened between the routers."""
+
+    #: inputs that all routers took, and how many of them were ticks
+    inputs: int = 0
+    ticks: int = 0
+    #: messages put on links, by kind
+    messages: Counter[str] = field(default_factory=Counter)
+    #: publication id -> the links it crossed, in order of arrival
+    crossings: dict[str, list[Hop]] = field(default_factory=dict)
+    #: publications that routers matched against their tables
+    content_matches: int = 0
+    #: publications that could not be handed over because the home router was down
+    unsent: int = 0
+    #: links that a router closed because its neighbor broke a rule
+    links_closed: int = 0

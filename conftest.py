@@ -7,6 +7,8 @@ deadline: machines are slow at times.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
 from typing import Final
 
 import pytest
@@ -17,6 +19,10 @@ __all__ = ("quick_java", "s3", "spark")
 
 HEAVY: Final = ("spark", "network")
 """Markers of tests that start processes: those of each run in one worker, one after the other."""
+
+GARBAGE_AFTER: Final = 10_000
+"""Objects between two looks for garbage. Python's own 700 are for programs that stay small; what is
+collected here stays to the end, and what tests make goes by itself."""
 
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile(
@@ -34,9 +40,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked long as well")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among the tests, neither while they are found nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(GARBAGE_AFTER, *gc.get_threshold()[1:])
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and keep what is heavy together (`-n 2 --dist loadgroup`)."""
+    """Leave out what is long, and keep what is heavy together (`-n 3 --dist loadgroup`)."""
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]

@@ -47,9 +47,10 @@ STEPS: Final = (
     ),
     # Once, while there is a processor to spare, and not by all who start with the tests.
     Step("kernels", ("scripts.kernels",)),
-    # One worker for what runs on Spark, one after the other, and one for all the rest. The lab's
-    # come with the product's: a run of their own would collect anew, and start Spark again.
-    Step("tests", ("pytest", "-q", "-n", "2", "--dist", "loadgroup", "tests", "tests_lab")),
+    # One worker begins with what runs on Spark, one with what starts brokers, both one after the
+    # other. These wait for other processes at times; the third keeps two processors busy then. The
+    # lab's come with the product's: a run of their own would collect anew, and start Spark again.
+    Step("tests", ("pytest", "-q", "-n", "3", "--dist", "loadgroup", "tests", "tests_lab")),
 )
 
 

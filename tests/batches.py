@@ -32,18 +32,22 @@ _ENCODED = msgspec.msgpack.Encoder()
 
 
 def batch_of(publications: Sequence[Publication]) -> PublicationBatch:
-    """A batch of publications without documents, as a kernel makes it of a read."""
+    """A batch of publications, as it is made of a read."""
     bodies = [encode_publication(one) for one in publications]
     maps = [_ENCODED.encode(dict(one.record)) for one in publications]
     starts = np.cumsum([0, *(len(SPACE) + len(body) for body in bodies)]) + len(SPACE)
     ends = starts[:-1] + np.array([len(body) for body in bodies], np.int64)
     offsets = np.cumsum([HEADER_BYTES, *map(len, maps)])
+    documents = [one.read_document() for one in publications]
+    bare = np.array([one.attributes is None for one in publications], np.bool_)
     return PublicationBatch(
         SPACE + b"".join(body + SPACE for body in bodies),
         starts[:-1].astype(np.int64),
         ends,
         EncodedRecords(header(len(maps)) + b"".join(maps), offsets),
         decode_publication,
+        documents=documents if any(one is not None for one in documents) else None,
+        bare=bare if bare.any() else None,
     )
 
 

@@ -16,9 +16,18 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=
 """Starts in half the time and runs long jobs slower, of which there are none here. With one
 compiler Java takes less room for its code, throws out what it needs again, and compiles anew."""
 
-_CLASSES_KEPT: Final = 2000
-"""Classes that Spark has compiled from plans. It keeps a hundred by itself; the tests need several
-hundred, and the same ones again and again."""
+_QUICK_PLANS: Final = {
+    # A class is written, compiled and loaded for each step of a plan, to run over a dozen rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Each shuffle is a job of its own, after which what is left is planned anew.
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Settings under which a plan over a few rows is run as it is written.
+
+What Spark makes of a plan is Spark's concern, and its answers are the same. Commands that tests
+start in processes of their own (spark-submit, the demo) have Spark as users have it.
+"""
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +35,7 @@ def spark() -> Iterator[Any]:
     """A session on this machine, or a skip where there is no Java."""
     options = {
         "spark.driver.extraJavaOptions": QUICK_JVM,
-        "spark.sql.codegen.cache.maxEntries": str(_CLASSES_KEPT),
+        **_QUICK_PLANS,
     }
     try:
         session = local_session("sapwood tests", driver_memory="2g", options=options)

@@ -50,9 +50,9 @@ def main(host: str, port: int) -> None:
                 begun = 0.0
             sender.discard()
             time.sleep(PAUSE_S)
-    except OSError:
+    except OSError as error:
         if not sys.stdin.closed:
-            print("lost", flush=True)
+            print("lost", error, flush=True)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def publish(sequence: int, record: Any, document: bytes | None = None) -> bytes:
     return frame(12, sequence, body)
 
 
-PING = frame(1)
+PING, PONG = frame(1), frame(2)
 
 
 class Peer:
@@ -92,6 +92,9 @@ class Peer:
                 if len(self._held) >= end:
                     body = bytes(self._held[HEADER.size : end])
                     del self._held[:end]
+                    if body == PING[HEADER.size :]:  # an idle peer that says nothing is dropped
+                        self.send(PONG)
+                        continue
                     return list(msgspec.msgpack.decode(body))
             data = self.socket.recv(1 << 20)
             if not data:

@@ -96,8 +96,12 @@ class Pair:
             print(file=self.process.stdin, flush=True)
         except OSError:
             return float("inf")
-        words = self.process.stdout.readline().split()
-        return float(words[1]) if words[:1] == ["worst"] else float("inf")
+        line = self.process.stdout.readline()
+        words = line.split()
+        if words[:1] == ["worst"]:
+            return float(words[1])
+        print(f"the pair: {line.strip()}", file=sys.stderr)
+        return float("inf")
 
     def stop(self) -> None:
         """End it."""

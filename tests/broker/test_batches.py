@@ -26,6 +26,7 @@ from sapwood.matching.readiness import RECORDS
 from sapwood.model.publication import Publication
 from sapwood.routing import sided_index
 from sapwood.wire.greetings import Hello, Role
+from sapwood.wire.interests import XPathText
 from sapwood.wire.messages import (
     AdvertiseRequest,
     Ping,
@@ -46,7 +47,8 @@ TOKENS = [count()]
 CLIENTS = {"a": "r1", "b": "r2", "c": "r3", "d": "r1"}
 FILTERS = (
     *("n >= 0", "n < 3", "n >= 3 and s = 'x'", "s like '%y%'", "exists o.k", "n = 1 or n = 4"),
-    *("b", "not b and n > 1"),
+    *("b", "not b and n > 1", "n is null"),
+    *map(XPathText, ("//e", "/d/e[@k='x']", "/d", "//d[e=1]")),
 )
 PROTOCOLS = ("covering", "flooding", "mesh+covering", "identity", "advertisement+covering")
 
@@ -76,8 +78,19 @@ def bodies() -> st.SearchStrategy[bytes]:
     )
     ids = st.sampled_from(("p", "q", "r", "größe"))
     good = st.builds(lambda id_, record: encode_publication(Publication(id_, record)), ids, records)
-    documents = st.sampled_from(
-        [encode_publication(Publication("d", {"n": 1}, b"<d><e/></d>")), b"\x93\xa1d\xc0\xc4\3<d>"]
+    xml = st.sampled_from((b"<d><e/></d>", b"<d><e k='x'>1</e></d>", b"<f><d/></f>", b"<d/>\xc0"))
+    documents = st.one_of(
+        st.builds(
+            lambda id_, record, text: encode_publication(Publication(id_, record, text)),
+            *(ids, st.none() | records, xml),
+        ),
+        st.sampled_from(
+            (
+                *(b"\x93\xa1d\xc0\xc4\3<d>", b"\x93\xa1d\x80\xc4\0", b"\x93\xa1d\xc0\xc0"),
+                *(b"\x93\xa1d\x81\xa1n\xc4\1x\xc4\4<d/>", b"\x93\xa1d\x90\xc4\4<d/>"),
+                *(b"\x93\xa1d\x81\xa1n\1\xa4<d/>", b"\x94\xa1d\xc0\xc4\4<d/>\xc0"),
+            )
+        ),
     )
     bad = st.sampled_from(
         (
@@ -86,7 +99,7 @@ def bodies() -> st.SearchStrategy[bytes]:
             *(b"\x92\xa1p\x81\xa1n\1", b"\x93\xa1p\x81\xa1n\xca\x3f\x80\0\0\xc0"),
         )
     )
-    return good | good | good | good | good | documents | bad
+    return good | good | good | good | documents | documents | bad
 
 
 class Streams:

@@ -10,15 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.broker import kernels as kernels_module
 from sapwood.broker.broker import Broker
 from sapwood.broker.kernels import KernelLoader, kernels_of, place_kernels
+from sapwood.language import parse_filter
 from sapwood.matching.auto import AutoEngine
 from sapwood.matching.compiling import places
 from sapwood.matching.engine_names import Engines
-from sapwood.matching.readiness import DOCUMENTS, RECORDS
+from sapwood.matching.readiness import DOCUMENTS, RECORDS, Awaiting
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.router import Router
 from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, SubscribeRequest
+from sapwood.wire.runs import FRAMES
 from tests.broker.helpers import Raw, Story, body, running, settings
 from tests.matching.switched import Switched
 from tests.routing.wiring import core_of
@@ -54,7 +57,7 @@ def serving_engine(broker: Broker) -> object:
 
 def finished(loader: KernelLoader) -> None:
     """Wait for all that is under way; unlike `close`, end nothing."""
-    for thread in loader._threads.values():
+    for thread in tuple(loader._threads.values()):
         thread.join()
 
 
@@ -83,6 +86,30 @@ def test_kernels_in_the_cache_are_loaded_in_a_thread_once_that_pays(tmp_path: Pa
     finished(loader)
     assert kernels.is_on
     assert kernels.loaded_by == "kernels for records"
+    assert [entry["event"] for entry in story.entries] == ["kernels loaded"]
+    loader.close()
+
+
+def test_kernels_that_are_kept_are_loaded_as_soon_as_somebody_subscribes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels_module, "FRAMES", Switched(FRAMES))
+    monkeypatch.setenv(places.VARIABLES[0], str(tmp_path))
+    story, kernels = Story(), Kernels(tmp_path / "records-of-this.nbi")
+    monkeypatch.setattr(places, "places", lambda: (tmp_path / "nowhere", tmp_path))
+    loader = KernelLoader(story.log, 100, (sys.executable, "-c", "raise SystemExit(9)"))
+    loader.expected(kernels)
+    assert loader._threads == {}  # nothing is kept
+    (tmp_path / "records-of-another.nbi").touch()
+    loader.expected(kernels)
+    finished(loader)
+    assert not kernels.is_on
+    assert loader._threads == {}  # what was kept is of another version
+    kernels.marker.touch()
+    engine = AutoEngine(Awaiting(kernels, loader))
+    engine.add(0, parse_filter("a = 1"))
+    finished(loader)
+    assert kernels.is_on
     assert [entry["event"] for entry in story.entries] == ["kernels loaded"]
     loader.close()
 
@@ -143,7 +170,7 @@ def test_loader_that_is_closed_compiles_nothing(tmp_path: Path) -> None:
     kernels = Kernels(tmp_path / "never")
     loader = KernelLoader(Story().log, 1, NOTHING)
     loader._closing = True
-    loader._load(kernels)
+    loader._load(kernels, may_compile=True)
     assert loader._compiling is None
     assert not kernels.is_on
 
@@ -200,6 +227,7 @@ from sapwood.model.publication import Publication
 from sapwood.broker.kernels import KernelLoader
 from sapwood.wire.interests import to_text
 from sapwood.wire.publications import encode_publication
+from sapwood.wire.runs import FRAMES
 from tests.broker.helpers import Raw, body, running
 from sapwood.wire.messages import (
     AcceptedReply, Delivery, Ping, Pong, PublishRequest, SubscribeRequest
@@ -213,6 +241,7 @@ def document(name, content):
 async def main():
     wanted = {}
     KernelLoader.worked = lambda self, kernels, work: wanted.setdefault(kernels.name, work)
+    KernelLoader.expected = lambda self, kernels: None
     async with running() as broker:
         subscriber = await Raw.client(broker.address, "sub")
         neighbor = await Raw.neighbor(broker)

@@ -9,26 +9,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.errors import InvariantError
+from sapwood.language import parse_filter
+from sapwood.language.advertisements import parse_advertisement
+from sapwood.language.xpath import parse_xpath
 from sapwood.limits import HOPS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.publication import Publication
+from sapwood.routing import admitting
 from sapwood.routing import pool as pool_module
-from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
+from sapwood.routing.effects import CloseLink, Effect, Refused, Remaining, Send, SendMany
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientAdvertise,
     ClientPublish,
     ClientPublishMany,
+    ClientSubscribe,
+    ClientUnadvertise,
     Input,
     LinkUp,
     Receive,
     ReceiveMany,
 )
-from sapwood.routing.messages import Publish, PublishMany
+from sapwood.routing.messages import Advertise, ConfirmAdvertisement, Publish, PublishMany
 from sapwood.routing.router import Router
 from tests.batches import batch_of, by_destination, each
 from tests.routing.seams.catalogue import CATALOGUES
 from tests.routing.wiring import LINE, PROTOCOLS, STAR, Wiring, core_of
 
-FILTERS = ("n >= 0", "n < 3", "n = 1 or n = 4", "s = 'x'", "exists s", "n > 9")
+FILTERS = (
+    *("n >= 0", "n < 3", "n = 1 or n = 4", "s = 'x'", "exists s", "n > 9", "n is null"),
+    *map(parse_xpath, ("//e", "/d/e[@k='x']", "/f", "//d[e=1]")),
+)
 CLIENTS = {"a": "r1", "b": "r2", "c": "r3"}
 
 
@@ -59,7 +70,14 @@ def publications() -> st.SearchStrategy[list[Publication]]:
         {}, optional={"n": st.integers(0, 5), "s": st.sampled_from(("x", "y"))}
     )
     names = st.sampled_from(("p", "q", "r"))
-    return st.lists(st.builds(Publication, names, attributes), min_size=1, max_size=8)
+    documents = st.sampled_from((b"<d><e/></d>", b"<d><e k='x'>1</e></d>", b"<f/>"))
+    one = st.one_of(
+        st.builds(Publication, names, attributes),
+        st.builds(Publication, names, attributes),
+        st.builds(Publication, names, st.none(), documents),
+        st.builds(Publication, names, attributes, documents),
+    )
+    return st.lists(one, min_size=1, max_size=8)
 
 
 steps = st.lists(
@@ -87,11 +105,13 @@ def played(wiring: Wiring, taken: Sequence[tuple[str, str, object]]) -> dict[str
     for kind, client, what in taken:
         router = CLIENTS[client]
         if kind == "subscribe":
-            wiring.subscribe(router, client, *what)  # type: ignore[misc]
+            assert isinstance(what, tuple)
+            interest = parse_filter(what[1]) if isinstance(what[1], str) else what[1]
+            wiring.give(router, ClientSubscribe(client, what[0], interest))
         elif kind == "unsubscribe":
             wiring.unsubscribe(router, client, what)  # type: ignore[arg-type]
         elif isinstance(wiring, BatchWiring):
-            assert wiring.router(router).takes_many(client)
+            assert not wiring.router(router).refused(client, what)  # type: ignore[arg-type]
             wiring.give(router, ClientPublishMany(client, batch_of(what)))  # type: ignore[arg-type]
         else:
             for one in what:  # type: ignore[attr-defined]
@@ -121,6 +141,13 @@ def subscribed(*subscriptions: tuple[str, str, str]) -> Router:
             wiring.attach("r1", client)
         wiring.subscribe("r1", client, id_, text)
     return wiring.router("r1")
+
+
+ADVERTISED: tuple[str | AdvertisedContent, ...] = (
+    *("n >= 2", "n = 1", "s = 'x'", "n is null or s = 'y'"),
+    *(parse_xpath("//e"), parse_xpath("/f"), parse_advertisement("/d/e")),
+)
+"""Filters of records as texts, and of documents, by path and by paths."""
 
 
 SOME = [Publication(f"p{number}", {"n": number}) for number in range(6)]
@@ -193,18 +220,64 @@ def test_a_batch_that_is_on_no_tree_closes_the_link_of_a_mesh() -> None:
     assert other.handle(ReceiveMany("r2", on_tree), 0.0) == []
 
 
-def test_who_advertises_publishes_one_by_one() -> None:
+def test_the_refused_of_a_batch_are_those_that_are_refused_one_by_one() -> None:
     wiring = Wiring("covering")
     wiring.attach("r1", "c")
     router = wiring.router("r1")
-    assert router.takes_many("c")
-    wiring.advertise("r1", "c", "a", "n >= 0")
-    assert not router.takes_many("c")
-    with pytest.raises(AssertionError):
-        router.handle(ClientPublishMany("c", batch_of(SOME)), 0.0)
+    assert router.refused("c", SOME) == ()
+    wiring.advertise("r1", "c", "a", "n >= 4")
+    assert router.refused("c", batch_of(SOME)) == [0, 1, 2, 3]
     advertising = Router("r1", "advertisement+covering")
     advertising.handle(AttachClient("c"), 0.0)
-    assert not advertising.takes_many("c")
+    assert list(advertising.refused("c", SOME)) == [*range(6)]
+    with pytest.raises(AssertionError):
+        advertising.handle(ClientPublishMany("c", batch_of(SOME)), 0.0)
+
+
+@pytest.mark.parametrize("protocol", ["covering", "advertisement+covering", "mesh+covering"])
+@pytest.mark.parametrize("held", [1, 1 << 16])
+@given(
+    advertised=st.lists(st.sampled_from(ADVERTISED), max_size=4, unique=True),
+    withdrawn=st.integers(0, 4),
+    some=publications(),
+    is_batch=st.booleans(),
+)
+def test_a_publication_of_a_batch_is_refused_where_it_is_refused_alone(
+    protocol: str,
+    held: int,
+    advertised: list[str | AdvertisedContent],
+    withdrawn: int,
+    some: list[Publication],
+    is_batch: bool,
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(admitting, "_HELD_MAX", held)
+        router = Router("r1", protocol)
+        router.handle(AttachClient("c"), 0.0)
+        for number, content in enumerate(advertised):
+            wanted = parse_filter(content) if isinstance(content, str) else content
+            router.handle(ClientAdvertise("c", f"a{number}", wanted), 0.0)
+            router.refused("c", some)  # it notices what comes, and what goes
+        for number in range(min(withdrawn, len(advertised))):
+            router.handle(ClientUnadvertise("c", f"a{number}"), 0.0)
+        refused = router.refused("c", batch_of(some) if is_batch else some)
+        alone = [router.handle(ClientPublish("c", one), 0.0) for one in some]
+        assert list(refused) == [
+            place for place, came in enumerate(alone) if isinstance(came[-1], Refused)
+        ]
+
+
+def test_what_is_not_in_force_yet_admits_nothing() -> None:
+    router = Router("r1", "advertisement+covering")
+    router.handle(AttachClient("c"), 0.0)
+    router.handle(LinkUp("r2"), 0.0)
+    [told] = router.handle(ClientAdvertise("c", "a", parse_filter("n >= 4")), 0.0)
+    assert isinstance(told, Send)
+    assert isinstance(told.message, Advertise)
+    assert list(router.refused("c", batch_of(SOME))) == [*range(6)]
+    confirmed = ConfirmAdvertisement(told.message.key, told.message.sending)
+    router.handle(Receive("r2", confirmed), 0.0)
+    assert list(router.refused("c", batch_of(SOME))) == [0, 1, 2, 3]
 
 
 def test_upkeep_that_looks_at_messages_gets_them_one_by_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,3 +114,17 @@ def test_a_batch_of_keys_is_a_sequence_of_each_publications_keys() -> None:
     assert counted.first(1).within(1) == 1
     other = KeyBatch.of([[], [1]], holders)
     assert list(numbered.beside(other)) == [["k9"], ["k7", "k9", "k8"]]
+
+
+def test_keys_of_two_pools_are_joined_publication_by_publication() -> None:
+    holders, one, two = Holders(), array(NUMBERS, [NOBODY] * 3), array(NUMBERS, [NOBODY] * 2)
+    for key, heads, slot in (("k7", one, 2), ("k8", one, 0), ("k9", one, 2), ("x1", two, 1)):
+        heads[slot] = holders.take(key, heads[slot])
+    here = KeyBatch(np.array([0, 1, 3]), np.array([2, 0, 2], np.int32), one, holders)
+    there = KeyBatch(np.array([0, 1, 2]), np.array([1, 1], np.int32), two, holders)
+    joined = here.beside(there)
+    assert [list(keys) for keys in joined] == [["k9", "k7", "x1"], ["k8", "k9", "k7", "x1"]]
+    assert joined.slots.tolist() == [2, 4, 0, 2, 4]
+    nothing = KeyBatch(np.zeros(3, np.int64), np.zeros(0, np.int32), two, holders)
+    assert here.beside(nothing) is here
+    assert nothing.beside(here) is here

@@ -32,7 +32,7 @@ class Batching(Router):
     def _batch(self, input: Input) -> Input:
         match input:
             case ClientPublish(client, publication):
-                if self.takes_many(client):
+                if not self.refused(client, _batched(publication)):
                     return ClientPublishMany(client, _batched(publication))
             case Receive(neighbor, Publish() as message):
                 return ReceiveMany(neighbor, _many(message, None))
@@ -48,7 +48,7 @@ def _many(message: Publish, tree: tuple[str, int] | None) -> PublishMany:
 
 
 def _batched(publication: Publication) -> Sequence[Publication]:
-    return [publication] if publication.document is not None else batch_of([publication])
+    return batch_of([publication])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     RECORD_VALUES_MAX,
 )
+from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.matching.readiness import RECORDS, KernelSet
 from sapwood.model.publication import Publication
 from sapwood.routing.messages import OnTree, Publish, PublishMany
@@ -24,6 +25,7 @@ from sapwood.wire.greetings import Greeting, Hello, Role
 from sapwood.wire.messages import Message, Part, Ping, PublishRequest
 from sapwood.wire.publications import decode_publication, encode_publication
 from sapwood.wire.runs import FRAMES, RequestRun, Run, RunFinder
+from sapwood.xml import Document
 from tests.wire.strategies import (
     bodies,
     client_messages,
@@ -114,6 +116,14 @@ def _said(
     return b"".join(frames)
 
 
+def _contents(batch: PublicationBatch, place: int) -> Document | None:
+    return None if batch.documents is None else batch.documents[place]
+
+
+def _is_bare(batch: PublicationBatch, place: int) -> bool:
+    return batch.bare is not None and bool(batch.bare[place])
+
+
 def _framed(message: Message) -> bytes:
     buffer = bytearray()
     append_message(buffer, message)
@@ -152,7 +162,8 @@ def test_a_client_says_the_same_in_runs_wherever_the_stream_is_cut(
             for place, publication in enumerate(item.batch):
                 assert decode_publication(item.batch.body(place)) == publication
                 assert item.batch.records[place] == publication.record
-                assert publication.document is None
+                assert _contents(item.batch, place) == publication.read_document()
+                assert _is_bare(item.batch, place) == (publication.attributes is None)
 
 
 @given(forwards(), points)
@@ -167,7 +178,7 @@ def test_what_is_plain_is_one_run_and_what_is_odd_stands_between_two() -> None:
     some = [Publication(f"p{number}", {"a": number}) for number in range(5)]
     encoded = [encode_publication(one) for one in some]
     encoded[2] = encode_publication(Publication("größe", {"a": 2}))
-    encoded[4] = encode_publication(Publication("d", {"a": 4}, b"<d/>"))
+    encoded[4] = encode_publication(Publication("d", {"a": 4}, b"<d>"))
     said = b"".join(_framed(PublishRequest(n, body)) for n, body in enumerate(encoded, 7))
     found, _ = both(greeting_frame(CLIENT) + said, [])
     kinds = [type(item) for item in found[1:]]
@@ -218,6 +229,9 @@ class Written:
     def __init__(self) -> None:
         self.heard: dict[str, int] = {}
 
+    def expected(self, kernels: KernelSet) -> None:
+        """There is nothing to load before it pays."""
+
     def worked(self, kernels: KernelSet, work: int) -> None:
         self.heard[kernels.name] = self.heard.get(kernels.name, 0) + work
 
@@ -238,7 +252,7 @@ def test_a_loader_hears_of_publications_as_long_as_kernels_are_not_at_hand(
 
 
 @given(st.lists(publications(), max_size=4))
-def test_documents_are_left_to_be_read_one_by_one(some: list[Publication]) -> None:
+def test_documents_stand_in_runs_as_they_were_read(some: list[Publication]) -> None:
     said = b"".join(
         _framed(PublishRequest(number, encode_publication(one)))
         for number, one in enumerate(some, 1)
@@ -246,4 +260,28 @@ def test_documents_are_left_to_be_read_one_by_one(some: list[Publication]) -> No
     found, _ = both(greeting_frame(CLIENT) + said, [])
     for item in found:
         if isinstance(item, RequestRun):
-            assert all(one.document is None for one in item.batch)
+            for place, one in enumerate(item.batch):
+                assert _contents(item.batch, place) == one.read_document()
+
+
+def test_a_document_is_read_once_and_its_publication_keeps_it() -> None:
+    some = [Publication(f"p{number}", None, b"<a><b/></a>") for number in range(3)]
+    said = b"".join(
+        _framed(PublishRequest(number, encode_publication(one)))
+        for number, one in enumerate(some, 1)
+    )
+    found, _ = both(greeting_frame(CLIENT) + said, [])
+    run = found[1]
+    assert isinstance(run, RequestRun)
+    part = run.batch[1:]
+    assert run.batch.documents is not None
+    assert list(part) == some[1:]
+    assert all(one.readable_document is run.batch.documents[at] for at, one in enumerate(part, 1))
+
+
+def test_a_run_ends_with_the_document_that_makes_it_as_long_as_what_is_read_at_once() -> None:
+    body = encode_publication(Publication("p", None, b"<a>" + b"x" * 20_000 + b"</a>"))
+    assert 3 * len(body) < BODY_BYTES_AT_ONCE < 4 * len(body)
+    said = b"".join(_framed(PublishRequest(number, body)) for number in range(1, 11))
+    found, _ = both(greeting_frame(CLIENT) + said, [])
+    assert [len(item.batch) for item in found if isinstance(item, RequestRun)] == [4, 4, 2]

@@ -24,6 +24,7 @@ from sapwood.broker.counters import Counters
 from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.effect_runner import EffectRunner
+from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.journal_writer import JournalWriter
@@ -60,7 +61,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
 from sapwood.session.circles import Circles
-from sapwood.session.client_session_at_broker import ReadMany
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker, ReadMany
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.journal import Journal
 from sapwood.store.table_sizes import TableSizes
@@ -115,6 +116,7 @@ class Broker:
         #: finds publications that come together
         self._runs = RunFinder(self._kernels)
         self._side_thread = SideThread(self._failed_beside)
+        self._filter_process = FilterProcess(self._log)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -157,7 +159,8 @@ class Broker:
         )
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
-        self.handshake = Handshake(me, self.connections, self._memory, self._log, circles)
+        given = (me, self.connections, self._memory, self._log, circles)
+        self.handshake = Handshake(*given, elsewhere=self._filter_process.ask)
         try:
             self._open_journal(loop)
         except SapwoodError:
@@ -212,6 +215,7 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        self._filter_process.close()
         await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
         self._side_thread.close()
@@ -303,14 +307,9 @@ class Broker:
     def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
         """Handle publications that came together: in as few steps as is fair, or one by one."""
         if isinstance(run, RequestRun):
-            client = tcp.client
-            if client is not None and self.router.takes_many(client.name):
-                request = client.admit(run)
-                if request is not None:
-                    for part in self._journal_writer.write_many(client, request):
-                        yield from self._in_parts(part, now)
-                        self._backpressure.published(tcp)
-                    return
+            if tcp.client is not None:
+                yield from self._publish(tcp, tcp.client, run, now)
+                return
         else:
             arrived = None if tcp.link is None else tcp.link.admit(run)
             if arrived is not None:
@@ -319,6 +318,25 @@ class Broker:
         for message in run.messages():
             self.received(tcp, message, now)
             yield
+
+    def _publish(
+        self, tcp: TcpConnection, client: ClientSessionAtBroker, run: RequestRun, now: float
+    ) -> Iterator[None]:
+        """Handle what a client has published: together what lies between two that are refused."""
+        with loading(self._kernels), working(self._side_thread):
+            refused = self.router.refused(client.name, run.batch)
+        first = 0
+        for last in (*refused, len(run.batch)):
+            request = client.admit(run.part(first, last)) if last > first else None
+            if request is not None:
+                for part in self._journal_writer.write_many(client, request):
+                    yield from self._in_parts(part, now)
+                    self._backpressure.published(tcp)
+                first = last
+            for message in run.part(first, last + 1).messages():
+                self.received(tcp, message, now)
+                yield
+            first = last + 1
 
     def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:
         """Let the router handle a batch; between the parts of one with many matches others may."""

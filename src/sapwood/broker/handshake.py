@@ -18,7 +18,7 @@ from sapwood.session.admission import (
 )
 from sapwood.session.circles import Circles
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
-from sapwood.session.judging import Judge
+from sapwood.session.judging import Elsewhere, Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
 from sapwood.wire.greetings import Greeting, Hello, RefusalCode, Role, Welcome
@@ -38,6 +38,8 @@ class Handshake:
         memory: SessionMemory,
         log: Log,
         circles: Circles | None = None,
+        *,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.me = me
         self._circles = circles
@@ -47,7 +49,7 @@ class Handshake:
         self._connections = connections
         self._memory = memory
         self._log = log
-        self._judging = Judge()
+        self._judging = Judge(elsewhere)
 
     def hello(self) -> Hello:
         """The greeting of this broker when it connects to another."""

@@ -1,5 +1,7 @@
 """Compiled kernels for a broker: loaded beside its event loop, which goes on with plain Python.
 
+What is kept is loaded as soon as somebody subscribes, so that it is there, as a rule, before there
+is much to match; what has to be compiled, when plain Python has worked long enough without.
 Loading what was compiled before takes some tenths of a second in a thread, and holds the
 interpreter lock for less than 50 ms at a time (measured). Compiling takes some seconds and holds it
 for up to a third of a second again and again, so a process of its own does that, and keeps what it
@@ -20,9 +22,10 @@ from threading import Lock, Thread
 from typing import Final
 
 from sapwood.broker.logs import Log
-from sapwood.matching.compiling.places import VARIABLES, given_place, writable_place
+from sapwood.matching.compiling.places import VARIABLES, given_place, is_kept, writable_place
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.readiness import DOCUMENTS, RECORDS, KernelSet
+from sapwood.wire.runs import FRAMES
 
 WANTED_AFTER: Final = 100_000
 """Work for plain Python, in about microseconds, after which a broker wants compiled kernels: they
@@ -64,15 +67,30 @@ class KernelLoader:
         self._compiling: subprocess.Popen[str] | None = None
         self._closing = False
 
+    def expected(self, kernels: KernelSet) -> None:
+        """Begin to load the kernels, and those of frames, as far as they are kept."""
+        for each in (kernels, FRAMES):
+            if each.compiled is None and is_kept(each.name):
+                self._begin(each, may_compile=False)
+
     def worked(self, kernels: KernelSet, work: int) -> None:
         """Begin to load the kernels if it is worth it by now; returns at once."""
         done = self._worked[kernels.name] = self._worked.get(kernels.name, 0) + work
-        if done >= self._wanted_after and kernels.name not in self._threads and not self._closing:
-            thread = Thread(
-                target=self._load, args=(kernels,), name=f"kernels for {kernels.name}", daemon=True
-            )
-            self._threads[kernels.name] = thread
-            thread.start()
+        if done >= self._wanted_after:
+            self._begin(kernels, may_compile=True)
+
+    def _begin(self, kernels: KernelSet, *, may_compile: bool) -> None:
+        """Let a thread load the kernels, unless one does or has."""
+        if kernels.name in self._threads or self._closing:
+            return
+        thread = self._threads[kernels.name] = Thread(
+            target=self._load,
+            args=(kernels,),
+            kwargs={"may_compile": may_compile},
+            name=f"kernels for {kernels.name}",
+            daemon=True,
+        )
+        thread.start()
 
     async def prepare(self, needed: Iterable[KernelSet]) -> None:
         """Have kernels at hand that are needed from the first publication on; may take long."""
@@ -87,10 +105,10 @@ class KernelLoader:
         compiling = self._compiling
         if compiling is not None:
             compiling.kill()
-        for thread in self._threads.values():
+        for thread in tuple(self._threads.values()):
             thread.join()
 
-    def _load(self, kernels: KernelSet) -> None:
+    def _load(self, kernels: KernelSet, *, may_compile: bool) -> None:
         """Load kernels, in a thread."""
         with self._turn:
             begun = time.monotonic()
@@ -100,6 +118,9 @@ class KernelLoader:
             sys.setswitchinterval(min(before, LOADING_SWITCH_S))
             try:
                 if not kernels.is_cached():
+                    if not may_compile:  # what is kept is of another version
+                        del self._threads[kernels.name]
+                        return
                     self._log.info("compiling kernels", kernels=kernels.name)
                     reason = self._compile(kernels)
                     if reason is not None:

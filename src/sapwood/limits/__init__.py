@@ -205,6 +205,10 @@ SWITCH_S: Final = 0.001
 Python's default of 5 ms would be added to each of the four or five times that a publication's way
 through the loop lets go of the interpreter."""
 
+FILTER_PROCESS_IDLE_S: Final = 60.0
+"""Seconds without a hostile filter after which the process that works them out ends: it takes some
+30 MB, and a third of a second to begin."""
+
 SIDE_REST_S: Final = 1.0
 """Seconds that work beside the loop rests at most after a piece; mostly as long as the piece took.
 The longest piece, a normal form of NORMAL_FORM_STEPS_MAX, takes about a second."""

@@ -185,6 +185,7 @@ class AutoEngine:
 
     def add(self, slot: int, filter: Filter) -> None:
         """Take `slot` for `filter`; where filters are moving, some others move."""
+        self._awaiting.expect()
         with self._lock:
             self._serving.add(slot, filter)
             if self._successor is not None:
@@ -194,6 +195,7 @@ class AutoEngine:
 
     def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
         """Take each slot for its filter; many of them go where they are to stay at once."""
+        self._awaiting.expect()
         with self._lock:
             serving = self._serving
             if isinstance(serving, ColumnarEngine):

@@ -8,7 +8,7 @@ where a strategy looks into it, a journal writes it down or an error names it, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias, overload
+from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,26 @@ import numpy.typing as npt
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.model.publication import Publication
 
+if TYPE_CHECKING:
+    from sapwood.xml import Document
+
 Places: TypeAlias = npt.NDArray[np.int64]
 
 
 class PublicationBatch(Sequence[Publication]):
     """Publications in one piece of memory, in their order.
 
-    Publication `i` travels as `data[starts[i]:ends[i]]`, and `records[i]` is the flat view of its
-    record; none has a document. `read` makes one of its bytes. Whoever makes a batch has found all
-    of them in order, so that `read` raises nothing.
+    Publication `i` travels as `data[starts[i]:ends[i]]`. `records[i]` is the flat view of its
+    record; an empty one, if it has none, which are those that `bare` says. `documents[i]` is its
+    document as it was read, or `None`; without `documents` none has one. `read` makes a publication
+    of its bytes and its document. Whoever makes a batch has found all of them in order, so that
+    `read` raises nothing.
     """
 
-    __slots__ = ("_made", "_read", "_records", "_taken", "data", "ends", "starts")
+    __slots__ = (
+        *("_made", "_read", "_records", "_taken"),
+        *("bare", "data", "documents", "ends", "starts"),
+    )
 
     def __init__(
         self,
@@ -35,11 +43,17 @@ class PublicationBatch(Sequence[Publication]):
         starts: Places,
         ends: Places,
         records: EncodedRecords,
-        read: Callable[[bytes], Publication],
+        read: Callable[[bytes, Document | None], Publication],
+        *,
+        documents: Sequence[Document | None] | None = None,
+        bare: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self.data: Final = data
         self.starts: Final = starts
         self.ends: Final = ends
+        self.documents: Final = documents
+        #: whether a publication has no record; `None` where all have one
+        self.bare: Final = bare
         self._records = records
         #: the places of the publications among the records; `None` for all
         self._taken: Places | None = None
@@ -64,7 +78,8 @@ class PublicationBatch(Sequence[Publication]):
         place = range(len(self))[at]
         made = self._made.get(place)
         if made is None:
-            made = self._made[place] = self._read(self.body(place))
+            document = None if self.documents is None else self.documents[place]
+            made = self._made[place] = self._read(self.body(place), document)
         return made
 
     def __iter__(self) -> Iterator[Publication]:
@@ -73,15 +88,18 @@ class PublicationBatch(Sequence[Publication]):
 
     @property
     def records(self) -> EncodedRecords:
-        """The flat views of the records."""
+        """The flat views of the records, with an empty one where there is none."""
         if self._taken is not None:
             self._records, self._taken = self._records.take(self._taken), None
         return self._records
 
     def take(self, places: Places) -> PublicationBatch:
         """The publications at some places, in that order."""
+        documents, bare = self.documents, self.bare
         taken = PublicationBatch(
-            self.data, self.starts[places], self.ends[places], self._records, self._read
+            *(self.data, self.starts[places], self.ends[places], self._records, self._read),
+            documents=documents and [documents[place] for place in places.tolist()],
+            bare=bare if bare is None else bare[places],
         )
         taken._taken = places if self._taken is None else self._taken[places]
         return taken

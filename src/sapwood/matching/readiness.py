@@ -9,9 +9,10 @@ takes them, and no answer changes.
 
 A library, `sapwood match` and `sapwood simulate` load in place, when plain Python has cost about as
 much as loading will (`InPlace`): so nobody ever pays more than twice what they would have paid with
-foresight. A broker, which must not stand still, loads in a thread (`sapwood.broker.kernels`). A
-shell says which by `loading`; the context carries it, since routers, links and indexes in between
-have no use for it.
+foresight. A broker, which must not stand still, loads in a thread (`sapwood.broker.kernels`), and
+begins as soon as it is subscribed to, if that takes no compiling (`Awaiting.expect`). A shell says
+which by `loading`; the context carries it, since routers, links and indexes in between have no use
+for it.
 """
 
 from __future__ import annotations
@@ -91,6 +92,9 @@ class Loader(Protocol):
     def worked(self, kernels: KernelSet, work: int) -> None:
         """Plain Python has done `work`, in about microseconds, that these would have spared."""
 
+    def expected(self, kernels: KernelSet) -> None:
+        """Somebody holds what these are for: there will be work for them, sooner or later."""
+
 
 class InPlace:
     """Loads kernels in the thread that wants them, as soon as that has paid.
@@ -111,6 +115,9 @@ class InPlace:
         self._worked: dict[str, int] = {}
         #: names of sets that were not in the cache when it was looked into
         self._uncached: set[str] = set()
+
+    def expected(self, kernels: KernelSet) -> None:
+        """Do nothing: it may never pay."""
 
     def worked(self, kernels: KernelSet, work: int) -> None:
         """Load the kernels if that has paid by now."""
@@ -151,7 +158,7 @@ class Awaiting:
     set does.
     """
 
-    __slots__ = ("_every", "_kernels", "_loader", "_unchecked", "_unreported")
+    __slots__ = ("_every", "_is_expected", "_kernels", "_loader", "_unchecked", "_unreported")
 
     def __init__(
         self, kernels: KernelSet, loader: Loader | None = None, every: int = CHECKED
@@ -159,6 +166,8 @@ class Awaiting:
         self._kernels = kernels
         self._loader = loader
         self._every = every
+        #: whether the loader has heard that there will be work
+        self._is_expected = False
         #: work since it was last looked up whether kernels are at hand
         self._unchecked = 0
         #: work that the loader has not heard of
@@ -167,6 +176,12 @@ class Awaiting:
     def at_hand(self) -> ModuleType | None:
         """The compiled kernels if they are at hand."""
         return self._kernels.compiled
+
+    def expect(self) -> None:
+        """There will be work: somebody has come with something to match, or to match against."""
+        if not self._is_expected:
+            self._is_expected = True
+            (self._loader or _LOADER.get()).expected(self._kernels)
 
     def compiled(self, work: int) -> ModuleType | None:
         """The same after so much more work for plain Python, if it is time to look.

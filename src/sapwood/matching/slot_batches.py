@@ -8,11 +8,14 @@ that of all three is ``offsets 0 2 2 3`` with the same slots.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from sapwood.matching.protocol import SlotBatch
+
+I64: TypeAlias = npt.NDArray[np.int64]
 
 
 def no_match(given: Sequence[object]) -> SlotBatch:
@@ -26,17 +29,29 @@ def match_present(
     """The matches of what is there; nothing for each `None`."""
     places = [at for at, item in enumerate(given) if item is not None]
     found = match([given[at] for at in places])
+    return found if len(places) == len(given) else spread(found, places, len(given))
+
+
+def spread(found: SlotBatch, places: Sequence[int] | I64, count: int) -> SlotBatch:
+    """What was found for the items at some places among so many, ascending; nothing for others.
+
+    Where it ended early, so does this, with the last item that was matched.
+    """
     matched = len(found.offsets) - 1
-    if matched == len(given):
-        return found
-    # If it ended early, so does this, with the last item that was matched.
-    counts = np.zeros(len(given) if matched == len(places) else places[matched - 1] + 1, np.int64)
+    counts = np.zeros(count if matched == len(places) else places[matched - 1] + 1, np.int64)
     counts[places[:matched]] = np.diff(found.offsets)
     return SlotBatch(np.concatenate(([0], counts.cumsum())), found.slots)
 
 
 def united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
-    """Both matches of each publication, ascending; no slot is in both."""
+    """Both matches of each publication, ascending; no slot is in both.
+
+    Where one has none at all, the other is handed on as it is.
+    """
+    if not len(first.slots):
+        return second
+    if not len(second.slots):
+        return first
     rows = np.arange(len(first.offsets) - 1)
     owners = np.concatenate([np.repeat(rows, np.diff(batch.offsets)) for batch in (first, second)])
     slots = np.concatenate((first.slots, second.slots))

@@ -156,6 +156,10 @@ class Publication:
             _set(self, "_contents", read_document(self.document))
         return self._contents
 
+    def keep_document(self, contents: Document) -> None:
+        """Keep what somebody has read in the bytes of the document, with its content."""
+        _set(self, "_contents", contents)
+
     def keep_encoded(self, body: bytes) -> None:
         """Keep what the publication travels as: the bytes it was read from, or was written as."""
         _set(self, "encoded", body)

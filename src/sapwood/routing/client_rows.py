@@ -31,7 +31,9 @@ OWNER, START, PREFIX, ROW = range(4)
 
 OWNER_BITS: Final = 32
 _SIZE_MASK: Final = (1 << OWNER_BITS) - 1
-_WORD_BYTES: Final = 8
+WORD_BYTES: Final = 8
+"""Bytes of a word."""
+
 _WORDS: Final = "Q"
 _ABSENT: Final = -1
 _ANY_TEXT: Final = "surrogatepass"
@@ -105,14 +107,14 @@ class ClientRows:
 
     def _enter(self, number: int, client: str, text: bytes) -> None:
         """Write a row."""
-        words = -(-len(text) // _WORD_BYTES)
+        words = -(-len(text) // WORD_BYTES)
         free = self._free.get(words)
         if free:
             start = free.pop()
             self._texts[start : start + len(text)] = text
         else:
             start = len(self._texts)
-            self._texts += text.ljust(words * _WORD_BYTES, b"\0")
+            self._texts += text.ljust(words * WORD_BYTES, b"\0")
         owner = self._client_numbers.get(client, _ABSENT)
         if owner == _ABSENT:
             owner = self._number(client)
@@ -120,14 +122,14 @@ class ClientRows:
         row = ROW * number
         self._words[row + OWNER] = owner << OWNER_BITS | len(text)
         self._words[row + START] = start
-        prefix = text[:_WORD_BYTES].ljust(_WORD_BYTES, b"\0")
+        prefix = text[:WORD_BYTES].ljust(WORD_BYTES, b"\0")
         self._words[row + PREFIX] = int.from_bytes(prefix, "big")
 
     def _forget(self, number: int) -> None:
         """Free what a row has."""
         row = ROW * number
         owner, size = divmod(self._words[row + OWNER], 1 << OWNER_BITS)
-        self._free.setdefault(-(-size // _WORD_BYTES), []).append(self._words[row + START])
+        self._free.setdefault(-(-size // WORD_BYTES), []).append(self._words[row + START])
         self._words[row + OWNER] = 0
         self._held[owner] -= 1
         if not self._held[owner]:

@@ -42,6 +42,7 @@ from sapwood.matching.publication_batch import take
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.routing.admitting import Admission
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.client_rows import ClientRows
 from sapwood.routing.effects import (
@@ -122,6 +123,7 @@ class RoutingCore:
         self._engines = engines
         #: what forwarding's numbers of clients' subscriptions stand for
         self._rows = ClientRows()
+        self._admission = Admission(engines)
         identity = f"{name}.{incarnation}"
         self.forwarding = protocol.forwarding.make(name, engines)
         self._holders = _numbered_by(self.forwarding)
@@ -186,6 +188,7 @@ class RoutingCore:
                 self.advertisements.attach(client)
                 return []
             case DetachClient(client):
+                self._admission.forget(client)
                 return [*self.subscriptions.detach(client), *self.advertisements.detach(client)]
             case LinkUp(neighbor, inbound):
                 return self._link_up(neighbor, inbound=inbound)
@@ -198,9 +201,14 @@ class RoutingCore:
             case _:
                 assert_never(change)
 
-    def takes_many(self, client: str) -> bool:
-        """Whether nothing that a client publishes is refused, for it has advertised nothing."""
-        return not self.protocol.clients_advertise and not self.advertisements.own(client)
+    def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
+        """The places of those that would be refused: see `Router.refused`."""
+        own = self.advertisements.own(client)
+        if not own:
+            return range(len(publications)) if self.protocol.clients_advertise else ()
+        is_in_force = self.advertisements.confirmations.in_force
+        in_force = [entry for entry in own.values() if is_in_force(entry.key)]
+        return self._admission.refused(client, in_force, publications)
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
@@ -420,7 +428,8 @@ class RoutingCore:
     # Publications in batches -------------------------------------------------------------------
 
     def _client_publish_many(self, request: ClientPublishMany, now: float) -> list[Effect]:
-        assert self.takes_many(request.client), "what may be refused comes one by one"
+        advertised = self.advertisements.own(request.client) or not self.protocol.clients_advertise
+        assert advertised, "what is refused comes one by one"
         many = PublishMany(self.name, 0, request.publications)
         effects, routed = self._route_many(many, None, now)
         effects.append(AcceptedMany(request.client, request.publications[:routed]))

@@ -185,9 +185,23 @@ class KeyBatch(Sequence[Sequence[str]]):
         return max(1, int(np.searchsorted(totals, keys_max, "right")) - 1)
 
     def beside(self, other: KeyBatch) -> KeyBatch:
-        """What both have, of the same publications: no number is in both."""
-        rows = [[*self.numbers(at), *other.numbers(at)] for at in range(len(self))]
-        return KeyBatch.of(rows, self.holders)
+        """What both have, of the same publications: no number is in both.
+
+        Slots of pools are numbered on from those here: of a publication with the slots 0 2 here,
+        where there are three, and 1 there, the slots are 0 2 4.
+        """
+        if not len(other.slots):
+            return self
+        if not len(self.slots):
+            return other
+        heads, shift = None, 0
+        if self.heads is not None and other.heads is not None:
+            heads, shift = self.heads + other.heads, len(self.heads)
+        rows = np.arange(len(self))
+        owners = np.concatenate([np.repeat(rows, np.diff(one.offsets)) for one in (self, other)])
+        slots = np.concatenate((self.slots, other.slots + np.int32(shift)))
+        slots = slots[np.argsort(owners, kind="stable")]
+        return KeyBatch(self.offsets + other.offsets, slots, heads, self.holders)
 
 
 def as_numbers(held: array[int] | None) -> I32:

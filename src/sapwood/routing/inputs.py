@@ -101,7 +101,7 @@ class ClientPublish:
 class ClientPublishMany:
     """Several `ClientPublish` of one client that follow each other.
 
-    Only where none of them is refused: see `Router.takes_many`.
+    Only of those that are not refused: see `Router.refused`.
     """
 
     client: str

@@ -31,13 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
+from sapwood.matching.batch_matches import match_documents, match_records
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
-from sapwood.matching.publication_batch import PublicationBatch, take
+from sapwood.matching.publication_batch import take
 from sapwood.model.interest import Interest
 from sapwood.model.kept import Kept, content_of, kept
-from sapwood.model.publication import Publication, Record
+from sapwood.model.publication import Publication
 from sapwood.routing.gates import NO_LINK, Gates
 from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
 
@@ -229,6 +230,8 @@ class Pool:
 
     def links_of(self, found: SlotBatch) -> list[int]:
         """The links, as bits, of what each of some publications matches."""
+        if not self._held:
+            return [0] * (len(found.offsets) - 1)
         gates = self._ways.take(found.slots) >> 1
         if self._held >> _WORD_BITS:
             ranges = pairwise(found.offsets.tolist())
@@ -390,18 +393,9 @@ class Pool:
 
         All publications, or the first ones with so many matches as are held at a time.
         """
-        records: Sequence[Record | None] = ()
-        documents = None
         if self._is_of_documents:
-            documents = [one.readable_document for one in publications]
-            records = [None] * len(publications)
-        elif isinstance(publications, PublicationBatch):
-            records = publications.records
-        else:
-            records = [None if one.attributes is None else one.record for one in publications]
-        return self._index.match_slots(
-            records, documents, in_order=False, max_matches=_HELD_MAX, limit=limit
-        )
+            return match_documents(self._index, publications, _HELD_MAX)
+        return match_records(self._index, publications, _HELD_MAX, limit)
 
     def _opened(self, slots: Slots) -> Opened:
         """What some slots open."""

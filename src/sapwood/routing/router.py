@@ -22,6 +22,7 @@ from typing import Final, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
+from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import CloseLink, Effect, Send
 from sapwood.routing.inputs import (
@@ -117,9 +118,12 @@ class Router:
                 self._absent.pop(client, None)
         return self._do(upkeep.asked(input, now), now)
 
-    def takes_many(self, client: str) -> bool:
-        """Whether what a client publishes may come as a `ClientPublishMany`: nothing is refused."""
-        return self.membership.takes_many(client)
+    def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
+        """The places of those publications of a client that would be refused, ascending.
+
+        The others may come as a `ClientPublishMany`.
+        """
+        return self.membership.refused(client, publications)
 
     def next_deadline(self) -> float | None:
         """When `handle` wants a `Tick`, if no input comes before; `None` for never."""

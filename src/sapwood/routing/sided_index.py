@@ -235,7 +235,7 @@ class SidedIndex:
         keys = self._clients.keys_of(self._clients.match_batch(publications))
         keys = keys.first(keys.within(KEYS_AT_ONCE))
         links = [0] * len(keys)
-        if len(self._patterns) and not isinstance(publications, PublicationBatch):
+        if len(self._patterns) and _has_documents(publications):
             found = self._patterns.match_batch(publications[: len(links)])
             links = self._patterns.links_of(found)
             keys = keys.first(len(links)).beside(self._patterns.keys_of(found))
@@ -366,3 +366,8 @@ class SidedIndex:
         if not links:
             return []
         return [name for name, side in self._sides.items() if side.bit & links]
+
+
+def _has_documents(publications: Sequence[Publication]) -> bool:
+    """Whether any of some publications may have a document."""
+    return not isinstance(publications, PublicationBatch) or publications.documents is not None

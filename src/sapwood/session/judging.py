@@ -4,6 +4,10 @@ Most filters and publications are read in microseconds. Some, hostile or only la
 `Judge.judge` reads what takes few steps, and for the rest gives a function that does the work, to
 be run where nobody waits for it (`sapwood.broker.side_work`). Either way the outcome stays in the
 `Judgement`, where the session finds it.
+
+A long piece of work would still hold the interpreter again and again. So the question may be put to
+another process, as bytes, and its answer comes as bytes (`answer`): the text of the filter, and the
+bytes of its normal form or why there is none.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from sapwood.errors import InputError, LimitError
 from sapwood.limits import (
@@ -24,6 +29,7 @@ from sapwood.limits import (
     REFUSALS_REMEMBERED_MAX,
 )
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
 from sapwood.wire.interests import AdvertisedText, advertised_from_text, from_text
 from sapwood.wire.messages import AdvertiseRequest, PublishRequest, SubscribeRequest
@@ -51,8 +57,14 @@ class Judgement:
         return self.value is not None or self.refusal is not None
 
 
+Elsewhere: TypeAlias = Callable[[bytes], bytes | None]
+"""Puts a question to another process, waits, and returns its answer; `None` without one."""
+
+
 class Judge:
     """Reads the requests of all clients of a broker.
+
+    Long work is done `elsewhere`, if that is given and answers, and else here.
 
     It remembers the filters that were refused for the work that they take, by digest, so that who
     sends one fifty times has it worked out once. Errors of syntax are found again: that is cheap.
@@ -60,7 +72,8 @@ class Judge:
     #: at most REFUSALS_REMEMBERED_MAX refusals, in the order in which they came
     """
 
-    def __init__(self) -> None:
+    def __init__(self, elsewhere: Elsewhere | None = None) -> None:
+        self._elsewhere = elsewhere
         self._refused: dict[bytes, LimitError] = {}
         #: normal forms that were begun in full: what tests count instead of seconds
         self.pieces = 0
@@ -84,13 +97,61 @@ class Judge:
     def _in_full(self, request: SubscribeRequest | AdvertiseRequest, digest: bytes) -> Judgement:
         """Work it out. Runs in any thread: what it changes is one entry of a dictionary."""
         self.pieces += 1
-        judged = _of_filter(request, NORMAL_FORM_STEPS_MAX)
+        judged = self._asked(request) or _of_filter(request, NORMAL_FORM_STEPS_MAX)
         if isinstance(judged.refusal, LimitError):
             refused = self._refused
             refused[digest] = judged.refusal
             if len(refused) > REFUSALS_REMEMBERED_MAX:
                 refused.pop(next(iter(refused)), None)
         return judged
+
+    def _asked(self, request: SubscribeRequest | AdvertiseRequest) -> Judgement | None:
+        """What another process says of a filter; `None` where there is none, or no bytes for it."""
+        if self._elsewhere is None or not isinstance(request.filter, str):
+            return None
+        answered = self._elsewhere(request.filter.encode())
+        if answered is None:
+            return None
+        return _told(request, _ANSWERS.decode(answered))
+
+
+class _Answer(Struct, array_like=True, frozen=True):
+    """What came of a filter: the bytes of its normal form, the bound it passes, or a reason.
+
+    Nothing of these for a filter whose normal form has no bytes.
+    """
+
+    packed: bytes | None = None
+    limit: tuple[str, int, int | None, str] | None = None
+    reason: str | None = None
+
+
+_ANSWERS: Final = msgspec.msgpack.Decoder(_Answer)
+
+
+def answer(question: bytes) -> bytes:
+    """The answer to a question of a `Judge` in another process, after as much work as it takes."""
+    judged = _of_filter(SubscribeRequest("", question.decode()), NORMAL_FORM_STEPS_MAX)
+    match judged:
+        case Judgement(refusal=LimitError() as error):
+            found = _Answer(limit=(error.name, error.bound, error.actual, error.subject))
+        case Judgement(refusal=InputError() as error):
+            found = _Answer(reason=str(error))
+        case Judgement(value=Filter() as read):
+            found = _Answer(read.packed)
+        case _:
+            found = _Answer()
+    return msgspec.msgpack.encode(found)
+
+
+def _told(request: SubscribeRequest | AdvertiseRequest, told: _Answer) -> Judgement | None:
+    if told.packed is not None:
+        return Judgement(request, Filter.of_packed(told.packed))
+    if told.limit is not None:
+        return Judgement(request, refusal=LimitError(*told.limit))
+    if told.reason is not None:
+        return Judgement(request, refusal=InputError(told.reason))
+    return None
 
 
 def _of_publication(request: PublishRequest) -> Judgement:

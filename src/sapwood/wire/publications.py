@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -21,6 +21,9 @@ from sapwood.limits import (
 from sapwood.model.publication import Publication, is_plain, plain_value
 from sapwood.wire.counting import values_in
 from sapwood.wire.names import check_id
+
+if TYPE_CHECKING:
+    from sapwood.xml import Document
 
 
 class PublicationBody(Struct, array_like=True, frozen=True):
@@ -100,16 +103,19 @@ def decode_body(encoded: bytes) -> PublicationBody:
         raise InputError(f"these bytes are no publication: {error}") from None
 
 
-def decode_publication(encoded: bytes) -> Publication:
+def decode_publication(encoded: bytes, document: Document | None = None) -> Publication:
     """The publication in these bytes, which it keeps; its document has been read.
 
-    Raises `InputError` (or one of its kinds) for bytes that are no publication, and for values
-    and documents that no publication may hold.
+    Whoever has read that before hands it in. Raises `InputError` (or one of its kinds) for bytes
+    that are no publication, and for values and documents that no publication may hold.
     """
     body = decode_body(encoded)
     publication = Publication(body.id, body.attributes, body.document)
     _check_arrays(publication)
-    publication.read_document()
+    if document is None:
+        publication.read_document()
+    else:
+        publication.keep_document(document)
     publication.keep_encoded(encoded)
     return publication
 

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Meta
 
+from sapwood.errors import InputError
 from sapwood.limits import (
     BODY_BYTES_AT_ONCE,
     DIGEST_BYTES_MAX,
     FRAME_OVERHEAD_BYTES,
     RECORD_VALUES_MAX,
 )
-from sapwood.matching.columnar.flat_records import READ, flat_records
+from sapwood.matching.columnar.flat_records import NONE, READ, flat_records
 from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.matching.readiness import RECORDS, Awaiting, KernelSet, Loader
 from sapwood.model.fields import Count, Name
@@ -35,6 +36,7 @@ from sapwood.wire.kernels.layout import (
     CLIENT_SENDS,
     COUNT,
     DIGESTS,
+    DOCUMENTS,
     END,
     FINISH,
     NEIGHBOR_SENDS,
@@ -47,6 +49,9 @@ from sapwood.wire.kernels.layout import (
 )
 from sapwood.wire.messages import PublishRequest
 from sapwood.wire.publications import decode_publication
+
+if TYPE_CHECKING:
+    from sapwood.xml import Document
 
 I64: TypeAlias = npt.NDArray[np.int64]
 
@@ -76,6 +81,15 @@ class _OnTree(msgspec.Struct, array_like=True, frozen=True, tag=44):
     message: _Publish
 
 
+class _Parts(msgspec.Struct, array_like=True, frozen=True):
+    """A publication, of whose record nobody looks at more than the bytes."""
+
+    id: str
+    attributes: msgspec.Raw
+    document: bytes | None = None
+
+
+_PARTS: Final = msgspec.msgpack.Decoder(_Parts)
 _ENVELOPE: Final = msgspec.msgpack.Decoder(_Publish | _OnTree)
 _DIGEST: Final = msgspec.msgpack.Decoder(Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)])
 
@@ -142,11 +156,18 @@ class RunFinder:
         if not count:
             return [], start
         columns = run[RUN_HEAD:].reshape(RUN_COLUMNS, run.item(STRIDE))[:, :count]
-        flat = flat_records(data, columns[RECORD], columns[RECORD_END])
-        whole = PublicationBatch(
-            data, columns[BEGIN], columns[FINISH], flat.records, decode_publication
-        )
         ends = run.item(END)
+        if run.item(DOCUMENTS):
+            whole, doubtful = _with_documents(data, columns)
+            if len(whole) < count:
+                ends = columns[BODY].item(len(whole)) - HEADER_BYTES
+                columns = columns[:, : len(whole)]
+        else:
+            flat = flat_records(data, columns[RECORD], columns[RECORD_END])
+            doubtful = np.flatnonzero(flat.verdicts != READ).tolist()
+            whole = PublicationBatch(
+                data, columns[BEGIN], columns[FINISH], flat.records, decode_publication
+            )
         if is_link:
             envelope = _envelope(data, columns[BODY].item(0))
             if envelope is None:
@@ -155,7 +176,6 @@ class RunFinder:
             made: Run = replace(envelope, batch=whole, digests=digests)
         else:
             made = RequestRun(run.item(SEQUENCE), whole)
-        doubtful = np.flatnonzero(flat.verdicts != READ).tolist()
         return (list(_pieces(data, made, doubtful, columns[BODY])) if doubtful else [made]), ends
 
     def _awaited(self) -> Callable[[bytes, int, int, int, int], I64] | None:
@@ -168,6 +188,46 @@ class RunFinder:
         module = FRAMES.compiled
         assert module is not None, "what is at hand stays at hand"
         self._find = module.find_run
+
+
+def _with_documents(data: bytes, columns: I64) -> tuple[PublicationBatch, list[int]]:
+    """Publications some of which may have documents, which are read, and those that are doubtful.
+
+    They end with the one whose document makes them as long as what is read at once.
+    """
+    from sapwood.xml import read_document  # late: records need no XML parser
+
+    record_ends, count = columns[RECORD_END].copy(), columns.shape[1]
+    documents: list[Document | None] = [None] * count
+    refused: list[int] = []
+    size = 0
+    for place in np.flatnonzero(record_ends == columns[FINISH]).tolist():
+        begin, finish = columns[BEGIN].item(place), columns[FINISH].item(place)
+        try:
+            parts = _PARTS.decode(memoryview(data)[begin:finish])
+            if parts.document is not None:
+                documents[place] = read_document(parts.document)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError):
+            refused.append(place)
+        else:
+            record_ends[place] = columns[RECORD].item(place) + len(memoryview(parts.attributes))
+        size += finish - begin
+        if size >= BODY_BYTES_AT_ONCE:
+            count = place + 1
+            break
+    begins, finishes, records = (columns[one, :count] for one in (BEGIN, FINISH, RECORD))
+    del documents[count:]
+    flat = flat_records(data, records, record_ends[:count])
+    is_there = np.array([document is not None for document in documents], np.bool_)
+    bare = is_there & (flat.verdicts == NONE)
+    is_doubtful = (flat.verdicts != READ) & ~bare
+    is_doubtful[refused] = True
+    whole = PublicationBatch(
+        *(data, begins, finishes, flat.records, decode_publication),
+        documents=documents if is_there.any() else None,
+        bare=bare if bare.any() else None,
+    )
+    return whole, np.flatnonzero(is_doubtful).tolist()
 
 
 def _pieces(data: bytes, run: Run, doubtful: Sequence[int], bodies: I64) -> Iterator[Run | bytes]:

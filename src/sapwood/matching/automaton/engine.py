@@ -124,6 +124,8 @@ class PathAutomatonEngine:
         """Take `slot` for `pattern`."""
         assert self._slots.key(slot) == GAP, f"slot {slot} is taken"
         reached = access(pattern)
+        if self._awaiting is not None:
+            self._awaiting.expect()
         with self._lock:
             self._take(slot, reached, reads_content=pattern.reads_content)
 

@@ -73,6 +73,15 @@ def found(name: str) -> Path | None:
     return None
 
 
+def is_kept(name: str) -> bool:
+    """Whether there is code of a set in any place: perhaps of another version; numba would know."""
+    for place in places():
+        with suppress(OSError):
+            if any(file.startswith(f"{name}-") for file in os.listdir(place)):
+                return True
+    return False
+
+
 @contextmanager
 def claimed(place: Path, name: str) -> Iterator[None]:
     """Wait until nobody else makes that file, and make others wait.

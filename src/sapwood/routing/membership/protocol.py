@@ -8,9 +8,10 @@ links it decides. It may have messages and timers of its own, ask for links (`Co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
+from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import Input
@@ -56,8 +57,8 @@ class Membership(Protocol):
         """Take one input; see `Router.handle`."""
         ...
 
-    def takes_many(self, client: str) -> bool:
-        """Whether nothing that a client publishes is refused: see `Router.takes_many`."""
+    def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
+        """The places of those that would be refused: see `Router.refused`."""
         ...
 
     def next_deadline(self) -> float | None:

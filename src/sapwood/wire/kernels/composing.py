@@ -14,6 +14,7 @@ from sapwood.matching.columnar.kernels.views import (
     all_bytes,
     as_pointer,
     compiled,
+    copy_bytes,
     new_i32,
     new_i64,
     new_u8,
@@ -21,7 +22,7 @@ from sapwood.matching.columnar.kernels.views import (
     signed,
     zeros_i64,
 )
-from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START
+from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START, WORD_BYTES
 from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.kernels.layout import (
     BYTES,
@@ -43,6 +44,12 @@ _LAST: Final = 0xC2
 
 _RUN: Final = 24
 """Ids that are sorted by insertion sooner than by merging."""
+
+_MANY: Final = 128
+"""Ids that are sorted by the bytes of their beginnings sooner than by comparing."""
+
+_BYTES: Final = 256
+"""Values of a byte."""
 
 
 @compiled
@@ -93,8 +100,8 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
     numbers, owners = _gathered(
         first_place, places, offsets, slots, heads, nexts, rows, scratch, found
     )
-    keys, spare_keys = new_u64(len(numbers)), new_u64(len(numbers))
-    spare = new_i64(len(numbers))
+    # Memory for the ids of one delivery: what is sorted stays near the processor.
+    some, keys = new_i64(2 * _MANY), new_u64(2 * _MANY)
     head = zeros_i64(COMPOSED_HEAD + CLIENT_COLUMNS * touched)
     head[PLACES], head[CLIENTS] = places - first_place, touched
     # Sort the ids of each delivery, and add up what it takes.
@@ -107,7 +114,9 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
             last = at
             while last < end and owners[last] == owners[at]:
                 last += 1
-            _sort(numbers, keys, spare, spare_keys, at, last, rows, texts)
+            if 2 * (last - at) > len(some):
+                some, keys = new_i64(4 * (last - at)), new_u64(4 * (last - at))
+            _sort(numbers, at, last, some, keys, rows, texts)
             body = _body_bytes(numbers, at, last, rows, ends[owners[at]] - starts[owners[at]])
             if body > body_max:
                 head[TOO_LONG] = 1
@@ -198,7 +207,8 @@ def _write_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
     out: U8, data: bytes, starts: I64, ends: I64, numbers: I64, owners: I32, rows: U64, texts: U8,
     head: I64,
 ) -> None:  # fmt: skip
-    letters, at, begin, row = all_bytes(data), 0, 0, COMPOSED_HEAD
+    letters, ids = all_bytes(data), as_pointer(texts)
+    at, begin, row = 0, 0, COMPOSED_HEAD
     while begin < len(numbers):
         # A delivery ends with its place, or with its client: where another one's bytes begin.
         if at == head[row + CLIENT_END]:
@@ -211,17 +221,20 @@ def _write_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
             and rows[ROW * numbers[last] + OWNER] >> np.uint64(OWNER_BITS) == client
         ):
             last += 1
-        body = _body_bytes(numbers, begin, last, rows, ends[place] - starts[place])
-        at = _write_size(out, at, body)
-        out[at], out[at + 1] = _ARRAY_OF_FOUR, _DELIVERY
-        at = _write_array(out, at + 2, last - begin)
+        body = at + HEADER_BYTES
+        out[body], out[body + 1] = _ARRAY_OF_FOUR, _DELIVERY
+        end = _write_array(out, body + 2, last - begin)
         for each in range(begin, last):
             size = _id_bytes(numbers[each], rows)
-            first = signed(rows[ROW * numbers[each] + START])
-            at = _copied(out, _write_text(out, at, size), texts, first, first + size)
-        at = _write_binary(out, at, letters, starts[place], ends[place])
-        out[at] = _LAST
-        at, begin = at + 1, last
+            first, end = signed(rows[ROW * numbers[each] + START]), _write_text(out, end, size)
+            # Ids lie in whole words, and what is written behind them has seven bytes at least.
+            for step in range(0, size, WORD_BYTES):
+                copy_bytes(out, end + step, ids, first + step, WORD_BYTES)
+            end += size
+        end = _write_binary(out, end, letters, starts[place], ends[place])
+        out[end] = _LAST
+        _write_size(out, at, end + 1 - body)
+        at, begin = end + 1, last
 
 
 @compiled
@@ -241,22 +254,78 @@ def _id_bytes(number: int, rows: U64) -> int:
 
 @compiled
 def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
-    numbers: I64, keys: U64, spare: I64, spare_keys: U64, first: int, last: int, rows: U64,
-    texts: U8,
-) -> None:  # fmt: skip
-    """Sort some ids, which are told by number, as texts: runs by insertion, then merged."""
-    for each in range(first, last):
-        keys[each] = rows[ROW * numbers[each] + PREFIX]
+    numbers: I64, first: int, last: int, some: I64, keys: U64, rows: U64, texts: U8
+) -> None:
+    """Sort some ids, which are told by number, as texts, in memory for twice as many.
+
+    Many are sorted by the bytes of their beginnings, and then those whose beginnings are the same.
+    """
+    count, varying, is_sorted = last - first, np.uint64(0), True
+    for each in range(count):
+        some[each] = numbers[first + each]
+        keys[each] = rows[ROW * some[each] + PREFIX]
+        varying |= keys[each] ^ keys[0]
+        is_sorted &= each == 0 or keys[each - 1] < keys[each]
+    if is_sorted:
+        return
+    here, there = signed(np.int64(0)), len(some) // 2
+    if count < _MANY:
+        _merge_sort(some, keys, here, count, there, rows, texts)
+    else:
+        places = new_i64(_BYTES + 1)
+        for shift in range(0, 64, 8):
+            if varying >> np.uint64(shift) & np.uint64(_BYTES - 1):
+                _sort_by_byte(some, keys, here, there, count, shift, places)
+                here, there = there, here
+        begin = here
+        while begin < here + count:
+            end = begin + 1
+            while end < here + count and keys[end] == keys[begin]:
+                end += 1
+            if end - begin > 1:
+                _merge_sort(some, keys, begin, end, there - here, rows, texts)
+            begin = end
+    for each in range(count):
+        numbers[first + each] = some[here + each]
+
+
+@compiled
+def _sort_by_byte(  # noqa: PLR0917 - compiled code takes arrays apart
+    some: I64, keys: U64, here: int, there: int, count: int, shift: int, places: I64
+) -> None:
+    """Write what is here to there, sorted by one byte of the keys, and else as it was."""
+    for byte in range(_BYTES + 1):
+        places[byte] = 0
+    for each in range(here, here + count):
+        places[1 + signed(keys[each] >> np.uint64(shift) & np.uint64(_BYTES - 1))] += 1
+    places[0] = there
+    for byte in range(_BYTES):
+        places[byte + 1] += places[byte]
+    for each in range(here, here + count):
+        byte = signed(keys[each] >> np.uint64(shift) & np.uint64(_BYTES - 1))
+        at = places[byte]
+        places[byte] = at + 1
+        some[at], keys[at] = some[each], keys[each]
+
+
+@compiled
+def _merge_sort(  # noqa: PLR0917 - compiled code takes arrays apart
+    some: I64, keys: U64, first: int, last: int, away: int, rows: U64, texts: U8
+) -> None:
+    """Sort some ids whose keys are there: runs by insertion, then merged.
+
+    So far away is memory for as many.
+    """
     for begin in range(first, last, _RUN):
         for each in range(begin + 1, min(begin + _RUN, last)):
-            number, key, at = numbers[each], keys[each], each
+            number, key, at = some[each], keys[each], each
             while at > begin:
-                before, last_key = numbers[at - 1], keys[at - 1]
+                before, last_key = some[at - 1], keys[at - 1]
                 if not _is_before(key, number, last_key, before, rows, texts):
                     break
-                numbers[at], keys[at] = before, last_key
+                some[at], keys[at] = before, last_key
                 at -= 1
-            numbers[at], keys[at] = number, key
+            some[at], keys[at] = number, key
     width = _RUN
     while width < last - first:
         for begin in range(first, last, 2 * width):
@@ -265,17 +334,15 @@ def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
             for at in range(begin, end):
                 if right < end and (
                     left == middle
-                    or _is_before(
-                        keys[right], numbers[right], keys[left], numbers[left], rows, texts
-                    )
+                    or _is_before(keys[right], some[right], keys[left], some[left], rows, texts)
                 ):
-                    spare[at], spare_keys[at] = numbers[right], keys[right]
+                    some[at + away], keys[at + away] = some[right], keys[right]
                     right += 1
                 else:
-                    spare[at], spare_keys[at] = numbers[left], keys[left]
+                    some[at + away], keys[at + away] = some[left], keys[left]
                     left += 1
         for at in range(first, last):
-            numbers[at], keys[at] = spare[at], spare_keys[at]
+            some[at], keys[at] = some[at + away], keys[at + away]
         width *= 2
 
 
@@ -351,6 +418,5 @@ def _write_binary(out: U8, at: int, letters: U8, first: int, last: int) -> int:
 @compiled
 def _copied(out: U8, at: int, letters: U8, first: int, last: int) -> int:
     """Copy `letters[first:last]`; returns the place behind it."""
-    for step in range(last - first):
-        out[at + step] = letters[first + step]
-    return at + last - first
+    place: int = copy_bytes(out, at, letters, first, last - first)
+    return place

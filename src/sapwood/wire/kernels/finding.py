@@ -22,6 +22,7 @@ from sapwood.wire.kernels.layout import (
     CLIENT_SENDS,
     COUNT,
     DIGESTS,
+    DOCUMENTS,
     END,
     FINISH,
     RECORD,
@@ -53,7 +54,7 @@ def find_run(data: bytes, start: int, sender: int, body_max: int, publication_ma
     letters, size = all_bytes(data), len(data)
     most = _frames(letters, start, size, body_max)
     run = new_i64(RUN_HEAD + RUN_COLUMNS * most)
-    at, count, digests, sequence, common = start, 0, 0, 0, 0
+    at, count, digests, documents, sequence, common = start, 0, 0, 0, 0, 0
     for number in range(most):
         body = at + HEADER_BYTES
         end = body + signed(read_whole(letters, at, HEADER_BYTES))
@@ -86,13 +87,14 @@ def find_run(data: bytes, start: int, sender: int, body_max: int, publication_ma
         record, record_end = _record(letters, first, last)
         if record < 0:
             break
+        documents += record_end == last
         column = RUN_HEAD + number
         run[column + BODY * most], run[column + BEGIN * most] = body, first
         run[column + FINISH * most] = last
         run[column + RECORD * most], run[column + RECORD_END * most] = record, record_end
         at, count = end, count + 1
     run[COUNT], run[END], run[SEQUENCE], run[DIGESTS] = count, at, sequence, digests
-    run[STRIDE] = most
+    run[STRIDE], run[DOCUMENTS] = most, documents
     return run
 
 
@@ -153,9 +155,10 @@ def _tail(letters: U8, body: int, at: int, end: int) -> int:
 
 @compiled
 def _record(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """Where the record of a publication without a document begins and ends; -1 if it is other.
+    """Where the record of a publication begins and ends; -1 if that is not plainly one.
 
-    Whether it is one that ends there is for those to find out who read it.
+    Whether it is one that ends there is for those to find out who read it. Where a document may be
+    behind it, it is said to end with the publication.
     """
     if at >= end or not _ARRAY + 2 <= signed(letters[at]) <= _ARRAY + 3:
         return -1, 0
@@ -168,9 +171,7 @@ def _record(letters: U8, at: int, end: int) -> tuple[int, int]:
         every |= letters[step]
     if every >= 0x80 or last >= end:
         return -1, 0
-    if not is_whole:
-        return last, end
-    return (last, end - 1) if letters[end - 1] == _NIL else (-1, 0)
+    return last, end - 1 if is_whole and letters[end - 1] == _NIL else end
 
 
 @compiled

@@ -4,14 +4,15 @@ A *run* is publications that stand behind each other in a read. Its kernel retur
 head, then columns of `STRIDE` elements each, of which the first `COUNT` count. Two requests of a
 client, numbered 7 and 8, whose frames begin at byte 0 and 60 and are 60 bytes long:
 
-    head     COUNT 2  END 120  SEQUENCE 7  DIGESTS 0  STRIDE 3
+    head     COUNT 2  END 120  SEQUENCE 7  DIGESTS 0  STRIDE 3  DOCUMENTS 0
     BODY        4   64    -     where the body of a frame begins, behind its length
     BEGIN      10   70    -     where the bytes of the publication begin
     FINISH     60  120    -     and where they end
     RECORD     14   74    -     where its record begins
     RECORD_END 59  119    -     and where that ends
 
-The third frame was no publication, or not plainly one, so nothing is said of it.
+The third frame was no publication, or not plainly one, so nothing is said of it. Where a document
+may stand behind the record, that is said to end with the publication, here at byte 60 or 120.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from __future__ import annotations
 CLIENT_SENDS, NEIGHBOR_SENDS = range(2)
 """Whose messages a kernel looks for."""
 
-COUNT, END, SEQUENCE, DIGESTS, STRIDE, RUN_HEAD = range(6)
+COUNT, END, SEQUENCE, DIGESTS, STRIDE, DOCUMENTS, RUN_HEAD = range(7)
 """How many publications; the byte behind the last one; the number of the first one, from a client;
-how many have a digest; the length of a column. The last number is the size of the head."""
+how many have a digest; the length of a column; how many may have a document. The last number is the
+size of the head."""
 
 BODY, BEGIN, FINISH, RECORD, RECORD_END, RUN_COLUMNS = range(6)
 """The columns of a run. The last number is how many there are."""

@@ -57,13 +57,14 @@ a single tree: as there are routers).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import fewest_links
 from sapwood.routing.client_entries import unexpected_message
@@ -161,9 +162,9 @@ class Mesh:
             effects.extend(_subscribed(self.clients.take_in_force()))
         return effects
 
-    def takes_many(self, client: str) -> bool:
-        """Whether nothing that a client publishes is refused, by the own branch that carries."""
-        return self.forest.own.core.takes_many(client)
+    def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
+        """The places of those that would be refused, by the own branch that carries."""
+        return self.forest.own.core.refused(client, publications)
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""

@@ -26,7 +26,7 @@ The price: tables, messages and bandwidth of as many meshes, and publications on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
@@ -106,9 +106,12 @@ class Redundant:
                 effects = self._take(self.paths, input, now)
         return self._close_all(effects, now)
 
-    def takes_many(self, client: str) -> bool:  # noqa: ARG002
-        """Publications are numbered one by one."""
-        return False
+    def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
+        """The places of those that any path would refuse: see `Router.refused`."""
+        refused: set[int] = set()
+        for path in self.paths:
+            refused.update(path.mesh.refused(client, publications))
+        return sorted(refused)
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""

@@ -1,0 +1,128 @@
+"""Which publications of a batch their client may publish: what it has advertised accepts them.
+
+Advertisements of one client are few, and publications many. So the filters of those in force are an
+index of their own, made when a batch first comes and again when there are others: a batch of
+records is matched against it by one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.matching.batch_matches import match_documents, match_records
+from sapwood.matching.engine_names import Engines
+from sapwood.matching.index import Index
+from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.publication_batch import PublicationBatch
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.filter import Filter
+from sapwood.model.patterns.pattern import TreePattern
+from sapwood.model.publication import Publication
+from sapwood.routing.tables import LocalEntry
+
+_Verdicts = npt.NDArray[np.bool_]
+
+_HELD_MAX: Final = 1 << 16
+"""Matches of a batch after which the rest of it is matched by a further call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Promised:
+    """What a client has advertised, under the keys of these advertisements."""
+
+    keys: tuple[str, ...]
+    records: Index
+    documents: Index
+    #: those that no index holds: the paths of documents
+    others: tuple[AdvertisedContent, ...]
+
+
+class Admission:
+    """Judges batches of the clients of one core.
+
+    #: what is kept of a client is of advertisements that it had; whether they are those that it has
+    #: now, each call finds out by their keys, which are never used again
+    """
+
+    __slots__ = ("_engines", "_promised")
+
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
+        self._promised: dict[str, _Promised] = {}
+
+    def forget(self, client: str) -> None:
+        """A client is gone."""
+        self._promised.pop(client, None)
+
+    def refused(
+        self,
+        client: str,
+        in_force: Sequence[LocalEntry[AdvertisedContent]],
+        publications: Sequence[Publication],
+    ) -> Sequence[int]:
+        """The places of the publications of which a part is not accepted by what is in force."""
+        keys = tuple(entry.key for entry in in_force)
+        promised = self._promised.get(client)
+        if promised is None or promised.keys != keys:
+            filters = [entry.filter for entry in in_force]
+            promised = self._promised[client] = _promised(keys, filters, self._engines)
+        count, done = len(publications), 0
+        verdicts = np.ones(count, np.bool_)
+        while done < count:
+            some = publications[done:]
+            here = _judged(promised, some)
+            verdicts[done : done + len(here)] = here
+            done += len(here)
+        places: list[int] = np.flatnonzero(~verdicts).tolist()
+        return places
+
+
+def _promised(
+    keys: tuple[str, ...], filters: Sequence[AdvertisedContent], engines: Engines
+) -> _Promised:
+    records, documents = Index(*engines), Index(*engines)
+    records.take([one for one in filters if isinstance(one, Filter)])
+    documents.take([one for one in filters if isinstance(one, TreePattern)])
+    others = tuple(one for one in filters if not isinstance(one, Filter | TreePattern))
+    return _Promised(keys, records, documents, others)
+
+
+def _judged(promised: _Promised, publications: Sequence[Publication]) -> _Verdicts:
+    """Whether all parts of each of some publications, or of the first ones, are accepted."""
+    found = match_records(promised.records, publications, _HELD_MAX, limit=1)
+    count = len(found.offsets) - 1
+    some = publications[:count]
+    has_record, has_document = _parts(some)
+    accepted = _any(found) | ~has_record
+    if has_document.any():
+        here = match_documents(promised.documents, some, _HELD_MAX)
+        count = len(here.offsets) - 1
+        seen = _any(here)
+        for place in np.flatnonzero(has_document[:count] & ~seen).tolist():
+            seen[place] = any(one.matches(some[place]) for one in promised.others)
+        accepted = accepted[:count] & (seen | ~has_document[:count])
+    return accepted
+
+
+def _parts(publications: Sequence[Publication]) -> tuple[_Verdicts, _Verdicts]:
+    """Whether each of some publications has a record, and whether it has a document."""
+    count = len(publications)
+    if isinstance(publications, PublicationBatch):
+        bare, documents = publications.bare, publications.documents
+        has_record = np.ones(count, np.bool_) if bare is None else ~bare
+        if documents is None:
+            return has_record, np.zeros(count, np.bool_)
+        return has_record, np.array([one is not None for one in documents], np.bool_)
+    has_record = np.array([one.attributes is not None for one in publications], np.bool_)
+    return has_record, np.array([one.document is not None for one in publications], np.bool_)
+
+
+def _any(found: SlotBatch) -> _Verdicts:
+    """Whether each has a match."""
+    several: _Verdicts = np.diff(found.offsets) > 0
+    return several

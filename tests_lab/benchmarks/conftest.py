@@ -1,0 +1,17 @@
+"""Benchmarks over a few filters and publications draw no more of them than that."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from sapwood_lab.workload.records import source
+
+FEW: Final = 32
+"""Streams are drawn in blocks, of 256 where thousands are wanted."""
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "BLOCK", FEW)

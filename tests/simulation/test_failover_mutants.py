@@ -41,13 +41,15 @@ class LeavesNoTimeToWithdraw(Failover):
         return [*actions, *self._go_on(now)]
 
 
-class ForgetsWhereItCameFrom(Failover):
-    """When all backups have been tried, nobody is waited for."""
+class SeeksNobodyAfterASuspicion(Failover):
+    """Who has left an upstream that is alive goes nowhere else."""
 
-    def _go_on(self, now: float) -> Sequence[Action]:
-        actions = super()._go_on(now)
-        assert self._seeking is not None
-        return actions if self._seeking[1] else actions[:-1]
+    def _leave(self, now: float) -> Sequence[Action]:
+        is_linked = self._upstream in self._links
+        actions = super()._leave(now)
+        if is_linked:
+            self._detector.forget("")
+        return actions
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Making(MakeFailover):
 MUTANTS: dict[type[Failover], frozenset[str]] = {
     TellsBackupsNothing: frozenset({"lost", "diverged"}),
     LeavesNoTimeToWithdraw: frozenset({"closed"}),
-    ForgetsWhereItCameFrom: frozenset({"parted"}),
+    SeeksNobodyAfterASuspicion: frozenset({"parted"}),
 }
 
 

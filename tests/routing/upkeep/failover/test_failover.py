@@ -112,7 +112,9 @@ def test_for_want_of_backups_the_upstream_of_the_upstream_is_asked() -> None:
     assert moves(attached(Plan("r")).handle(Tick(), 15.0)) == [Disconnect("r"), Connect("u")]
 
 
-@pytest.mark.parametrize(("heir", "found"), [("c", [Disconnect("r"), Connect("c")]), ("d", [])])
+@pytest.mark.parametrize(
+    ("heir", "found"), [("c", [Disconnect("r"), Connect("c")]), ("d", [Connect("r")])]
+)
 def test_below_a_root_all_go_to_the_heir_and_the_heir_nowhere(
     heir: str, found: list[Effect]
 ) -> None:
@@ -121,7 +123,7 @@ def test_below_a_root_all_go_to_the_heir_and_the_heir_nowhere(
     machine.handle(Receive("r", standing(heir=heir)), 1.0)
     machine.handle(LinkDown("r"), 10.0)
     assert moves(machine.handle(Tick(), 15.0)) == found
-    assert (machine.next_deadline() is None) == (found == [])
+    assert (machine.next_deadline() is None) == (heir == "d")
 
 
 def test_a_router_names_the_first_of_those_below_without_backups_as_its_heir() -> None:
@@ -180,3 +182,12 @@ def test_a_note_that_is_damaged_is_the_fault_of_its_sender() -> None:
     with pytest.raises(PeerError, match="cannot be read"):
         standing_in(UpkeepNote(b"F\xc1"))
     assert standing_in(UpkeepNote(b"other")) is None
+
+
+def test_a_router_that_starts_without_its_upstream_asks_for_it_in_time() -> None:
+    machine = router(Plan("r"))
+    assert machine.next_deadline() == 0.0
+    assert machine.handle(Tick(), 3.0) == []
+    assert machine.next_deadline() == 8.0
+    assert moves(machine.handle(Tick(), 8.0)) == [Connect("r")]
+    assert machine.next_deadline() is None

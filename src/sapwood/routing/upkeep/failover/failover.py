@@ -21,6 +21,9 @@ same patience once more: what R withdraws has to travel first, for a router that
 way before would take the two for a circle. For that reason patience has to be longer than news
 takes through the overlay.
 
+A router that starts, and is not linked to the upstream that was planned, has the same patience and
+does the same.
+
 A backup that does not answer within the same patience is given up for the next one. When all have
 been tried, R is: then the router waits, however long it takes, for R or somebody else to link to
 it. A backup whose link would close a circle is not linked by the shell, and counts as one that does
@@ -53,7 +56,7 @@ class Failover:
     """The upstream of one router, and where to go without it.
 
     #: _links are up, in the order in which they came up
-    #: _upstream is the one that is linked, or the last that was; empty where there was none
+    #: _upstream is the one that is linked, or the last that was, or is planned; or empty
     #: _said is what neighbors said last, those that are gone included while that may be needed
     #: _seeking is what the router asked for in place of its upstream, and what is still to be
     #: tried; `None` while the upstream is linked or waited for
@@ -66,14 +69,14 @@ class Failover:
         self._detector = detector
         self._inner = inner
         self._links: dict[str, None] = {}
-        self._upstream = ""
+        self._upstream = plan.upstream
         self._said: dict[str, Standing] = {}
         self._told: dict[str, Standing] = {}
         self._seeking: tuple[str, list[tuple[str, str]]] | None = None
         #: a link that was asked for, by the name it was asked for under, and who answered
         self._asked: dict[str, str] = {}
-        #: the time of the last input that had to do with links
-        self._now = 0.0
+        #: the time of the last input that had to do with links; `None` before any
+        self._now: float | None = None
 
     @property
     def is_passive(self) -> bool:
@@ -84,7 +87,8 @@ class Failover:
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
         """A neighbor is there: the upstream again, a backup, or somebody below."""
-        neighbor, self._now = link.neighbor, now
+        neighbor = link.neighbor
+        self._see(now)
         self._links[neighbor] = None
         sought = "" if self._seeking is None else self._seeking[0]
         if neighbor in (self._upstream, self._plan.upstream, sought) or link.dialed:
@@ -93,7 +97,8 @@ class Failover:
 
     def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
         """A link is gone; if it led to the upstream, patience begins."""
-        neighbor, self._now = link.neighbor, now
+        neighbor = link.neighbor
+        self._see(now)
         if neighbor not in self._links:
             return ()  # it was given up
         del self._links[neighbor]
@@ -119,7 +124,7 @@ class Failover:
 
     def tick(self, now: float) -> Sequence[Action]:
         """Give up whom the detector suspects, and go on to the next."""
-        self._now = now
+        self._see(now)
         actions: list[Action] = [*self._inner.tick(now)]
         for suspected in self._detector.suspected(now):
             if self._seeking is not None and suspected == self._seeking[0]:
@@ -129,6 +134,12 @@ class Failover:
             else:
                 self._detector.forget(suspected)
         return actions
+
+    def _see(self, now: float) -> None:
+        """Time passes: with the first of it begins the patience with the planned upstream."""
+        if self._now is None and self._upstream:
+            self._detector.watch(self._upstream, now)
+        self._now = now
 
     def _attach(self, neighbor: str) -> None:
         """A neighbor is the upstream from now on."""
@@ -156,7 +167,8 @@ class Failover:
         upstream = self._upstream
         self._detector.forget(upstream)
         if not candidates:
-            return ()
+            was_planned = upstream == self._plan.upstream and upstream not in self._links
+            return [Connect(upstream, self._address_of(upstream))] if was_planned else ()
         self._seeking = (_NOBODY, [*candidates, (upstream, self._address_of(upstream))])
         if upstream not in self._links:
             return [Disconnect(upstream), *self._go_on(now)]
@@ -238,7 +250,9 @@ class Failover:
         return self._inner.restored(records, now)
 
     def next_deadline(self) -> float | None:
-        """When patience ends, or that of another has."""
+        """When patience ends, or that of another; at once, for it to begin with the planned one."""
+        if self._now is None:
+            return 0.0 if self._upstream else self._inner.next_deadline()
         deadlines = (self._detector.next_deadline(self._now), self._inner.next_deadline())
         return min((one for one in deadlines if one is not None), default=None)
 

@@ -7,7 +7,8 @@ upstream, R, has left alone for longer than the failure detector is patient
 1. gives R up (`Disconnect`), so that R, should it come back, comes back without it;
 2. asks for a link to a backup (`Connect`): those that it was given, in order; then what R has said
    of itself, which is R's own upstream, or for want of one the *heir*, one of those below R that
-   has no backups, to which the others go and which goes nowhere;
+   has no backups, to which the others go and which goes nowhere; then the upstream that was
+   planned, if that is another;
 3. tells the backup all that it would tell a neighbor that comes: of what its routers and clients
    want the part that nothing covers, the tops, and no more.
 
@@ -158,7 +159,8 @@ class Failover:
             found.append((said.upstream, said.upstream_address))
             if not said.upstream:
                 found.append((said.heir, said.heir_address))
-        own = (self._router.name, self._upstream, "")
+        found.append((self._plan.upstream, ""))
+        own = (self._router.name, self._upstream, "", *self._links)
         return [one for one in dict.fromkeys(found) if one[0] not in own]
 
     def _leave(self, now: float) -> Sequence[Action]:
@@ -183,12 +185,14 @@ class Failover:
         sought, rest = self._seeking
         actions: list[Action] = []
         self._detector.forget(sought)
-        if sought != _NOBODY:
+        if sought != _NOBODY and sought not in self._links:
             actions.append(Disconnect(sought))
         (name, address), *rest = rest
         self._seeking = (name, rest)
         if rest:
             self._detector.watch(name, now)
+            if name in self._links:  # it hangs here: it counts as one that does not answer
+                return actions
         return [*actions, Connect(name, address)]
 
     def _address_of(self, neighbor: str) -> str:
@@ -209,7 +213,9 @@ class Failover:
         self._said[neighbor] = said
         is_attached = self._upstream in self._links
         if said.is_below and neighbor == self._upstream and neighbor < self._router.name:
-            self._upstream = ""  # each took the other for its upstream
+            self._upstream = self._plan.upstream  # each took the other for its upstream
+            if self._upstream and self._upstream not in self._links:
+                self._detector.watch(self._upstream, now)
         elif not said.is_below and not is_attached and self._plan.upstream:
             self._attach(neighbor)
         return self._tell()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InputError
 from sapwood.files import lines as one_by_one
-from sapwood.files.flat_lines import decode_flat_line, decode_flat_lines
-from sapwood.files.lines import PublicationLine
+from sapwood.files.flat_lines import decode_flat_line, decode_flat_lines, decode_flat_records
+from sapwood.files.lines import PublicationLine, decode_record
 from sapwood.limits import ATTRIBUTES_MAX, LINE_BYTES_MAX
 from tests.strategies import nested_records, records
 
@@ -96,6 +96,36 @@ def test_flat_records_pass_at_first_sight(record: dict[str, Any]) -> None:
 def test_many_lines_are_told_as_one_by_one(given: list[bytes]) -> None:
     alone = [decode_flat_line(line) for line in given]
     assert decode_flat_lines(given) == alone
+
+
+RECORD = b'{"key":"p","a":1,"b":"x"}'
+
+
+@given(
+    given=st.lists(
+        st.sampled_from(
+            (
+                *(RECORD, b'{"key":7,"a":true}', b'{"a":1,"key":"q","b":2.5}', b'{"key":"r"}'),
+                *(b'{"key":"","a":1}', b'{"key":true,"a":1}', b'{"key":null}', b'{"a":1}', b"[]"),
+                *(b'{"key":"p","a":[1]}', b'{"key":"p","a":{"b":1}}', b'{"key":2.5}', b"{", b""),
+                *(b'{"key":"p","key":"q"}', b'{"key" :"p","a":1}', b'{"key":"p","a":1,"a":2}'),
+                *(b'{"key":-9223372036854775808}', b'{"key":99999999999999999999,"a":1}'),
+            )
+        ),
+        max_size=30,
+    )
+)
+@example(given=[RECORD] * 20)
+@example(given=[RECORD, b'{"key":"p","a":1,"a":2}', RECORD])
+def test_a_record_by_itself_is_told_as_a_closer_look_tells_it(given: list[bytes]) -> None:
+    told = decode_flat_records(given, "key")
+    assert len(told) == len(given)
+    for line, one in zip(given, told, strict=True):
+        if one is not None:
+            publication = decode_record(line, "key").publication
+            assert (one.id, one.attributes) == (publication.id, publication.record)
+    plain = [RECORD, b'{"key":7,"a":true}', b'{"a":1,"key":"q","b":2.5}', b'{"key":"r"}']
+    assert all(one is not None for line, one in zip(given, told, strict=True) if line in plain)
 
 
 def test_bounds_are_for_the_closer_look() -> None:

@@ -143,6 +143,21 @@ def test_filters_move_a_few_at_a_time_while_the_plain_engine_serves() -> None:
     assert engine.match_any({"a": 3})
 
 
+def test_filters_that_come_together_do_not_keep_others_from_moving() -> None:
+    switched = Switched(RECORDS)
+    engine = engine_with(switched, AutoPolicy(), range(3000))
+    switched.is_on = True
+    batch = [parse_filter("a > 5000")] * 256
+    for turn in range(4):
+        assert engine.serving == "counting"
+        first = 3000 + turn * 256
+        engine.add_many([*enumerate(batch, first)])
+        engine.validate()
+    assert engine.serving == "columnar"
+    assert len(engine) == 3000 + 4 * 256
+    assert len(engine.match({"a": 5001})) == len(engine)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_changes_while_filters_move_are_kept(seed: int) -> None:
     random = Random(seed)

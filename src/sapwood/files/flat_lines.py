@@ -1,13 +1,14 @@
 """Lines of publications that are in order at first sight: a record that is its own flat view.
 
 Most lines of most files are. The decoder checks them while it reads them, many at a time; whatever
-it does not pass is for `files.lines.decode_publication`, which takes it or says what is wrong.
+it does not pass is for `files.lines.decode_publication`, or `decode_record` where lines are records
+by themselves, which takes it or says what is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -15,9 +16,11 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from sapwood.limits import ATTRIBUTES_MAX, LINE_BYTES_MAX
-from sapwood.model.json_objects import FlatObject, has_members
+from sapwood.model.json_objects import FlatObject, decode_flat, has_members
 
 _Places: TypeAlias = npt.NDArray[np.int64]
+
+T = TypeVar("T")
 
 _FEW: Final = 8
 """Lines that are decoded one by one if they cannot be together."""
@@ -40,6 +43,7 @@ class FlatLine(Struct, forbid_unknown_fields=True, gc=False):
 
 
 _DECODER: Final = msgspec.json.Decoder(FlatLine)
+_RECORDS: Final = msgspec.json.Decoder(FlatObject)
 
 
 def decode_flat_line(line: bytes) -> FlatLine | None:
@@ -54,24 +58,56 @@ def decode_flat_line(line: bytes) -> FlatLine | None:
 
 def decode_flat_lines(lines: Sequence[bytes]) -> list[FlatLine | None]:
     """`decode_flat_line` of each line, in half the time."""
+    return _decoded(lines, _DECODER, lambda line: line.members, decode_flat_line)
+
+
+def decode_flat_records(lines: Sequence[bytes], id_member: str) -> list[FlatLine | None]:
+    """The same of lines that are records by themselves, each with its id in a member."""
+    found = _decoded(lines, _RECORDS, len, _flat_record)
+    return [None if record is None else _with_id(record, id_member) for record in found]
+
+
+def _flat_record(line: bytes) -> FlatObject | None:
+    return decode_flat(line) if len(line) <= LINE_BYTES_MAX else None
+
+
+def _with_id(record: FlatObject, id_member: str) -> FlatLine | None:
+    """A record without the member that is its id; `None` where that is none."""
+    id_ = record.pop(id_member, None)
+    if type(id_) is int:
+        id_ = str(id_)
+    return FlatLine(id_, record) if type(id_) is str and id_ else None
+
+
+def _decoded(
+    lines: Sequence[bytes],
+    decoder: msgspec.json.Decoder[T],
+    members_of: Callable[[T], int],
+    alone: Callable[[bytes], T | None],
+) -> list[T | None]:
+    """What `alone` makes of each line, by a decoder of many, which tells how many members it has.
+
+    A name that is there twice is one member for the decoder.
+    """
     joined = b"\n".join(lines)
     try:
-        found = _DECODER.decode_lines(joined)
+        found = decoder.decode_lines(joined)
     except (ValueError, RecursionError):
         if len(lines) <= _FEW:
-            return [decode_flat_line(line) for line in lines]
+            return [alone(line) for line in lines]
         half = len(lines) // 2
-        return decode_flat_lines(lines[:half]) + decode_flat_lines(lines[half:])
+        halves = (lines[:half], lines[half:])
+        return [one for some in halves for one in _decoded(some, decoder, members_of, alone)]
     if len(found) != len(lines):  # blank lines are passed over
-        return [decode_flat_line(line) for line in lines]
-    members = np.array([one.members for one in found])
+        return [alone(line) for line in lines]
+    members = np.array([*map(members_of, found)])
     is_good = (members == _members(joined, len(lines))) & (members <= ATTRIBUTES_MAX)
     if len(joined) > LINE_BYTES_MAX:
         is_good &= [len(line) <= LINE_BYTES_MAX for line in lines]
     if is_good.all():
         return list(found)
     return [
-        one if is_sure else decode_flat_line(line)
+        one if is_sure else alone(line)
         for one, is_sure, line in zip(found, is_good.tolist(), lines, strict=True)
     ]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from sapwood.errors import FileFormatError, FilterSyntaxError, InputError, LimitError
-from sapwood.files.flat_lines import FlatLine, decode_flat_lines
+from sapwood.files.flat_lines import FlatLine, decode_flat_lines, decode_flat_records
 from sapwood.files.lines import (
     AdvertisementLine,
     PublicationLine,
@@ -162,17 +162,19 @@ class PublicationReading(Reading[PublicationLine]):
         path: str,
         rejections: Rejections,
         decode: Callable[[bytes], PublicationLine],
-        *,
-        are_records: bool = False,
+        decode_flat: Callable[[list[bytes]], list[FlatLine | None]] | None = None,
     ) -> None:
-        """Read `path`, whose lines are publications, or records by themselves."""
+        """Read `path`; `decode_flat` passes what is in order at first sight, many at a time.
+
+        Without one, lines are publications.
+        """
         super().__init__(
             path,
             rejections,
             decode,
             lambda value: (value.publication.id, value.publication.invisible),
         )
-        self._are_records = are_records
+        self._decode_flat = decode_flat or decode_flat_lines
 
     def batches(self) -> Iterator[PublicationBatch]:
         """All publications, as many together as were read at a time; in place of the values.
@@ -181,9 +183,7 @@ class PublicationReading(Reading[PublicationLine]):
         """
         first_lines: dict[str, int] = {}
         for first, lines in _pieces(self.path):
-            found: list[FlatLine | None] = [None] * len(lines)
-            if not self._are_records:
-                found = decode_flat_lines(lines)
+            found = self._decode_flat(lines)
             flat = cast("list[FlatLine]", found)
             ids = [] if None in found else [one.id for one in flat]
             if len(set(ids)) == len(lines) and first_lines.keys().isdisjoint(ids):
@@ -259,7 +259,8 @@ def read_publications(
     """
     if id_member is not None:
         of_record = partial(decode_record, id_member=id_member)
-        return PublicationReading(path, rejections, of_record, are_records=True)
+        flat = partial(decode_flat_records, id_member=id_member)
+        return PublicationReading(path, rejections, of_record, flat)
     return PublicationReading(path, rejections, _at_home(decode_publication, check_home))
 
 

@@ -82,6 +82,10 @@ class AutoPolicy:
     compiled_until: int = 4
     #: filters that move with a match, or with a change: about a millisecond
     moved_at_once: int = 128
+    #: filters that move with each one that is added together with others
+    moved_with_each: int = 4
+    #: filters that move at once at most where a worker is beside the caller: some 20 milliseconds
+    moved_max: int = 2048
     #: filters between which all are folded when the last one has moved, in 4 to 50 milliseconds.
     #: Trying fewer one by one takes no longer than counting; the next match folds more, bit by bit.
     #: Where a worker folds beside the caller it is left to that one
@@ -201,21 +205,24 @@ class AutoEngine:
             if isinstance(serving, ColumnarEngine):
                 serving.add_many(filters)
                 return
-            work, successor = _ADD_WORK * len(filters), self._successor
-            staying = len(serving) - (0 if successor is None else len(successor))
-            if (
-                staying <= len(filters)
-                and len(serving) + len(filters) >= self._policy.compiled_from
-            ):
-                if self._awaiting.compiled(work) is not None:
-                    self._take_over(serving, filters)
-                    return
+            work, count = _ADD_WORK * len(filters), len(serving) + len(filters)
+            if self._successor is None and count >= self._policy.compiled_from:
+                self._prepare(serving, work)
                 work = 0
+            successor = self._successor
+            if successor is not None:
+                # More than are added, or those that stay would never become fewer.
+                self._move(serving, successor, self._policy.moved_with_each * len(filters))
+                if not self._to_move:
+                    successor.add_many(filters)
+                    self._serving, self._successor = successor, None
+                    return
             for slot, wanted in filters:
                 serving.add(slot, wanted)
                 if successor is not None:
                     self._to_move.append(slot)
-            self._advance(serving, work, 1)
+            if successor is None:
+                self._advance(serving, work, 1)
 
     def remove(self, slot: int) -> None:
         """Free `slot`; where filters are moving, some others move."""
@@ -351,16 +358,30 @@ class AutoEngine:
         if not serving.filters.keys() - moved <= set(self._to_move):
             raise InvariantError("a slot is not going to move to the successor")
 
-    def _take_over(self, serving: _Plain, filters: Sequence[tuple[int, Filter]]) -> None:
-        """Let the columnar engine serve, with all that is here and further filters.
+    def _prepare(self, serving: _Plain, work: int, *, is_encoded: bool = False) -> None:
+        """Begin with a successor if kernels are at hand, after so much more work without.
 
-        Needs the lock. What has not moved by now moves with them.
+        Needs the lock.
         """
-        successor = self._successor or ColumnarEngine()
-        staying = [item for item in serving.filters.items() if not successor.holds(item[0])]
-        successor.add_many([*staying, *filters])
-        self._serving, self._successor = successor, None
-        self._to_move = []
+        # Who has records in MessagePack has had them made by kernels.
+        look = self._awaiting.at_hand if is_encoded else partial(self._awaiting.compiled, work)
+        if look() is not None:
+            self._successor = ColumnarEngine()
+            self._to_move = sorted(serving.filters, reverse=True)
+
+    def _move(self, serving: _Plain, successor: ColumnarEngine, count: int) -> None:
+        """Move so many filters; where a worker is beside, somebody waits: not too many then.
+
+        Needs the lock.
+        """
+        left = count if worker() is None else min(count, self._policy.moved_max)
+        moved: dict[int, Filter] = {}
+        while self._to_move and len(moved) < left:
+            slot = self._to_move.pop()
+            # A slot may have been freed since, and taken again, and then it is there twice.
+            if slot in serving.filters and not successor.holds(slot):
+                moved[slot] = serving.filters[slot]
+        successor.add_many([*moved.items()])
 
     def _engine(self, records: int, *, is_encoded: bool = False) -> _Plain | ColumnarEngine:
         """The engine to match so many records with."""
@@ -389,19 +410,11 @@ class AutoEngine:
             few = self._policy.compiled_from if not is_batch else 1
             if len(serving) < few:
                 return
-            # Who has records in MessagePack has had them made by kernels.
-            look = self._awaiting.at_hand if is_encoded else partial(self._awaiting.compiled, work)
-            if look() is None:
-                return
-            self._successor = ColumnarEngine()
-            self._to_move = sorted(serving.filters, reverse=True)
+            self._prepare(serving, work, is_encoded=is_encoded)
         successor, left = self._successor, max(1, records) * self._policy.moved_at_once
-        while self._to_move and left:
-            slot = self._to_move.pop()
-            # A slot may have been freed since, and taken again, and then it is there twice.
-            if slot in serving.filters and not successor.holds(slot):
-                successor.add(slot, serving.filters[slot])
-                left -= 1
+        if successor is None:
+            return
+        self._move(serving, successor, left)
         if not self._to_move:
             policy = self._policy
             # To try a filter by itself, a record has to be decoded.

@@ -9,6 +9,7 @@ import click
 from sapwood.cli.output import ExitStatus, amount, json_option, print_json, say
 from sapwood.cli.pipelines.common import (
     await_end,
+    check_inputs,
     engine_option,
     explain_option,
     master_option,
@@ -76,6 +77,7 @@ def backfill_command(
         else:
             say(f"live, batch {batch.batch}: {amount(batch.deliveries, 'delivery', 'deliveries')}")
 
+    check_inputs(master, subscriptions, journal, lake)
     with session(master, "matching") as spark:
         job = BackfillJob(subscriptions, journal, out, lake=lake, engine=engine)
         if explain:

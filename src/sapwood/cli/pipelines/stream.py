@@ -16,6 +16,7 @@ from sapwood.cli.output import (
 )
 from sapwood.cli.pipelines.common import (
     await_end,
+    check_inputs,
     declared_by,
     engine_option,
     explain_option,
@@ -112,13 +113,14 @@ def stream_command(
         else:
             say(_batch_text(batch))
 
+    check_inputs(master, subscriptions, publications)
+    declared = declared_by(schema)
     with session(master, "matching") as spark:
         if is_connect(spark):
             raise InputError(
                 "a client of Spark Connect does not see what batches do; use spark-submit, or "
                 "sapwood.pipeline.StreamJob in a program of your own"
             )
-        declared = declared_by(schema)
         compiled, bad = _wanted(spark, subscriptions, engine=engine, strict=strict)
         job = StreamJob(
             source=publications,

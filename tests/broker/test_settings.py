@@ -73,8 +73,8 @@ def test_a_name_that_no_catalogue_has_is_refused(given: dict[str, Any], named: s
 
 def test_the_plan_for_a_broker_has_its_backups_and_where_it_listens() -> None:
     given = settings("shop", protocol=FAILOVER, peers=(HUB,), backups=(NORTH,))
-    make = given.planned("shop").upkeep.make
+    make = given.planned("shop", Address("shop", 3)).upkeep.make
     assert isinstance(make, MakeFailover)
     assert make.plans["shop"].backups == (("north:2", "north:2"),)
-    assert make.plans["shop"].address == str(given.listen)
-    assert settings("shop").planned("shop").name == "covering"
+    assert make.plans["shop"].address == "shop:3"
+    assert settings("shop").planned("shop", HUB).name == "covering"

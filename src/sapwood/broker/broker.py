@@ -148,9 +148,8 @@ class Broker:
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
         self.name = settings.name or f"{socket.gethostname()}-{port}"
-        self.router = Router(
-            self.name, settings.planned(self.name), settings.engines, incarnation=time.time_ns()
-        )
+        protocol = settings.planned(self.name, self.address)
+        self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
         me = Identity(
             self.name,
             secrets.token_hex(8),

@@ -93,12 +93,12 @@ class BrokerSettings:
         _within("--journal-bytes-max", self.journal_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
 
-    def planned(self, name: str) -> Protocol:
-        """The protocol, with the plan for the broker under a name where it wants one."""
+    def planned(self, name: str, address: Address) -> Protocol:
+        """The protocol, with the plan for the broker of a name and an address if it wants one."""
         protocol = self.protocol
         chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
         backups = tuple((str(backup), str(backup)) for backup in self.backups)
-        return planned(chosen, {name: Plan(backups=backups, address=str(self.listen))})
+        return planned(chosen, {name: Plan(backups=backups, address=str(address))})
 
     def _check_backups(self, chosen: Protocol) -> None:
         if not is_planned(chosen):

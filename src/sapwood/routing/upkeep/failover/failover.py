@@ -221,9 +221,12 @@ class Failover:
         return self._tell()
 
     def _tell(self) -> list[Action]:
-        """Tell neighbors how this router stands, those that do not know."""
+        """Tell neighbors how this router stands, those that do not know.
+
+        A link to the upstream that is down is no news: who stops may lose that one first.
+        """
         below = sorted(n for n in self._links if n in self._said and self._said[n].is_below)
-        upstream = self._upstream if self._upstream in self._links else ""
+        upstream = self._upstream
         heir = next((n for n in below if not self._said[n].has_backups), "")
         actions: list[Action] = []
         for neighbor in self._links:

@@ -8,9 +8,15 @@ from typing import Final
 from sapwood.errors import InputError
 from sapwood.limits.failures import REDUNDANT_PATHS_MAX
 from sapwood.routing.membership.redundant.redundant import Redundant
-from sapwood.routing.strategies import MembershipStrategy
+from sapwood.routing.strategies import MembershipStrategy, Rule
 
 NAME: Final = "redundant"
+
+_UNCOUNTED: Final = Rule(
+    frozenset({"recover"}),
+    "redundant paths count publications, and a router that is restored would count from the "
+    "beginning: leave out one of the two words",
+)
 
 
 def redundant_by(argument: str | None = None) -> MembershipStrategy:
@@ -29,5 +35,6 @@ def redundant_by(argument: str | None = None) -> MembershipStrategy:
         summary=f"on {count} trees for each router, whose ways share as little as they can",
         make=partial(Redundant, count=count),
         allows_circles=True,
+        excludes=(_UNCOUNTED,),
         choose=redundant_by,
     )

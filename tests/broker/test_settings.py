@@ -9,8 +9,12 @@ import pytest
 from sapwood.broker.settings import BrokerSettings
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.matching.engine_names import Engines
+from sapwood.routing.upkeep.failover.choice import MakeFailover
 from sapwood.wire.address import Address
 from tests.broker.helpers import settings
+
+FAILOVER = "failover+covering"
+HUB, NORTH = Address("hub", 1), Address("north", 2)
 
 
 def test_settings_have_defaults() -> None:
@@ -33,6 +37,14 @@ def test_settings_have_defaults() -> None:
         ({"link_outgoing_bytes_max": 8_388_607}, "--link-outgoing-bytes-max"),
         ({"connections_max": 0}, "--connections-max"),
         ({"sessions_remembered_max": -1}, "--sessions-remembered-max"),
+        ({"backups": (HUB,)}, "--backup: protocol 'covering' knows no backups; put failover"),
+        ({"backups": (HUB,), "protocol": FAILOVER}, "--backup: there is no --peer"),
+        ({"peers": (HUB, NORTH), "protocol": FAILOVER}, "--peer: under failover a broker has one"),
+        ({"peers": (HUB,), "backups": (HUB,), "protocol": FAILOVER}, "--backup: hub:1 is this bro"),
+        (
+            {"peers": (HUB,), "backups": (NORTH, NORTH), "protocol": FAILOVER},
+            "--backup: north:2 is this broker itself, its peer, or there twice",
+        ),
     ],
 )
 def test_a_setting_out_of_range_is_refused_by_its_option(given: dict[str, Any], named: str) -> None:
@@ -57,3 +69,12 @@ def test_a_name_that_no_catalogue_has_is_refused(given: dict[str, Any], named: s
     with pytest.raises(UnknownNameError) as refused:
         settings(**given)
     assert named in str(refused.value)
+
+
+def test_the_plan_for_a_broker_has_its_backups_and_where_it_listens() -> None:
+    given = settings("shop", protocol=FAILOVER, peers=(HUB,), backups=(NORTH,))
+    make = given.planned("shop", Address("shop", 3)).upkeep.make
+    assert isinstance(make, MakeFailover)
+    assert make.plans["shop"].backups == (("north:2", "north:2"),)
+    assert make.plans["shop"].address == "shop:3"
+    assert settings("shop").planned("shop", HUB).name == "covering"

@@ -7,7 +7,8 @@ import json
 from click.testing import CliRunner
 
 from sapwood.cli.main import main
-from sapwood.routing.protocols import PROTOCOLS
+from sapwood.routing.protocols import MEMBERSHIPS, PROTOCOLS, UPKEEPS
+from sapwood.routing.upkeep.failover.choice import FAILOVER
 
 
 def test_protocols_lists_the_catalogue_as_json() -> None:
@@ -33,4 +34,8 @@ def test_protocols_lists_the_catalogue_as_a_table() -> None:
         *("NAME", "MEMBERSHIP", "PROPAGATION", "FORWARDING", "UPKEEP"),
         *("KINDS", "EXACT", "SUMMARY"),
     ]
-    assert [line.split()[0] for line in lines[1:]] == list(PROTOCOLS)
+    last = 1 + len(PROTOCOLS)
+    assert [line.split()[0] for line in lines[1:last]] == list(PROTOCOLS)
+    assert lines[last] == ""
+    words = [line.split()[0] for line in lines[last + 2 :]]
+    assert words == [*MEMBERSHIPS, *UPKEEPS, FAILOVER.name]

@@ -388,3 +388,32 @@ def test_simulate_works_on_empty_files(folder: Folder) -> None:
     assert result.exit_code == 0
     assert result.stdout == ""
     assert "all is right" in result.stderr
+
+
+def test_simulate_lets_a_router_go_to_the_backup_that_it_is_given(folder: Folder) -> None:
+    faults = folder.write(
+        "faults.toml", '[[suspicion]]\nrouter = "r5"\nof = "r2"\nat = 0\nseconds = 9'
+    )
+    backups = ("--topology", "tree:5", "--faults", faults, "--backup", "r5=r3")
+    result = folder.simulate(*backups, protocol="failover:1+covering")
+    assert result.exit_code == 0, result.output
+    assert "covering+failover:1 on 5 routers" in result.stderr
+    assert "all is right" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("backup", "protocol", "said"),
+    [
+        ("r2=r5", "failover+covering", "form a circle: r2 -> r5 -> r2"),
+        ("r5=r9", "failover+covering", "backup of 'r5'"),
+        ("r5=r3", "covering", "knows no backups: put failover into its name"),
+        ("r5", "failover+covering", "is not like r5=r2,r3"),
+        ("r5=", "failover+covering", "is not like r5=r2,r3"),
+    ],
+)
+def test_simulate_refuses_backups_that_cannot_be(
+    folder: Folder, backup: str, protocol: str, said: str
+) -> None:
+    result = folder.simulate("--topology", "tree:5", "--backup", backup, protocol=protocol)
+    assert result.exit_code == 2
+    assert said in result.stderr

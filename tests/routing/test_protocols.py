@@ -7,6 +7,7 @@ import pytest
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.routing.messages import Subscribe
 from sapwood.routing.protocols import FORWARDINGS, PROTOCOLS, meshed, protocol
+from sapwood.routing.router import Router
 from tests.routing import wiring
 from tests.routing.wiring import LINE, Wiring
 
@@ -190,3 +191,27 @@ def test_of_digests_each_begins_with_a_byte_of_its_own() -> None:
     marks = [one.mark for one in FORWARDINGS.values() if one.mark is not None]
     assert len(marks) == len(set(marks))
     assert all(0 <= mark < 256 for mark in marks)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("redundant:1+covering", "up to redundant:8; one path is mesh"),
+        ("redundant:9+covering", "says no number of paths"),
+        ("redundant:many+covering", "says no number of paths"),
+        ("redundant:2+mesh+covering", "redundant and mesh say who the neighbors are"),
+        ("mesh:2+covering", "mesh takes nothing behind a colon"),
+    ],
+)
+def test_paths_that_cannot_be_are_refused_with_the_reason(name: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        protocol(name)
+
+
+def test_redundant_paths_are_a_membership_with_as_many_trees() -> None:
+    chosen = protocol("redundant:3+xroute")
+    assert chosen.name == "redundant:3+xroute"
+    assert chosen.allows_circles
+    assert len(Router("r1", chosen).finds) == 3
+    assert len(Router("r1", "redundant+covering").finds) == 2
+    assert Router("r1", "covering").finds == ()

@@ -21,7 +21,7 @@ LATE = 10**6
 
 
 def ways(history: History) -> Ways:
-    return ways_of(history, lambda link: 2 * link.latency_s)
+    return ways_of(history, lambda link: 2 * link.latency_s)[0]
 
 
 def history_of(overlay: Overlay) -> History:

@@ -139,9 +139,8 @@ class Broker:
         self.address = Address(host, port)
         earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
-        self.router = Router(
-            self.name, settings.protocol, settings.engines, incarnation=time.time_ns()
-        )
+        protocol = settings.planned(self.name, self.address)
+        self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
         me = Identity(
             self.name,
             secrets.token_hex(8),

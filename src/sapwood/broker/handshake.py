@@ -86,7 +86,7 @@ class Handshake:
             return None
         tcp.connection.established()
         del self._connections.offered[tcp]
-        return self._up(tcp, name)
+        return self._up(tcp, name, dialed=False)
 
     def _client(self, tcp: TcpConnection, hello: Hello) -> AttachClient | None:
         connections = self._connections
@@ -149,13 +149,13 @@ class Handshake:
             other.connection.say_goodbye(GoodbyeCode.ALREADY_LINKED, reason)
             other.flush()
         tcp.link.establish()
-        return self._up(tcp, welcome.name)
+        return self._up(tcp, welcome.name, dialed=True)
 
-    def _up(self, tcp: TcpConnection, name: str) -> LinkUp:
+    def _up(self, tcp: TcpConnection, name: str, *, dialed: bool) -> LinkUp:
         tcp.was_up = True
         self._connections.links[name] = tcp
         self._log.info("link up", neighbor=name, address=tcp.address)
-        return LinkUp(name)
+        return LinkUp(name, dialed=dialed)
 
     def _welcome(self, received: int = 0) -> Welcome:
         return Welcome(

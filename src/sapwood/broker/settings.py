@@ -24,6 +24,8 @@ from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
+from sapwood.routing.upkeep.failover.choice import is_planned, planned
+from sapwood.routing.upkeep.failover.plans import Plan
 from sapwood.session.settings import ConnectionSettings
 from sapwood.store.durability import Durability
 from sapwood.wire.address import PORT_DEFAULT, Address
@@ -42,7 +44,8 @@ class BrokerSettings:
     """Everything a broker is started with.
 
     Where `name` is `None`, it is that of the broker whose state `data` holds, or made from the
-    host's name and the port. `peers` are the brokers to link with. Queue bounds are in bytes.
+    host's name and the port. `peers` are the brokers to link with; `backups` those to link with in
+    the place of the peer, under `failover`, when that is gone for long. Queue bounds are in bytes.
     `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
     `keep_age_s` bound what of it nobody needs any more. Raises `InputError` (or one of its kinds)
     that names the option of `sapwood broker` and what it takes.
@@ -50,6 +53,7 @@ class BrokerSettings:
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
     peers: tuple[Address, ...] = ()
+    backups: tuple[Address, ...] = ()
     protocol: str | Protocol = "covering"
     engines: Engines = Engines()  # noqa: RUF009 - a value
     name: str | None = None
@@ -74,6 +78,7 @@ class BrokerSettings:
                 "a crash, and this broker has no folder for that: name one with --data, or leave "
                 "the word out"
             )
+        self._check_backups(chosen)
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:
@@ -98,6 +103,35 @@ class BrokerSettings:
         if self.keep_age_s is not None:
             _within("--keep-age", self.keep_age_s, KEEP_AGE_S_MIN, KEEP_AGE_S_MAX)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
+
+    def planned(self, name: str, address: Address) -> Protocol:
+        """The protocol, with the plan for the broker of a name and an address if it wants one."""
+        protocol = self.protocol
+        chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+        backups = tuple((str(backup), str(backup)) for backup in self.backups)
+        return planned(chosen, {name: Plan(backups=backups, address=str(address))})
+
+    def _check_backups(self, chosen: Protocol) -> None:
+        if not is_planned(chosen):
+            if self.backups:
+                raise InputError(
+                    f"--backup: protocol {chosen.name!r} knows no backups; put failover into its "
+                    f"name, as in --protocol failover+{chosen.name}"
+                )
+            return
+        if len(self.peers) > 1:
+            raise InputError(
+                "--peer: under failover a broker has one peer, and --backup names those that take "
+                "its place; other brokers name this one as theirs"
+            )
+        if self.backups and not self.peers:
+            raise InputError("--backup: there is no --peer whose place it could take")
+        for place, backup in enumerate(self.backups):
+            if backup in (self.listen, *self.peers, *self.backups[:place]):
+                raise InputError(
+                    f"--backup: {backup} is this broker itself, its peer, or there twice: name "
+                    "another broker"
+                )
 
 
 def _within(option: str, value: float, low: float, high: float) -> None:

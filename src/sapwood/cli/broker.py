@@ -57,6 +57,14 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
     metavar="HOST:PORT",
     help="A broker to link with; may be given several times. One end of a link is enough.",
 )
+@click.option(
+    "--backup",
+    "backups",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="Under failover, a broker to link with when the peer is gone for long; may be given "
+    "several times, and is tried in this order.",
+)
 @click.option("--name", help="Unique in the overlay.  [default: the host's name and the port]")
 @click.option("--protocol", default="covering", show_default=True, help="See `sapwood protocols`.")
 @dtd_option
@@ -112,6 +120,7 @@ def command(
     *,
     listen: str,
     peers: tuple[str, ...],
+    backups: tuple[str, ...],
     log_level: str,
     engines: tuple[str, ...],
     protocol: str,
@@ -146,6 +155,7 @@ def command(
         engines=chosen_engines(engines, Engines()),
         listen=address("--listen", listen, listening=True),
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),
+        backups=tuple(address("--backup", backup, listening=False) for backup in backups),
         connection=ConnectionSettings(
             frame_bytes_max=options.pop("frame_bytes_max"),
             greeting_s=options.pop("greeting_s"),

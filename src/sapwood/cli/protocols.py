@@ -25,9 +25,12 @@ def command(*, as_json: bool) -> None:
     Under those that begin with "advertisement", clients advertise what they are going to publish.
     Any of covering's pairs of graph and index can be named, as in covering:flat-1,columnar or
     advertisement+covering:flat-1,columnar. With mesh+ before its name each of them routes on a tree
-    for each router, so that links may form circles.
+    for each router, so that links may form circles; with redundant:2+ (or 3, ...) on so many at
+    once, so that what breaks on one way still comes on another. With failover+ (or failover:5+,
+    seconds) a router whose way to the others is gone for long attaches to a backup.
     """
-    from sapwood.routing.protocols import PROTOCOLS
+    from sapwood.routing.protocols import MEMBERSHIPS, PROTOCOLS, UPKEEPS
+    from sapwood.routing.upkeep.failover.choice import FAILOVER
 
     if as_json:
         print_json(
@@ -53,5 +56,17 @@ def command(*, as_json: bool) -> None:
                 p.summary,
             )
             for p in PROTOCOLS.values()
+        ],
+    )
+    click.echo()
+    words = [
+        *((word, "membership") for word in MEMBERSHIPS.values()),
+        *((word, "upkeep") for word in (*UPKEEPS.values(), FAILOVER)),
+    ]
+    print_table(
+        ("WORD", "OF", "SUMMARY"),
+        [
+            (word.name + (" or :..." if word.choose else ""), slot, word.summary)
+            for word, slot in words
         ],
     )

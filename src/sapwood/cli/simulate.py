@@ -35,6 +35,7 @@ from sapwood.files import (
 from sapwood.matching.readiness import InPlace, loading
 
 if TYPE_CHECKING:
+    from sapwood.routing.strategies import Protocol
     from sapwood.simulation.evaluation import Evaluation
     from sapwood.simulation.oracle import Pair
     from sapwood.simulation.scenario import Scenario
@@ -62,6 +63,14 @@ if TYPE_CHECKING:
     "--faults",
     type=input_file,
     help="TOML file: what fails and returns, or comes and goes, and when.",
+)
+@click.option(
+    "--backup",
+    "backups",
+    multiple=True,
+    metavar="ROUTER=ROUTER,...",
+    help="Under failover, where a router goes when the neighbor on the way to the first router is "
+    "gone for long, in this order; may be given once for each router.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="For all that is drawn.")
 @click.option("--out", help="File for the deliveries, or -.  [default: -]")
@@ -91,6 +100,7 @@ def command(
     publications: str | None,
     advertisements: str | None,
     faults: str | None,
+    backups: tuple[str, ...],
     seed: int,
     out: str | None,
     metrics: str | None,
@@ -104,9 +114,8 @@ def command(
     All advertise and subscribe first; when all is confirmed, one publication is sent every 10 ms of
     virtual time, and faults count from the first one. Homes that a line does not name are drawn
     with the seed. Deliveries are JSON Lines, one line per pair, in the order of the publications
-    and then of the subscriptions' ids, as `sapwood match` writes them.
-
-    A publisher that has advertised is refused what its advertisements do not accept.
+    and then of the subscriptions' ids, as `sapwood match` writes them. A publisher that has
+    advertised is refused what its advertisements do not accept.
 
     Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
     unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
@@ -138,15 +147,15 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        result = evaluate(scenario, chosen, with_probes=faults is not None, watch=progress)
+        planned = _with_backups(chosen, scenario, backups)
+        result = evaluate(scenario, planned, with_probes=bool(faults), watch=progress)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
     summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
     advertised = None if files.advertisements is None else files.advertisements.counts
     if as_json:
-        figures = {**summary.members(), "metrics": result.metrics.to_builtins()}
-        print_json(figures, err=out is None)
+        print_json({**summary.members(), "metrics": result.metrics.to_builtins()}, err=out is None)
     else:
         about = advertisement_lines(advertised, aside, by_default=by_default)
         say("\n".join((summary.text(), *about, *result_lines(result))))
@@ -165,6 +174,32 @@ def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus
 
     is_right = run_swarm(protocol, seed, count, as_json=as_json)
     return ExitStatus.DONE if is_right else ExitStatus.FAILED
+
+
+def _with_backups(chosen: Protocol, scenario: Scenario, backups: tuple[str, ...]) -> Protocol:
+    """The protocol with the backups that options name, if any does."""
+    from sapwood.simulation.simulator import protocol_on
+
+    if not backups:
+        return chosen
+    return protocol_on(scenario.topology, chosen, _backups_by_router(backups))
+
+
+def _backups_by_router(backups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """What the options say: each is a router, an equals sign, and its backups with commas."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in backups:
+        router, equals, names = text.partition("=")
+        if not equals or not all((router, *names.split(","))):
+            raise click.BadParameter(
+                f"{text!r} is not like r5=r2,r3: a router, and where it goes", param_hint="--backup"
+            )
+        if router in found:
+            raise click.BadParameter(
+                f"{router} is there twice: name all its backups at once", param_hint="--backup"
+            )
+        found[router] = tuple(names.split(","))
+    return found
 
 
 def _check_standard_input(*files: str | None) -> None:

@@ -79,12 +79,14 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.messages import (
     Advertise,
     ConfirmAdvertisement,
     MeshMessage,
+    OnPlane,
     Publish,
     PublishMany,
     SubscriptionMessage,
@@ -149,7 +151,7 @@ class RoutingCore:
                 return self._client_publish_many(input, now)
             case ReceiveMany():
                 return self._receive_many(input, now)
-            case Tick():
+            case Tick() | Suspicion():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
@@ -411,7 +413,7 @@ class RoutingCore:
             case Publish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
-                if isinstance(message, MeshMessage | UpkeepMessage):
+                if isinstance(message, MeshMessage | OnPlane | UpkeepMessage):
                     return self._close(neighbor, unexpected_message(message))
                 return self._hear(neighbor, message)
 

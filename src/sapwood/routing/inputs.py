@@ -131,11 +131,12 @@ class LinkUp:
     """The link to a neighbor carries messages from now on (first time or again).
 
     Where publications never come from there (not `inbound`), the neighbor is told of no
-    subscription.
+    subscription. `dialed`: this router asked for the link, and not the neighbor.
     """
 
     neighbor: str
     inbound: bool = True
+    dialed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,17 @@ BatchInput: TypeAlias = ClientPublishMany | ReceiveMany
 @dataclass(frozen=True, slots=True)
 class Tick:
     """The time that next_deadline asked for has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A neighbor is suspected to have failed, for some seconds at least, whatever it says.
+
+    That may be wrong. Who has no failure detector ignores it.
+    """
+
+    neighbor: str
+    seconds: float
 
 
 Change: TypeAlias = ClientInput | LinkUp | LinkDown | Drained | Receive
@@ -240,4 +252,4 @@ class Recalled:
     publications: Sequence[tuple[int, Publication]]
 
 
-Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled
+Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled | Suspicion

@@ -19,6 +19,7 @@ from sapwood.limits import (
     SUBSCRIPTIONS_AT_ONCE_MAX,
     UPKEEP_NOTE_BYTES_MAX,
 )
+from sapwood.limits.failures import REDUNDANT_PATHS_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
@@ -301,7 +302,21 @@ TreeNews: TypeAlias = Neighbors | Announce | Join | Leave | Ready | Carry
 MeshMessage: TypeAlias = TreeNews | OnTree
 """What routers say to each other where links form circles."""
 
-RouterMessage: TypeAlias = TreeMessage | MeshMessage
+
+class OnPlane(RoutingMessage, frozen=True, tag=55):
+    """A message of one of several meshes that every publication takes, by the mesh's number.
+
+    `number` counts, for a publication, those that its source has accepted, from 1 on. Beside the
+    first `Carry` of a branch it is that of the first publication there, 0 where the receiver joins
+    later than that; beside a further one, that of the last publication that comes before it.
+    """
+
+    plane: Annotated[Count, Meta(lt=REDUNDANT_PATHS_MAX)]
+    number: Count
+    message: MeshMessage
+
+
+RouterMessage: TypeAlias = TreeMessage | MeshMessage | OnPlane
 """What routers say to each other, upkeep aside."""
 
 
@@ -341,6 +356,8 @@ def _check_paired(keys: Sized, beside: Sized) -> None:
 def carried(message: Message) -> Message:
     """What a message says, on whatever tree it travels and whatever is stamped on it."""
     if isinstance(message, Stamped):
+        message = message.message
+    if isinstance(message, OnPlane):
         message = message.message
     return message.message if isinstance(message, OnTree) else message
 

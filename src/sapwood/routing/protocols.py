@@ -25,6 +25,7 @@ from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.redundant.choice import redundant_by
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.entries import EntryPropagation
@@ -47,6 +48,7 @@ from sapwood.routing.strategies import (
     UpkeepStrategy,
 )
 from sapwood.routing.tables import Follower
+from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
 
@@ -71,6 +73,7 @@ MEMBERSHIPS: Final = _catalogue(
         make=Mesh,
         allows_circles=True,
     ),
+    redundant_by(),
 )
 
 # Propagation: what travels, and what changes that ------------------------------------------------
@@ -83,13 +86,11 @@ Links: TypeAlias = Callable[[str], Callable[[], Propagation[Interest]]]
 class Travel(Strategy):
     """A word that says which subscriptions travel.
 
-    One by one, as `links` says, or in another way, which is `make`. `choose` is for what stands
-    behind the word's colon, where anything can.
+    One by one, as `links` says, or in another way, which is `make`.
     """
 
     links: Links | None = None
     make: MakePropagation | None = None
-    choose: Callable[[str], Travel] | None = None
     forwarding: str = "every-hop"
 
 
@@ -223,11 +224,7 @@ class Catalogues(NamedTuple):
             raise InputError(
                 f"protocol {name!r} does not say which subscriptions travel: add one of {known}"
             )
-        word, argument = chosen.get("travels", (_SIMPLE.name, None))
-        travel = travels[word]
-        if argument is not None:
-            assert travel.choose is not None, "words that take no argument have none"
-            travel = travel.choose(argument)
+        travel = _chosen(travels, chosen.get("travels", (_SIMPLE.name, None)))
         budget = chosen.get(MERGING.name)
         propagation = _propagation(
             travel,
@@ -236,10 +233,10 @@ class Catalogues(NamedTuple):
             is_advertised=ADVERTISEMENT.name in chosen,
         )
         return Protocol(
-            memberships[chosen.get("memberships", (DEFAULT_MEMBERSHIP,))[0]],
+            _chosen(memberships, chosen.get("memberships", (DEFAULT_MEMBERSHIP, None))),
             propagation,
-            forwardings[chosen.get("forwardings", (propagation.forwarding,))[0]],
-            upkeeps[chosen.get("upkeeps", (DEFAULT_UPKEEP,))[0]],
+            _chosen(forwardings, chosen.get("forwardings", (propagation.forwarding, None))),
+            _upkeep(upkeeps, chosen),
         )
 
     def _sorted(self, name: str) -> dict[str, tuple[str, str | None]]:
@@ -252,6 +249,7 @@ class Catalogues(NamedTuple):
             **self._asdict(),
             ADVERTISEMENT.name: _catalogue(ADVERTISEMENT),
             MERGING.name: _catalogue(MERGING),
+            FAILOVER.name: _catalogue(FAILOVER),
         }
         chosen: dict[str, tuple[str, str | None]] = {}
         for part in name.split("+"):
@@ -262,12 +260,35 @@ class Catalogues(NamedTuple):
             if about in chosen:
                 pair = " and ".join(dict.fromkeys((chosen[about][0], word)))
                 raise InputError(f"protocol {name!r}: {_ONE_OF[about].format(pair)}")
-            strategy = known[about][word]
-            takes_one = isinstance(strategy, Travel) and strategy.choose is not None
+            takes_one = known[about][word].choose is not None
             if colon and not takes_one and about != MERGING.name:
                 raise InputError(f"protocol {name!r}: {word} takes nothing behind a colon")
             chosen[about] = (word, argument if colon else None)
         return chosen
+
+
+def _upkeep(
+    upkeeps: Mapping[str, UpkeepStrategy], chosen: Mapping[str, tuple[str, str | None]]
+) -> UpkeepStrategy:
+    """What keeps state right, failover in front of it where that is asked for."""
+    word = chosen.get("upkeeps", (DEFAULT_UPKEEP, None))
+    inner = _chosen(upkeeps, word)
+    if FAILOVER.name not in chosen:
+        return inner
+    _, argument = chosen[FAILOVER.name]
+    return failover_over(inner, argument, is_default=word[0] == DEFAULT_UPKEEP)
+
+
+def _chosen(strategies: Mapping[str, S], word: tuple[str, str | None]) -> S:
+    """The strategy of a word, with what stands behind its colon, if anything does."""
+    name, argument = word
+    strategy = strategies[name]
+    if argument is None:
+        return strategy
+    assert strategy.choose is not None, "words that take no argument have none"
+    chosen = strategy.choose(argument)
+    assert isinstance(chosen, type(strategy)), "an argument chooses among strategies of one kind"
+    return chosen
 
 
 _ONE_OF: Final = MappingProxyType(
@@ -278,6 +299,7 @@ _ONE_OF: Final = MappingProxyType(
         "upkeeps": "{} say how state is kept right, and only one can",
         ADVERTISEMENT.name: "{} is there twice",
         MERGING.name: "{} is there twice",
+        FAILOVER.name: "{} is there twice",
     }
 )
 

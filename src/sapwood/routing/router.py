@@ -23,6 +23,7 @@ from typing import Final, get_args
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
+from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
 from sapwood.routing.inputs import (
     AttachClient,
@@ -39,13 +40,14 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription
-from sapwood.routing.upkeep.protocol import Action, Resume
+from sapwood.routing.upkeep.protocol import Action, Resume, Suspecting
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
@@ -109,6 +111,8 @@ class Router:
                 return self._restore(input, now)
             case Recalled():
                 return self._do(upkeep.recalled(input, now), now)
+            case Suspicion():
+                return self._suspect(input, now)
             case AttachClient(client) if client in self._absent:
                 del self._absent[client]
                 return []
@@ -149,6 +153,11 @@ class Router:
     def is_tree(self) -> bool:
         """Whether the links of all routers together have to form a tree."""
         return self.membership.is_tree
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """How the trees of a source are found: see `Membership.finds`."""
+        return self.membership.finds
 
     def tells_over(self) -> frozenset[str] | None:
         """The neighbors on one tree that all routers agree on, for what is told along a tree.
@@ -199,6 +208,12 @@ class Router:
         self.upkeep.validate()
 
     # What upkeep answers -----------------------------------------------------------------------
+
+    def _suspect(self, suspicion: Suspicion, now: float) -> list[Effect]:
+        upkeep = self.upkeep
+        if not isinstance(upkeep, Suspecting):
+            return []
+        return self._do(upkeep.suspect(suspicion, now), now)
 
     def _handle_many(self, batch: BatchInput, now: float) -> list[Effect]:
         """Take several inputs at once; one by one, where upkeep looks at each."""

@@ -43,7 +43,8 @@ class Strategy:
     rules are about the `words` in it, without arguments. For each rule that it `requires` one of
     the words has to be in the protocol, named or not; of those that it `excludes`, none may.
     `kinds` are the filter languages it can do with; `exact` ones deliver exactly the pairs that a
-    brute-force matcher finds.
+    brute-force matcher finds. `choose` is there where an argument may stand behind the colon of the
+    name: it makes the strategy that this asks for, or raises `InputError`.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Strategy:
     excludes: tuple[Rule, ...] = ()
     kinds: tuple[str, ...] = KINDS
     exact: bool = True
+    choose: Callable[[str], Strategy] | None = None
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from sapwood.model.publication import Publication
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.upkeep.failover.choice import is_planned
 from sapwood.simulation.divergence import divergences, leaks, strays
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
@@ -51,9 +52,10 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     mixture = Mixture(
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=seed % DOCUMENTS_EVERY == 0,
-        circles=chosen.allows_circles or seed % CIRCLES_EVERY == 0,
+        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and not is_planned(chosen)),
         rewiring=rewiring,
         stores=chosen.persists,
+        suspicions=is_planned(chosen),
     )
     return draw_scenario(seed, mixture)
 
@@ -97,11 +99,22 @@ def findings(
     words = {
         **verdicts(judgment),
         "closed": world.tally.links_closed,
+        "parted": len(parted(world)) if is_planned(protocol_named(protocol)) else 0,
         "strayed": len(strayed(world, protocol)),
         "diverged": len(divergences(world, make_router, PROBES, links=links)),
         "leaked": len(leaks(world, make_router)),
     }
     return {word: count for word, count in words.items() if count}
+
+
+def parted(world: World) -> tuple[str, ...]:
+    """The routers that the first one does not reach, where all were joined at the beginning."""
+    _, first = world.history.overlays[0]
+    present = world.topology
+    if not first.is_tree or len(first.tree(first.routers[0]).routers) < len(first.routers):
+        return ()
+    reached = present.tree(present.routers[0])
+    return tuple(name for name in present.routers if name not in reached)
 
 
 def strayed(world: World, protocol: str) -> tuple[str, ...]:

@@ -34,6 +34,12 @@ Beside them, routers that join and leave for good, and links that are added and 
     latency = 0.02              # 0.01 where it is left out
     removed = 3.0               # left out: it stays; without `added`: it was there before
 
+    [[suspicion]]               # a failure detector that errs
+    router = "r3"
+    of = "r1"                   # a neighbor, alive or not
+    at = 1.0
+    seconds = 5.0               # for so long, whatever it hears
+
     [[recipe]]                  # faults drawn with the seed
     name = "swizzle"            # or "flapping", "crashes"
     start = 3.0
@@ -63,6 +69,7 @@ from sapwood.simulation.scenario import (
     RemoveRouter,
     ReturnLink,
     ReturnRouter,
+    Suspect,
 )
 from sapwood.simulation.stored import Tail
 
@@ -159,7 +166,22 @@ class RouterChange:
         return timed
 
 
+@dataclass(frozen=True, slots=True)
+class SuspicionFault:
+    """A router suspects a neighbor at `at_s`, for so many seconds, whatever it hears."""
+
+    router: str
+    neighbor: str
+    at_s: float
+    seconds: float
+
+    def actions(self) -> list[tuple[float, Action]]:
+        """What happens when."""
+        return [(self.at_s, Suspect(self.router, self.neighbor, self.seconds))]
+
+
 Fault: TypeAlias = LinkFault | RouterFault
+Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +254,8 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     A drawn fault does not strike a router or a link that has gone, or has yet to come. Raises
     `InputError` (or one of its kinds) naming the entry that is wrong.
     """
-    fields = Fields("the faults", document, ("link", "router", "recipe"))
-    written: list[tuple[str, Fault | LinkChange | RouterChange]] = []
+    fields = Fields("the faults", document, ("link", "router", "suspicion", "recipe"))
+    written: list[tuple[str, Written]] = []
     drawn: list[Fault] = []
     for number, entry in enumerate(fields.tables("link"), 1):
         place = f"link fault {number}"
@@ -241,6 +263,9 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     for number, entry in enumerate(fields.tables("router"), 1):
         place = f"router fault {number}"
         written.append((place, _decode_router(place, entry)))
+    for number, entry in enumerate(fields.tables("suspicion"), 1):
+        place = f"suspicion {number}"
+        written.append((place, _decode_suspicion(place, entry)))
     for number, entry in enumerate(fields.tables("recipe"), 1):
         generator = Random(f"{seed}/faults/{number}")  # noqa: S311 - reproducible on purpose
         drawn.extend(_draw(f"recipe {number}", entry, topology, generator))
@@ -248,7 +273,7 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
 
 
 def _in_order(
-    written: list[tuple[str, Fault | LinkChange | RouterChange]],
+    written: list[tuple[str, Written]],
     drawn: list[Fault],
     topology: Overlay,
 ) -> list[tuple[float, Action]]:
@@ -305,6 +330,12 @@ def tail_of(fields: Fields) -> Tail:
     if word not in known:
         raise UnknownNameError("tail", word, known)
     return known[word]
+
+
+def _decode_suspicion(place: str, entry: object) -> SuspicionFault:
+    fields = Fields(place, entry, ("router", "of", "at", "seconds"))
+    times = fields.number("at"), fields.number("seconds")
+    return SuspicionFault(fields.text("router"), fields.text("of"), *times)
 
 
 def _draw(place: str, entry: object, topology: Overlay, generator: Random) -> list[Fault]:

@@ -15,6 +15,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.overlay.disjoint import FindTree
+from sapwood.overlay.spanning import fewest_links
 from sapwood.overlay.topology import Hop, Link, Overlay
 
 
@@ -135,6 +137,7 @@ class History:
     #: change: from the beginning, or a change of a link, until nothing is left that could change a
     #: table; all but the last are settled. Where routers keep what they know on one tree, there is
     #: the first only, in which neighbors get to know each other
+    #: finds, where routers route on many trees, says which each source takes, one for each way
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
@@ -153,6 +156,7 @@ class History:
     refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
     owed: dict[StatementName | str, None] = field(default_factory=dict)
     overlays: list[tuple[Moment, Overlay]] = field(default_factory=list)
+    finds: tuple[FindTree, ...] = (fewest_links,)
     _noted: int = 0
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from sapwood.errors import InputError
+from sapwood.overlay.disjoint import FindTree
+from sapwood.overlay.spanning import fewest_links
 from sapwood.overlay.topology import Overlay
-from sapwood.routing.effects import Effect
+from sapwood.routing.effects import Connect, Disconnect, Effect
 from sapwood.routing.inputs import Input
 from sapwood.routing.tables import LinkSubscription
 
@@ -35,6 +38,49 @@ class Machine(Protocol):
 
     def received(self) -> Iterable[LinkSubscription]:
         """The subscriptions that came over links."""
+
+
+@runtime_checkable
+class _OnTrees(Protocol):
+    """What says itself how the trees of a source are found."""
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """One for each way that publications take; see `sapwood.routing.membership.protocol`."""
+
+
+def finds_of(machine: Machine) -> tuple[FindTree, ...]:
+    """How trees are found: as the machine says, else the one with the fewest links, if any."""
+    if isinstance(machine, _OnTrees):
+        return machine.finds
+    return () if machine.is_tree else (fewest_links,)
+
+
+class Rewirable(Protocol):
+    """An overlay whose links may be changed."""
+
+    topology: Overlay
+
+    def add_link(self, a: str, b: str) -> None:
+        """Link two routers."""
+
+    def remove_link(self, a: str, b: str) -> None:
+        """Take a link away."""
+
+
+def rewire(
+    world: Rewirable, router: str, effect: Connect | Disconnect, refused: Callable[[str], None]
+) -> None:
+    """Link a router as it asks, or give a link up; one that cannot be is left out."""
+    neighbor = effect.neighbor
+    is_linked = neighbor in world.topology.neighbors(router)
+    if isinstance(effect, Disconnect) and is_linked:
+        world.remove_link(router, neighbor)
+    elif isinstance(effect, Connect) and not is_linked and neighbor in world.topology.routers:
+        try:
+            world.add_link(router, neighbor)
+        except InputError as error:
+            refused(str(error))
 
 
 MakeRouter: TypeAlias = Callable[[str, int], Machine]

@@ -6,7 +6,8 @@ For each pair of a publication and a subscription it says, from the history alon
   and nobody asked to end it before the publication could arrive; and the way between the two homes
   was sound all that time: each link on it was up, and the overlay had settled since it last came
   up (on many trees: there was a way, and the overlay had settled since a link went down that its
-  source's tree may have on the way; see `ways`). (A subscription that is confirmed in between may
+  source's tree may have on the way; see `ways`; where publications take several trees at once, on
+  one of them). (A subscription that is confirmed in between may
   rely on one that was confirmed earlier and has yet to travel over the link again.)
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
@@ -137,7 +138,7 @@ class _Finder:
 class _Evidence:
     """What filters really mean, each looked up once, and how long ways really are."""
 
-    def __init__(self, ways: Ways) -> None:
+    def __init__(self, ways: tuple[Ways, ...]) -> None:
         self.ways = ways
         #: identity of a filter of the history -> its syntax tree: the history keeps its filters
         self._trees: dict[int, Node | Path] = {}
@@ -246,11 +247,12 @@ def _obligations(
         if not evidence.accepts(lives[0][1].filter, published.publication):
             continue
         for name, epoch in lives:
-            delay, outages = evidence.ways.way(published.publisher.home, name.home, sent)
             far = name.home != published.publisher.home
-            obligation = _obligation(published, taken, epoch, delay if far else None, outages)
-            if obligation > duties.get(name, Obligation.MUST_NOT):
-                duties[name] = obligation
+            for ways in evidence.ways:  # whatever arrives on any of them arrives
+                delay, outages = ways.way(published.publisher.home, name.home, sent)
+                obligation = _obligation(published, taken, epoch, delay if far else None, outages)
+                if obligation > duties.get(name, Obligation.MUST_NOT):
+                    duties[name] = obligation
     return duties
 
 

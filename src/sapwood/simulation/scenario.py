@@ -138,6 +138,15 @@ class ReturnRouter:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """A router suspects a neighbor for some seconds, rightly or not."""
+
+    router: str
+    neighbor: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class AddRouter:
     """A router joins that the overlay does not have; it has no link yet."""
 
@@ -203,6 +212,7 @@ Action: TypeAlias = (
     | ReturnLink
     | CrashRouter
     | ReturnRouter
+    | Suspect
     | Change
     | WaitAction
 )
@@ -371,6 +381,9 @@ class Places:
                 self.overlay.link(a, b)
             case CrashRouter(router) | ReturnRouter(router):
                 self.overlay.known(router)
+            case Suspect(router, neighbor):
+                self.overlay.known(router)
+                self.overlay.known(neighbor)
             case AddRouter(router):
                 self.overlay = with_router(self.overlay, router)
                 self.ever[router] = None

@@ -15,7 +15,8 @@ A subscription or an advertisement of documents has an `xpath` (and `namespaces`
 `filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
-`ids`), `detach`, `return-link`, `crash-router` and `return-router`; and, for routers and links that
+`ids`), `detach`, `return-link`, `crash-router`, `return-router` and
+`suspect` (`router`, `of`, `seconds`); and, for routers and links that
 come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
 not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
 written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
@@ -60,6 +61,7 @@ from sapwood.simulation.scenario import (
     Step,
     SubscribeAction,
     SubscribeManyAction,
+    Suspect,
     UnadvertiseAction,
     UnsubscribeAction,
     UnsubscribeManyAction,
@@ -150,7 +152,7 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "publish", **publisher._asdict(), **_content(publication)}
         case DetachAction(client):
             return {"do": "detach", **client._asdict()}
-        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
+        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect():
             return _encode_fault(action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             return _encode_change(action)
@@ -167,8 +169,12 @@ def _encode_many(action: SubscribeManyAction | UnsubscribeManyAction) -> dict[st
     return {"do": "subscribe-many", **action.client._asdict(), "subscriptions": many}
 
 
-def _encode_fault(fault: FailLink | ReturnLink | CrashRouter | ReturnRouter) -> dict[str, Any]:
+def _encode_fault(
+    fault: FailLink | ReturnLink | CrashRouter | ReturnRouter | Suspect,
+) -> dict[str, Any]:
     match fault:
+        case Suspect(router, neighbor, seconds):
+            return {"do": "suspect", "router": router, "of": neighbor, "seconds": seconds}
         case FailLink(a, b):
             return {"do": "fail-link", "between": [a, b]}
         case ReturnLink(a, b):
@@ -303,6 +309,10 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
             "detach": (_CLIENT, lambda f: DetachAction(_client(f))),
             "fail-link": (("between",), lambda f: FailLink(*f.pair("between"))),
             "return-link": (("between",), lambda f: ReturnLink(*f.pair("between"))),
+            "suspect": (
+                ("router", "of", "seconds"),
+                lambda f: Suspect(f.text("router"), f.text("of"), f.number("seconds")),
+            ),
             "crash-router": (("router", "tail", "steps"), _crash),
             "return-router": (("router",), lambda f: ReturnRouter(f.text("router"))),
             "add-router": (("router",), lambda f: AddRouter(f.text("router"))),

@@ -7,10 +7,11 @@ wrong is delivered), in the second all faults end and whatever is still owed mus
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from sapwood.errors import InputError
 from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.overlay.topology import Overlay
@@ -18,6 +19,8 @@ from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
+from sapwood.routing.upkeep.failover.choice import has_plans, is_planned, planned
+from sapwood.routing.upkeep.failover.plans import plans_for
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
@@ -36,6 +39,7 @@ from sapwood.simulation.scenario import (
     Scenario,
     SubscribeAction,
     SubscribeManyAction,
+    Suspect,
     UnadvertiseAction,
     UnsubscribeAction,
     UnsubscribeManyAction,
@@ -62,9 +66,27 @@ def router_maker(
     return lambda name, incarnation: Router(name, chosen, engines, incarnation)
 
 
-def protocol_on(overlay: Overlay, protocol: str | Protocol) -> Protocol:
-    """A protocol, or the one of a name, as it routes on this overlay: on one tree, or on many."""
+def protocol_on(
+    overlay: Overlay,
+    protocol: str | Protocol,
+    backups: Mapping[str, Iterable[str]] | None = None,
+) -> Protocol:
+    """A protocol, or the one of a name, as it routes on this overlay: on one tree, or on many.
+
+    Under `failover` routers hang where the tree from the first router has them, and have `backups`;
+    plans that a protocol has are kept.
+    """
     chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    if is_planned(chosen) and not overlay.is_tree:
+        raise InputError(
+            f"protocol {chosen.name!r} routes on one tree, and the overlay has circles: take one "
+            "without, or leave out failover"
+        )
+    if is_planned(chosen):
+        known = has_plans(chosen) and backups is None
+        return chosen if known else planned(chosen, plans_for(overlay, backups))
+    if backups:
+        raise InputError(f"protocol {chosen.name!r} knows no backups: put failover into its name")
     return chosen if overlay.is_tree else meshed(chosen)
 
 
@@ -124,6 +146,8 @@ def carry_out(world: World, action: Action) -> None:
             world.publish(publisher, publication)
         case DetachAction(client):
             world.detach(client)
+        case Suspect(router, neighbor, seconds):
+            world.suspect(router, neighbor, seconds)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():

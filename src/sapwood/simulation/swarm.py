@@ -36,6 +36,7 @@ from sapwood.simulation.scenario import (
     Scenario,
     Step,
     SubscribeAction,
+    Suspect,
     UnadvertiseAction,
     UnsubscribeAction,
     Until,
@@ -68,7 +69,8 @@ class Mixture:
     With `documents` there are subscriptions of both languages, and publications with documents;
     with `circles` there is more than one way between some routers, where there are three or more;
     with `rewiring` routers join and leave, and links are added and removed. With `stores` writing
-    takes time, and routers crash while they write, too.
+    takes time, and routers crash while they write, too; with `suspicions` routers suspect neighbors
+    that are alive.
     """
 
     routers_max: int = 8
@@ -80,6 +82,7 @@ class Mixture:
     circles: bool = False
     rewiring: bool = False
     stores: bool = False
+    suspicions: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -90,6 +93,7 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     """
     limits = mixture or Mixture()
     generator = Random(f"{seed}/swarm")  # noqa: S311 - reproducible on purpose
+    suspicious = Random(f"{seed}/suspicions")  # noqa: S311 - reproducible on purpose
     topology: Overlay = draw_topology(generator, generator.randint(1, limits.routers_max))
     if limits.circles:
         topology = close_circles(generator, topology)
@@ -119,6 +123,8 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
             timed.extend(_draw_faults(generator, still, seconds))
             if limits.stores:
                 timed.extend(_draw_dooms(generator, still, seconds))
+        if limits.suspicions:
+            timed.extend(_draw_suspicions(suspicious, topology, seconds))
         steps.extend(timed_steps(timed))
         if rewiring is not None and rewiring.must_rest:
             steps.append(Step(WaitAction(Until.QUIET)))
@@ -331,4 +337,18 @@ def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tu
         if down < up:
             timed.append((down, CrashRouter(router, generator.choice(tuple(Tail)), steps)))
             timed.append((up, ReturnRouter(router)))
+    return timed
+
+
+def _draw_suspicions(
+    generator: Random, topology: Overlay, seconds: float
+) -> list[tuple[float, Action]]:
+    """Up to two, each of a neighbor at the beginning of the scenario."""
+    timed: list[tuple[float, Action]] = []
+    for _ in range(generator.choice((0, 0, 1, 2))):
+        router = generator.choice(topology.routers)
+        neighbors = sorted(topology.neighbors(router))
+        if neighbors:
+            suspect = Suspect(router, generator.choice(neighbors), 2 * seconds)
+            timed.append((generator.random() * seconds, suspect))
     return timed

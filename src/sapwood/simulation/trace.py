@@ -56,6 +56,7 @@ from sapwood.routing.inputs import (
     ReceiveMany,
     Record,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.messages import (
@@ -70,6 +71,7 @@ from sapwood.routing.messages import (
     Leave,
     Message,
     Neighbors,
+    OnPlane,
     OnTree,
     Publish,
     Ready,
@@ -151,7 +153,7 @@ class Trace:
                 return self._many_or_timed(event)
 
     def _many_or_timed(
-        self, event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick
+        self, event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick | Suspicion
     ) -> str:
         match event:
             case ClientSubscribeMany(client, subscriptions):
@@ -163,6 +165,8 @@ class Trace:
                 return f"link to {neighbor} drained"
             case Tick():
                 return "tick"
+            case Suspicion(neighbor, seconds):
+                return f"{neighbor} is suspected for {seconds:g} s"
             case _:
                 assert_never(event)
 
@@ -207,8 +211,8 @@ class Trace:
             case Publish(origin, hops, publication, digest):
                 beside = f", digest {digest.hex()}" if digest else ""
                 return f"publish {publication.id} of {origin} after {hops}{beside}"
-            case OnTree(source, life, inner):
-                return f"{self._message(inner)} (tree of {source}, life {life})"
+            case OnTree() | OnPlane():
+                return f"{self._message(message.message)} {_where(message)}"
             case Subscribe(key, wanted, sending):
                 return f"subscribe {key}, sending {sending}: {self._filter(wanted)}"
             case Replace(key, wanted, sending, replaced):
@@ -290,6 +294,13 @@ def _many_or_wired(
             raise InvariantError("a trace has publications one by one")
         case _:
             assert_never(effect)
+
+
+def _where(message: OnTree | OnPlane) -> str:
+    """On which tree something is said, or on which of several paths."""
+    if isinstance(message, OnPlane):
+        return f"(path {message.plane}, number {message.number})"
+    return f"(tree of {message.source}, life {message.epoch})"
 
 
 def _of_links(message: TreeNews | UpkeepNote) -> str:

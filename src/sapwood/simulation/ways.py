@@ -25,7 +25,8 @@ from itertools import combinations
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from sapwood.limits import VIEWED_CHANGES_MAX
-from sapwood.overlay.spanning import SpanningTree, fewest_links
+from sapwood.overlay.disjoint import FindTree
+from sapwood.overlay.spanning import SpanningTree
 from sapwood.overlay.topology import Link
 from sapwood.simulation.history import BEGINNING, History, Moment, Outage
 
@@ -52,12 +53,13 @@ class Ways(Protocol):
         """The way from a router to another, for what was accepted at a moment."""
 
 
-def ways_of(history: History, longest: LongestDelay) -> Ways:
-    """The ways of the overlay that a history is of."""
+def ways_of(history: History, longest: LongestDelay) -> tuple[Ways, ...]:
+    """The ways of the overlay that a history is of: publications take all of them at once."""
     if history.is_kept:
-        return _KeptWays(history, longest)
-    kind = _MeshWays if history.is_mesh else _TreeWays
-    return kind(history, longest)
+        return (_KeptWays(history, longest),)
+    if not history.is_mesh:
+        return (_TreeWays(history, longest),)
+    return tuple(_MeshWays(history, longest, find) for find in history.finds)
 
 
 class _TreeWays:
@@ -93,7 +95,7 @@ class _KeptWays:
         self._history = history
         self._tree = None if history.is_mesh else _TreeWays(history, longest)
         is_rewired = history.is_mesh and len(history.overlays) > 1
-        self._mesh = _MeshWays(history, longest) if is_rewired else None
+        self._mesh = _MeshWays(history, longest, history.finds[0]) if is_rewired else None
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
         if self._tree is None:
@@ -124,9 +126,10 @@ class _MeshWays:
     disturbs nothing.
     """
 
-    def __init__(self, history: History, longest: LongestDelay) -> None:
+    def __init__(self, history: History, longest: LongestDelay, find: FindTree) -> None:
         self._history = history
         self._longest = longest
+        self._find = find
         self._begun = [unrest.down for unrest in history.unrests]
         self._routers = history.routers()
         self._links = history.links()
@@ -198,7 +201,7 @@ class _MeshWays:
         for link in links:
             around[link.a].append(link.b)
             around[link.b].append(link.a)
-        return fewest_links(source, around)
+        return self._find(source, around)
 
     def _up(self, at: Moment) -> set[Link]:
         """The links that carried messages before the unrest that began at a moment.

@@ -10,6 +10,7 @@ way at that time already comes first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
@@ -48,19 +49,23 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.messages import Publish, carried, counted
 from sapwood.simulation.answers import Answers
 from sapwood.simulation.asking_again import AskingAgain
 from sapwood.simulation.clock import Agenda
-from sapwood.simulation.history import (
-    AdvertisementName,
-    ClientName,
-    History,
-    SubscriptionName,
+from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
+from sapwood.simulation.machine import (
+    Machine,
+    MakeRouter,
+    absent_from,
+    finds_of,
+    keep,
+    owe,
+    rewire,
 )
-from sapwood.simulation.machine import Machine, MakeRouter, absent_from, keep, owe
 from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
@@ -125,6 +130,7 @@ class World:
             self._start(name)
         is_mesh = not all(router.is_tree for router in self.routers.values())
         self.history = History(topology, is_mesh, keep(self.routers.values()))
+        self.history.finds = next((f for f in map(finds_of, self.routers.values()) if f), ())
         self._asking_again = AskingAgain(self.history, self.stored, self._wishes, self._feed)
         self._answers = Answers(self.history, self._asking_again)
         for link in topology.links:
@@ -226,15 +232,24 @@ class World:
 
     def fail_link(self, a: str, b: str) -> None:
         """Take a link down; nothing happens if it failed already."""
+        if self._is_gone(a, b):
+            return
         self.topology.link(a, b)
         self._failed[min(a, b), max(a, b)] = None
         self._take_down(a, b, "failed")
 
     def return_link(self, a: str, b: str) -> None:
         """Bring a failed link up again, as far as both routers run."""
+        if self._is_gone(a, b):
+            return
         self.topology.link(a, b)
         self._failed.pop((min(a, b), max(a, b)), None)
         self._bring_up(a, b, "failed")
+
+    def suspect(self, router: str, neighbor: str, seconds: float) -> None:
+        """Let a router suspect a neighbor, wrongly or not; nothing happens if it does not run."""
+        if self.topology.known(router) in self.routers:
+            self._feed(router, Suspicion(neighbor, seconds))
 
     def crash_router(self, router: str, tail: Tail = Tail.LOST, steps: int | None = None) -> None:
         """Stop a router: its state is lost, its links go down, its clients are cut off.
@@ -451,10 +466,9 @@ class World:
     def _notice(self, notice: Notice) -> None:
         if not self.network.heed(notice):
             return
-        up = notice.session is not None
-        if up and self.network.is_joined(notice.router, notice.neighbor):
-            self.history.link_joined(self.now, notice.router, notice.neighbor)
-        neighbor, router = notice.neighbor, notice.router
+        up, neighbor, router = notice.session is not None, notice.neighbor, notice.router
+        if up and self.network.is_joined(router, neighbor):
+            self.history.link_joined(self.now, router, neighbor)
         is_gone = not up and neighbor in self.history.former_neighbors(router)
         self._feed(router, LinkUp(neighbor) if up else LinkDown(neighbor, for_good=is_gone))
 
@@ -480,6 +494,11 @@ class World:
         self.history.rewired(self.now, overlay)
         self._timers.changed(self.now)
 
+    def _is_gone(self, a: str, b: str) -> bool:
+        """Whether routers have given up a link that there was."""
+        known = {frozenset((link.a, link.b)) for link in self.history.links()}
+        return {a, b} in known and b not in self.topology.neighbors(a)
+
     def _remove_link(self, a: str, b: str) -> None:
         self._failed.pop((min(a, b), max(a, b)), None)
         self.trace.remark(self.now, f"link {a}-{b} is removed")
@@ -501,16 +520,6 @@ class World:
         self.trace.remark(self.now, f"link {a}-{b} is down: {reason}")
         self.history.link_down(self.now, a, b)
 
-    # Clocks ------------------------------------------------------------------------------------
-
-    def _shown(self, router: str, time: float) -> float:  # noqa: ARG002 - all clocks are right
-        """What the clock of a router shows at a time: the one place where clocks may differ."""
-        return time
-
-    def _when(self, router: str, shown: float) -> float:  # noqa: ARG002 - all clocks are right
-        """When the clock of a router shows a time, the other way round."""
-        return shown
-
     def _make_room(self, router: str) -> None:
         """Let the links take more of what a router has yet to tell."""
         for neighbor in self.routers[router].behind():
@@ -519,14 +528,14 @@ class World:
     def _await_deadline(self, router: str) -> None:
         """Let a router have its tick when it wants it: what it wanted before is void."""
         deadline = self.routers[router].next_deadline()
-        at = None if deadline is None else max(self._when(router, deadline), self.now)
+        at = None if deadline is None else max(deadline, self.now)
         self._timers.set(router, at)
 
     def _tick(self, router: str) -> None:
         self.tally.ticks += 1
         self._feed(router, Tick())
         due = self.routers[router].next_deadline()
-        if due is not None and self._when(router, due) <= self.now:
+        if due is not None and due <= self.now:
             raise InvariantError(f"{router} asks for a tick by {due!r}, when it has just had it")
 
     # Inputs and effects ------------------------------------------------------------------------
@@ -546,7 +555,7 @@ class World:
         router = self.routers[name]
         is_routine = isinstance(event, Tick) or is_periodic(said)
         sizes = router.table_sizes() if is_routine else None
-        effects = router.handle(event, self._shown(name, self.now))
+        effects = router.handle(event, self.now)
         self.trace.note(self.now, name, event, effects)
         if self._validate:
             router.validate()
@@ -577,7 +586,7 @@ class World:
             case Release():
                 self.stored.release(router, effect)
             case Connect() | Disconnect():
-                self._rewire_for(router, effect)
+                rewire(self, router, effect, partial(self.trace.remark, self.now))
             case Persist() | Recall():
                 raise InvariantError("what is to be kept is kept before anything is carried out")
             case DeliverMany() | AcceptedMany() | Remaining():
@@ -589,12 +598,3 @@ class World:
         """Something is written, and so is what it delivers: into mailboxes that clients empty."""
         for delivery in self._asking_again.deliveries(router, unit):
             self._answers.give(router, delivery, self.now)
-
-    def _rewire_for(self, router: str, effect: Connect | Disconnect) -> None:
-        """A router asks for a link that there is not, or gives one up."""
-        neighbor = effect.neighbor
-        is_linked = neighbor in self.topology.neighbors(router)
-        if isinstance(effect, Disconnect) and is_linked:
-            self.remove_link(router, neighbor)
-        elif isinstance(effect, Connect) and not is_linked and neighbor in self.topology.routers:
-            self.add_link(router, neighbor)

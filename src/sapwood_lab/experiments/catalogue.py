@@ -54,6 +54,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xroute_registrations"),
         ),
         Experiment(
+            "planetlab",
+            "XNet, table 6.9, figures 6.19 and 6.22",
+            "delays and failover on an overlay whose links have PlanetLab's delays",
+            _design("sapwood_lab.experiments.planetlab"),
+        ),
+        Experiment(
             "strategies",
             "XPE dissemination, tables 1.2 and 1.3",
             "messages and delays of six strategies on trees of 7 and 127 routers",

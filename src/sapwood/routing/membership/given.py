@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.core import RoutingCore
 
 
@@ -12,6 +13,11 @@ class Given(RoutingCore):
     def is_tree(self) -> bool:
         """They have to be one: a circle is detected, and the link that closes it is closed."""
         return True
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """None: links are the tree."""
+        return ()
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:  # noqa: ARG002
         """All whose links are up, in the order in which they came up."""

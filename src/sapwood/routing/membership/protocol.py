@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 from sapwood.model.publication import Publication
+from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import Input
 from sapwood.routing.tables import LinkSubscription
@@ -28,6 +29,14 @@ class Membership(Protocol):
     @property
     def is_tree(self) -> bool:
         """Whether the links of all routers together have to form a tree."""
+        ...
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """How the trees of a source are found, one for each way that its publications take.
+
+        None where all routers route on one tree.
+        """
         ...
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send, SendMany
@@ -40,6 +40,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Restored,
+    Suspicion,
 )
 from sapwood.routing.tables import LinkSubscription
 
@@ -155,4 +156,13 @@ class Upkeep(Protocol):
 
     def validate(self) -> None:
         """Check its own relations; raises `InvariantError`."""
+        ...
+
+
+@runtime_checkable
+class Suspecting(Protocol):
+    """An upkeep with a failure detector, which can be told whom to suspect."""
+
+    def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
+        """A neighbor is said to have failed."""
         ...

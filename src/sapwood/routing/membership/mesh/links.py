@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from sapwood.errors import InvariantError
+from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.routing.messages import Neighbors, Version
 
@@ -21,10 +22,11 @@ class LinkMap:
     #: _said[n].router == n; around, shared and is_settled follow from _said
     """
 
-    __slots__ = ("_name", "_said", "around", "is_settled", "shared")
+    __slots__ = ("_name", "_said", "around", "find", "is_settled", "shared")
 
-    def __init__(self, name: str, incarnation: int) -> None:
+    def __init__(self, name: str, incarnation: int, find: FindTree = fewest_links) -> None:
         self._name = name
+        self.find = find
         self._said = {name: Neighbors(name, Version(incarnation, 0), ())}
         self.around: Mapping[str, tuple[str, ...]] = {}
         self.is_settled = True
@@ -77,7 +79,7 @@ class LinkMap:
         is_whole = all(child in self.around.get(parent, ()) for parent, child in current.links())
         if is_whole and not self.is_settled:
             return current
-        return fewest_links(self._name, self.around)
+        return self.find(self._name, self.around)
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""

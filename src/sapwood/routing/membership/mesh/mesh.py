@@ -65,6 +65,7 @@ from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import fewest_links
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore
@@ -89,6 +90,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Restored,
+    Suspicion,
     Tick,
 )
 from sapwood.routing.membership.mesh.changeover import advance
@@ -114,15 +116,21 @@ from sapwood.routing.tables import LinkSubscription
 class Mesh:
     """The neighbors of a router in an overlay whose links may form circles, source by source.
 
-    `incarnation` is greater than that of any earlier router of the same name.
+    `incarnation` is greater than that of any earlier router of the same name. `find` finds the tree
+    of a source; all routers find the same.
     """
 
     def __init__(
-        self, name: str, protocol: Protocol, engines: Engines, incarnation: int = 0
+        self,
+        name: str,
+        protocol: Protocol,
+        engines: Engines,
+        incarnation: int = 0,
+        find: FindTree = fewest_links,
     ) -> None:
         self.name = name
         self.protocol = protocol
-        self.map = LinkMap(name, incarnation)
+        self.map = LinkMap(name, incarnation, find)
         self.clients = Clients()
         self.clients.reach(self.map.around)
         make_core = partial(RoutingCore, name, protocol, engines)
@@ -143,7 +151,7 @@ class Mesh:
                 effects = self._link_down(neighbor, now)
             case Drained():
                 effects = self.forest.drained(input, now)
-            case Tick():
+            case Tick() | Suspicion():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
@@ -167,6 +175,11 @@ class Mesh:
     def is_tree(self) -> bool:
         """Links may form circles."""
         return False
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """One tree for each source."""
+        return (self.map.find,)
 
     def behind(self) -> Collection[str]:
         """The neighbors that are not told everything yet, on whatever tree."""
@@ -403,7 +416,7 @@ class Mesh:
         if self._is_current is None:
             self._is_current = self.map.is_settled and all(
                 source in trees
-                and trees[source].place.announced.tree == fewest_links(source, around)
+                and trees[source].place.announced.tree == self.map.find(source, around)
                 for source in around
             )
         return self._is_current

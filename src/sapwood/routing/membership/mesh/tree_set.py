@@ -58,6 +58,7 @@ from sapwood.routing.messages import (
     Join,
     Leave,
     MeshMessage,
+    OnPlane,
     OnTree,
     Ready,
     UpkeepMessage,
@@ -450,7 +451,9 @@ def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffe
     """An effect with the tree that it is on, where neighbors have to know."""
     match effect:
         case Send(neighbor, message):
-            assert not isinstance(message, MeshMessage | UpkeepMessage), "a tree has no trees"
+            assert not isinstance(message, MeshMessage | OnPlane | UpkeepMessage), (
+                "a tree has no trees"
+            )
             return Send(neighbor, OnTree(branch.source, branch.peers[neighbor], message))
         case SendMany(neighbor, many):
             tree = (branch.source, branch.peers[neighbor])

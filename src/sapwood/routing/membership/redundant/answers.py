@@ -1,0 +1,70 @@
+"""What clients hear: what is said on all paths once it is said on each, of the rest the first."""
+
+from __future__ import annotations
+
+from sapwood.routing.effects import (
+    Advertised,
+    Effect,
+    Subscribed,
+    SubscribedMany,
+)
+from sapwood.routing.inputs import (
+    ClientInput,
+    ClientUnadvertise,
+    ClientUnsubscribe,
+    ClientUnsubscribeMany,
+    DetachClient,
+)
+from sapwood.routing.membership.mesh.clients import Named
+
+
+class Answers:
+    """Which paths have said of a client's subscription, or advertisement, that it is in force.
+
+    #: _subscribed and _advertised have what some paths have said and others have not
+    """
+
+    def __init__(self, paths: int) -> None:
+        self._paths = paths
+        self._subscribed: dict[Named, set[int]] = {}
+        self._advertised: dict[Named, set[int]] = {}
+
+    def asked(self, request: ClientInput) -> None:
+        """A client asks for something: what is withdrawn is not waited for any more."""
+        match request:
+            case ClientUnsubscribe(client, id_):
+                self._subscribed.pop((client, id_), None)
+            case ClientUnsubscribeMany(client, ids):
+                for id_ in ids:
+                    self._subscribed.pop((client, id_), None)
+            case ClientUnadvertise(client, id_):
+                self._advertised.pop((client, id_), None)
+            case DetachClient(client):
+                for said in (self._subscribed, self._advertised):
+                    for named in [named for named in said if named[0] == client]:
+                        del said[named]
+
+    def said(self, path: int, effect: Effect) -> list[Effect]:
+        """What a client hears when one path has this to say."""
+        match effect:
+            case Subscribed(client, id_):
+                ids: tuple[str, ...] = (id_,)
+            case SubscribedMany(client, ids):
+                pass
+            case Advertised(client, id_):
+                is_all = self._is_said(self._advertised, path, (client, id_))
+                return [effect] if is_all else []
+            case _:
+                return [effect] if path == 0 else []
+        known = [id_ for id_ in ids if self._is_said(self._subscribed, path, (client, id_))]
+        if len(known) > 1:
+            return [SubscribedMany(client, tuple(known))]
+        return [Subscribed(client, id_) for id_ in known]
+
+    def _is_said(self, said: dict[Named, set[int]], path: int, named: Named) -> bool:
+        by = said.setdefault(named, set())
+        by.add(path)
+        if len(by) < self._paths:
+            return False
+        del said[named]
+        return True

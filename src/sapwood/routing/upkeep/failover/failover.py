@@ -1,0 +1,311 @@
+"""Crash/Failover (XNet 6.1.3): who has lost its upstream for long attaches to a backup.
+
+What happens below the threshold is another upkeep's business, which this one stands in front of:
+`replay` forgets a link that is down and begins afresh when it is up again. A router that its
+upstream, R, has left alone for longer than the failure detector is patient
+
+1. gives R up (`Disconnect`), so that R, should it come back, comes back without it;
+2. asks for a link to a backup (`Connect`): those that it was given, in order; then what R has said
+   of itself, which is R's own upstream, or for want of one the *heir*, one of those below R that
+   has no backups, to which the others go and which goes nowhere; then the upstream that was
+   planned, if that is another;
+3. tells the backup all that it would tell a neighbor that comes: of what its routers and clients
+   want the part that nothing covers, the tops, and no more.
+
+At R's upstream nothing is to be done: it forgot what came over the link when that went down, as if
+R had withdrawn it. So a router that was suspected wrongly is left by one neighbor and does the
+same: state is right afterwards, for more messages. Publications that were on the way to R, or came
+while the way was cut, are lost as they are when a link fails under `replay`.
+
+Where the link to a router that is suspected is still up, the backup is asked for only after the
+same patience once more: what R withdraws has to travel first, for a router that hears of the new
+way before would take the two for a circle. For that reason patience has to be longer than news
+takes through the overlay.
+
+A router that starts, and is not linked to the upstream that was planned, has the same patience and
+does the same.
+
+A backup that does not answer within the same patience is given up for the next one. When all have
+been tried, R is: then the router waits, however long it takes, for R or somebody else to link to
+it. A backup whose link would close a circle is not linked by the shell, and counts as one that does
+not answer.
+
+Which of the ends of a link is upstream was planned (`plans.py`), or it is whoever was dialed; a
+router that does not know, having started again elsewhere than planned, takes for its upstream the
+neighbor that does not say it is below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from sapwood.errors import InvariantError
+from sapwood.routing.effects import Connect, Disconnect, Effect, Send, SendMany
+from sapwood.routing.inputs import (
+    Change,
+    ClientPublishMany,
+    LinkDown,
+    LinkUp,
+    Recalled,
+    Receive,
+    ReceiveMany,
+    Restored,
+    Suspicion,
+)
+from sapwood.routing.messages import UpkeepNote
+from sapwood.routing.upkeep.detector.detector import Detector
+from sapwood.routing.upkeep.failover.notes import Standing, note_of, standing_in
+from sapwood.routing.upkeep.failover.plans import Plan
+from sapwood.routing.upkeep.protocol import Action, Kept, Upkeep
+
+_NOBODY: Final = ""
+"""Who is sought while an upstream that was left alive has time to withdraw what came from here."""
+
+
+class Failover:
+    """The upstream of one router, and where to go without it.
+
+    #: _links are up, in the order in which they came up
+    #: _upstream is the one that is linked, or the last that was, or is planned; or empty
+    #: _said is what neighbors said last, those that are gone included while that may be needed
+    #: _seeking is what the router asked for in place of its upstream, and what is still to be
+    #: tried; `None` while the upstream is linked or waited for
+    #: the detector watches the upstream while it is not linked, and what is sought
+    """
+
+    def __init__(self, router: Kept, plan: Plan, detector: Detector, inner: Upkeep) -> None:
+        self._router = router
+        self._plan = plan
+        self._detector = detector
+        self._inner = inner
+        self._links: dict[str, None] = {}
+        self._upstream = plan.upstream
+        self._said: dict[str, Standing] = {}
+        self._told: dict[str, Standing] = {}
+        self._seeking: tuple[str, list[tuple[str, str]]] | None = None
+        #: a link that was asked for, by the name it was asked for under, and who answered
+        self._asked: dict[str, str] = {}
+        #: the time of the last input that had to do with links; `None` before any
+        self._now: float | None = None
+
+    @property
+    def is_passive(self) -> bool:
+        """It has messages of its own."""
+        return False
+
+    @property
+    def takes_batches(self) -> bool:
+        """Publications are another's business."""
+        return self._inner.takes_batches
+
+    # Links -------------------------------------------------------------------------------------
+
+    def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
+        """A neighbor is there: the upstream again, a backup, or somebody below."""
+        neighbor = link.neighbor
+        self._see(now)
+        self._links[neighbor] = None
+        sought = "" if self._seeking is None else self._seeking[0]
+        if neighbor in (self._upstream, self._plan.upstream, sought) or link.dialed:
+            self._attach(neighbor)
+        return [*self._tell(), *self._inner.link_up(link, now)]
+
+    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
+        """A link is gone; if it led to the upstream, patience begins."""
+        return self._lost(link, self._inner.link_down, now)
+
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+        """Routing has closed a link: it is gone as well."""
+        return self._lost(link, self._inner.closed, now)
+
+    def _lost(
+        self, link: LinkDown, tell: Callable[[LinkDown, float], Sequence[Action]], now: float
+    ) -> Sequence[Action]:
+        neighbor = link.neighbor
+        self._see(now)
+        if neighbor not in self._links:
+            return ()  # it was given up
+        del self._links[neighbor]
+        self._told.pop(neighbor, None)
+        if neighbor == self._upstream:
+            self._detector.watch(neighbor, now)
+        else:
+            self._said.pop(neighbor, None)
+        return [*tell(link, now), *self._tell()]
+
+    def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
+        """Somebody says that a neighbor has failed, whatever is heard of it.
+
+        One whose link is down is suspected soon, and not sooner for that.
+        """
+        if suspicion.neighbor != self._upstream or self._upstream not in self._links:
+            return ()
+        self._detector.watch(self._upstream, now)
+        self._detector.mislead(self._upstream, now + suspicion.seconds)
+        return self.tick(now)
+
+    # Where to go -------------------------------------------------------------------------------
+
+    def tick(self, now: float) -> Sequence[Action]:
+        """Give up whom the detector suspects, and go on to the next."""
+        self._see(now)
+        actions: list[Action] = [*self._inner.tick(now)]
+        for suspected in self._detector.suspected(now):
+            if self._seeking is not None and suspected == self._seeking[0]:
+                actions.extend(self._go_on(now))
+            elif suspected == self._upstream:
+                actions.extend(self._leave(now))
+            else:
+                self._detector.forget(suspected)
+        return actions
+
+    def _see(self, now: float) -> None:
+        """Time passes: with the first of it begins the patience with the planned upstream."""
+        if self._now is None and self._upstream:
+            self._detector.watch(self._upstream, now)
+        self._now = now
+
+    def _attach(self, neighbor: str) -> None:
+        """A neighbor is the upstream from now on."""
+        sought = "" if self._seeking is None else self._seeking[0]
+        for watched in (self._upstream, sought, neighbor):
+            self._detector.forget(watched)
+        if neighbor != self._upstream and self._upstream:
+            self._said.pop(self._upstream, None)
+        self._upstream, self._seeking = neighbor, None
+
+    def _candidates(self) -> list[tuple[str, str]]:
+        """Where to go without the upstream."""
+        found = list(self._plan.backups)
+        said = self._said.get(self._upstream)
+        if said is not None:
+            found.append((said.upstream, said.upstream_address))
+            if not said.upstream:
+                found.append((said.heir, said.heir_address))
+        found.append((self._plan.upstream, ""))
+        own = (self._router.name, self._upstream, "", *self._links)
+        return [one for one in dict.fromkeys(found) if one[0] not in own]
+
+    def _leave(self, now: float) -> Sequence[Action]:
+        """The upstream is suspected: go to the first backup, if there is any."""
+        candidates = self._candidates()
+        upstream = self._upstream
+        self._detector.forget(upstream)
+        if not candidates:
+            was_planned = upstream == self._plan.upstream and upstream not in self._links
+            return [Connect(upstream, self._address_of(upstream))] if was_planned else ()
+        self._seeking = (_NOBODY, [*candidates, (upstream, self._address_of(upstream))])
+        given_up = LinkDown(upstream, for_good=True)
+        if upstream not in self._links:
+            owed = () if self._inner.is_passive else self._inner.link_down(given_up, now)
+            return [*owed, Disconnect(upstream), *self._go_on(now)]
+        del self._links[upstream]
+        self._told.pop(upstream, None)
+        self._detector.watch(_NOBODY, now)
+        return [*self._inner.link_down(given_up, now), Disconnect(upstream)]
+
+    def _go_on(self, now: float) -> Sequence[Action]:
+        """Seek the next one; the last of them is waited for without end."""
+        assert self._seeking is not None, "something is sought"
+        sought, rest = self._seeking
+        actions: list[Action] = []
+        self._detector.forget(sought)
+        if sought != _NOBODY and sought not in self._links:
+            actions.append(Disconnect(sought))
+        (name, address), *rest = rest
+        self._seeking = (name, rest)
+        if rest:
+            self._detector.watch(name, now)
+            if name in self._links:  # it hangs here: it counts as one that does not answer
+                return actions
+        return [*actions, Connect(name, address)]
+
+    def _address_of(self, neighbor: str) -> str:
+        said = self._said.get(neighbor)
+        return "" if said is None else said.address
+
+    # What neighbors say ------------------------------------------------------------------------
+
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
+        """Take off what is said about failover; the rest is for others."""
+        if isinstance(received, ReceiveMany):
+            return self._inner.arrived(received, now)
+        message = received.message
+        said = standing_in(message) if isinstance(message, UpkeepNote) else None
+        if said is None:
+            return self._inner.arrived(received, now)
+        neighbor = received.neighbor
+        if neighbor not in self._links:
+            return ()
+        self._said[neighbor] = said
+        is_attached = self._upstream in self._links
+        if said.is_below and neighbor == self._upstream and neighbor < self._router.name:
+            self._upstream = self._plan.upstream  # each took the other for its upstream
+            if self._upstream and self._upstream not in self._links:
+                self._detector.watch(self._upstream, now)
+        elif not said.is_below and not is_attached and self._plan.upstream:
+            self._attach(neighbor)
+        return self._tell()
+
+    def _tell(self) -> list[Action]:
+        """Tell neighbors how this router stands, those that do not know.
+
+        A link to the upstream that is down is no news: who stops may lose that one first.
+        """
+        below = sorted(n for n in self._links if n in self._said and self._said[n].is_below)
+        upstream = self._upstream
+        heir = next((n for n in below if not self._said[n].has_backups), "")
+        actions: list[Action] = []
+        for neighbor in self._links:
+            standing = Standing(
+                is_below=neighbor == self._upstream,
+                has_backups=bool(self._plan.backups),
+                address=self._plan.address,
+                upstream=upstream if neighbor != upstream else "",
+                upstream_address=self._address_of(upstream) if neighbor != upstream else "",
+                heir=heir,
+                heir_address=self._address_of(heir),
+            )
+            if self._told.get(neighbor) != standing:
+                self._told[neighbor] = standing
+                actions.append(Send(neighbor, note_of(standing)))
+        return actions
+
+    # What is another's business ----------------------------------------------------------------
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
+        """Nothing to do with failover."""
+        return self._inner.asked(request, now)
+
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
+        """Nothing to do with failover."""
+        return self._inner.sent(send, now)
+
+    def restored(self, restored: Restored, now: float) -> Iterable[Action]:
+        """Nothing to do with failover: neighbors say how they stand when their links are up."""
+        return self._inner.restored(restored, now)
+
+    def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
+        """Nothing to do with failover."""
+        return self._inner.recalled(recalled, now)
+
+    def next_deadline(self) -> float | None:
+        """When patience ends, or that of another; at once, for it to begin with the planned one."""
+        if self._now is None:
+            return 0.0 if self._upstream else self._inner.next_deadline()
+        deadlines = (self._detector.next_deadline(self._now), self._inner.next_deadline())
+        return min((one for one in deadlines if one is not None), default=None)
+
+    def table_sizes(self) -> dict[str, int]:
+        """What is under way: a backup that is sought."""
+        return {**self._inner.table_sizes(), "sought": int(self._seeking is not None)}
+
+    def validate(self) -> None:
+        """Check its own relations; raises `InvariantError`."""
+        self._inner.validate()
+        self._detector.validate()
+        if self._told.keys() - self._links.keys():
+            raise InvariantError("somebody was told how things stand over a link that is down")
+        if self._seeking is not None and self._upstream in self._links:
+            raise InvariantError("a backup is sought although the upstream is linked")

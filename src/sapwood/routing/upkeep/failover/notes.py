@@ -1,0 +1,48 @@
+"""What routers under failover say to their neighbors: where they hang, and where to go."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sapwood.errors import PeerError
+from sapwood.routing.messages import UpkeepNote
+
+_MARK = b"F"
+"""The first byte of such a note, which no other upkeep begins with."""
+
+
+class Standing(msgspec.Struct, array_like=True, frozen=True):
+    """How a router stands, as it says itself.
+
+    `is_below`: the receiver is its upstream. `upstream` and `heir` are where those below may go
+    when the sender is gone: its own upstream, or else one of them, which goes nowhere. Both are
+    empty where there is none. `has_backups`: it has backups of its own. `address` is where it
+    listens.
+    """
+
+    is_below: bool
+    has_backups: bool
+    address: str = ""
+    upstream: str = ""
+    upstream_address: str = ""
+    heir: str = ""
+    heir_address: str = ""
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(Standing)
+
+
+def note_of(standing: Standing) -> UpkeepNote:
+    """The note that says it."""
+    return UpkeepNote(_MARK + _ENCODER.encode(standing))
+
+
+def standing_in(note: UpkeepNote) -> Standing | None:
+    """What a note says, if it is one of these; raises `PeerError` for one that is damaged."""
+    if note.note[:1] != _MARK:
+        return None
+    try:
+        return _DECODER.decode(note.note[1:])
+    except msgspec.MsgspecError as error:
+        raise PeerError(f"a note of failover cannot be read: {error}") from error

@@ -7,7 +7,7 @@ COUNT ?= 1
 TESTS ?= tests tests_lab
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab style types coverage simulate fuzz long bench docs lock clean
+.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long bench docs lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUN
 
 fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TESTS=tests/model)
 	@.venv/bin/pytest -q -n 2 --hypothesis-profile fuzz -m "not spark and not network" $(TESTS)
+
+chaos: $(COMPLETE)  ## Kill, stop and cut off real brokers and clients, and judge (SEED=1)
+	@$(PYTHON_VENV) -m sapwood_lab.chaos --seed $(SEED)
 
 long: $(COMPLETE)  ## Run the tests that the gate has no time for
 	@.venv/bin/pytest -q --long -m long $(TESTS)

@@ -16,7 +16,7 @@ from sapwood.cli.output import (
     give_up_standard_output,
     is_plain_terminal,
 )
-from sapwood.cli.protocol_choice import chosen_protocol
+from sapwood.cli.protocol_choice import chosen_protocol, kept_protocol
 from sapwood.errors import InputError
 from sapwood.limits import (
     CONNECTIONS_MAX,
@@ -130,6 +130,9 @@ def command(
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
 
+    With --data it recovers: after a crash it goes on as if it had only been slow, unless --protocol
+    names another upkeep (replay). All brokers of an overlay do, or none does.
+
     Brokers that are linked form one overlay: a tree, unless the name of the protocol begins with
     mesh+. The first line on standard output is `listening on HOST:PORT as NAME`; `link up NAME` and
     `link down NAME` follow. The log goes to standard error.
@@ -151,7 +154,7 @@ def command(
 
     settings = BrokerSettings(
         durability=Durability.parse(durability),
-        protocol=chosen_protocol(protocol, dtd),
+        protocol=(chosen_protocol if options["data"] is None else kept_protocol)(protocol, dtd),
         engines=chosen_engines(engines, Engines()),
         listen=address("--listen", listen, listening=True),
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),

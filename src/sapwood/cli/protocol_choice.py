@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sapwood.errors import InputError
 
 if TYPE_CHECKING:
     from sapwood.routing.strategies import Protocol
@@ -21,3 +24,18 @@ def chosen_protocol(name: str, dtd: str | None) -> Protocol:
     if dtd is None:
         return protocol(name)
     return protocol(name, PathUniverse(read_dtd(Path(dtd).read_bytes()).paths))
+
+
+def kept_protocol(name: str, dtd: str | None) -> Protocol:
+    """The protocol of a broker that keeps what it is told: it recovers, unless the name says else.
+
+    That is, unless it names an upkeep, or something that does not go with `recover`. Errors as
+    `chosen_protocol`.
+    """
+    from sapwood.routing.protocols import UPKEEPS
+
+    words = {part.partition(":")[0] for part in name.split("+")}
+    if words.isdisjoint(UPKEEPS):
+        with suppress(InputError):
+            return chosen_protocol(f"recover+{name}", dtd)
+    return chosen_protocol(name, dtd)

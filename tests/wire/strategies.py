@@ -181,8 +181,9 @@ def _of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.BytesType():
             least, most = _sizes(kind, _LENGTH_MAX)
             return st.binary(min_size=least, max_size=most)
-        case inspect.IntType(ge=least, le=most):
+        case inspect.IntType(ge=least, le=most, lt=below):
             low, high = -(2**63) if least is None else least, 2**63 - 1 if most is None else most
+            high = high if below is None else min(high, below - 1)
             return st.integers(low, high)
         case inspect.FloatType(ge=least, gt=above):
             bottom = least if above is None else above

@@ -303,7 +303,7 @@ MeshMessage: TypeAlias = TreeNews | OnTree
 """What routers say to each other where links form circles."""
 
 
-class OnPlane(RoutingMessage, frozen=True, tag=55):
+class OnPlane(RoutingMessage, frozen=True, tag=57):
     """A message of one of several meshes that every publication takes, by the mesh's number.
 
     `number` counts, for a publication, those that its source has accepted, from 1 on. Beside the

@@ -81,12 +81,12 @@ from sapwood.simulation.network import (
 )
 from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
 from sapwood.simulation.tally import Tally
-from sapwood.simulation.timers import Timers
+from sapwood.simulation.timers import RightClocks, Timers
 from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
 
 
-class World:
+class World(RightClocks):
     """One overlay in virtual time.
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
@@ -528,14 +528,14 @@ class World:
     def _await_deadline(self, router: str) -> None:
         """Let a router have its tick when it wants it: what it wanted before is void."""
         deadline = self.routers[router].next_deadline()
-        at = None if deadline is None else max(deadline, self.now)
+        at = None if deadline is None else max(self._when(router, deadline), self.now)
         self._timers.set(router, at)
 
     def _tick(self, router: str) -> None:
         self.tally.ticks += 1
         self._feed(router, Tick())
         due = self.routers[router].next_deadline()
-        if due is not None and due <= self.now:
+        if due is not None and self._when(router, due) <= self.now:
             raise InvariantError(f"{router} asks for a tick by {due!r}, when it has just had it")
 
     # Inputs and effects ------------------------------------------------------------------------
@@ -555,7 +555,7 @@ class World:
         router = self.routers[name]
         is_routine = isinstance(event, Tick) or is_periodic(said)
         sizes = router.table_sizes() if is_routine else None
-        effects = router.handle(event, self.now)
+        effects = router.handle(event, self._shown(name, self.now))
         self.trace.note(self.now, name, event, effects)
         if self._validate:
             router.validate()

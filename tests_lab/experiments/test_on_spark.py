@@ -28,6 +28,7 @@ SLOW = {
     "strategies": Choices((8,), 3),
     "xpe-tables": Choices((40, 60), 3),
     "covering-time": Choices((100,), 3),
+    "planetlab": Choices((24,), 3),
 }
 
 

@@ -106,6 +106,23 @@ async def test_clients_that_do_not_come_back_are_let_go(
     assert gone == ["c0", "c2"]
 
 
+async def test_what_a_client_that_does_not_come_back_had_goes_bit_by_bit_to_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(keeping(tmp_path)) as broker:
+        raw = await subscribed(broker, "sub", "a > 0")
+        raw.say(*(SubscribeRequest(f"s{n}", f"a > {n}") for n in range(1, 600)))
+        for _ in range(1, 600):
+            assert isinstance(await raw.next(), SubscribedReply)
+        await stopped(broker, raw)
+    monkeypatch.setattr(storing, "SESSION_RETURN_S", 0.05)
+    async with running(keeping(tmp_path)) as broker, asyncio.timeout(20):
+        while broker.router.absent or broker.router.behind():  # and nobody says anything
+            await asyncio.sleep(0.01)
+        assert broker.router.table_sizes()["local"] == 0
+        broker.router.validate()
+
+
 async def test_a_broker_takes_the_name_of_the_state_that_it_finds(tmp_path: Path) -> None:
     async with running(keeping(tmp_path, name="hub")):
         pass

@@ -55,6 +55,7 @@ from sapwood.routing.inputs import (
     LinkDown,
     LinkUp,
     Receive,
+    ReceiveMany,
     Tick,
 )
 from sapwood.routing.router import Router
@@ -65,13 +66,10 @@ from sapwood.session.ledger import SessionMemory
 from sapwood.store.opening import told_name
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import RefusalCode, Role
-from sapwood.wire.messages import (
-    GoodbyeCode,
-    LinkCongestion,
-    LinkState,
-    ReplayRequest,
-)
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, ReplayRequest
 from sapwood.wire.runs import RequestRun, Run, RunFinder
+
+_PUBLICATIONS: Final = (ClientPublishMany, ReceiveMany, ClientPublish)
 
 _FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, RefusalCode.VERSION))
 
@@ -422,7 +420,6 @@ class Broker:
         if self.store is not None and isinstance(request, DetachClient):
             self.store.detached(request.client)
         self._handle(request, now)
-        self._telling.check()
 
     def closed(self, tcp: TcpConnection) -> None:
         """Forget a connection that is closed."""
@@ -446,7 +443,6 @@ class Broker:
         self.connections.changed()
         if isinstance(request, LinkUp):
             self._backpressure.link_up(request.neighbor)
-            self._telling.check()
             self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> BatchInput | None:
@@ -464,6 +460,8 @@ class Broker:
             self._timer.set(self.router.next_deadline())
             if self.store is not None:
                 self.store.changed(now)
+            if not isinstance(request, _PUBLICATIONS):  # which leave nothing behind
+                self._telling.check()
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
             return None
@@ -520,6 +518,7 @@ class Broker:
                 effects = self.store.restore(asyncio.get_running_loop().time())
             self._effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
+            self._telling.check()
             self._flush()
 
     def _handle_now(self, request: Input) -> None:

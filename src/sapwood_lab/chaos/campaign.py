@@ -109,7 +109,6 @@ class Campaign:
         self.publishers: list[Program] = []
         self.subscribers: list[Program] = []
         self.wishes: dict[str, Wish] = {}
-        self.cut_off: set[str] = set()
         self.done: dict[str, int] = {}
         self._locks = [asyncio.Lock() for _ in range(shape.brokers)]
 

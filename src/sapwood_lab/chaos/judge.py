@@ -39,7 +39,7 @@ class Published:
 class Heard:
     """What one subscriber wrote down: the ids, in the order in which they came.
 
-    `may_miss`: it was not durable, and was cut off at least once.
+    `may_miss`: it is not durable, so what came while it was cut off is not owed to it.
     """
 
     wish: Wish

@@ -29,6 +29,7 @@ ROOMS: Final = (
     ("model",),
     ("language",),
     ("matching",),
+    ("sketches",),
     ("covering",),
     ("overlay",),
     ("routing",),

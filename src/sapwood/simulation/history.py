@@ -206,9 +206,7 @@ class History:
     def publish(self, now: float, publisher: ClientName, publication: Publication) -> None:
         """A client hands a publication to its home router."""
         moment = self._moment(now)
-        self.publications[publication.id] = Published(
-            publication, publisher, moment, handed=moment
-        )
+        self.publications[publication.id] = Published(publication, publisher, moment, handed=moment)
         self.owed[publication.id] = None
 
     def published_again(self, now: float, publication: str) -> None:

@@ -95,7 +95,7 @@ class Keeper:
         return part
 
     def _are_plain(self, client: str, publications: object) -> bool:
-        """Whether a client's publications are all new, and can be kept, as can be told at a glance."""
+        """Whether a client's publications are all new and can be kept, as a glance can tell."""
         if self._commits.is_full or not isinstance(publications, PublicationBatch):
             return False
         data, starts, ends = publications.data, publications.starts, publications.ends

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def publish_batches(broker: str, client: str, batches: Iterator[pa.RecordBatch]) -> int:
     """Publish all rows of one task through a broker; how many, when all are accepted.
 
-    `client` is the name of the task: what stands before a slash says whose ids these are. Raises `InputError` for rows that are no publications, and for those the broker refuses.
+    `client` is the name of the task: what stands before a slash says whose ids these are.
+    Raises `InputError` for rows that are no publications, and for those the broker refuses.
     """
     count = 0
     with connect(broker, client, reconnect_s=JOURNAL_RECONNECT_S) as connected:

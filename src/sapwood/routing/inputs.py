@@ -165,7 +165,8 @@ class Receive:
     """A message from a neighbor.
 
     What it says is at most `age_ns` old, in real nanoseconds and over all links so far; `None`
-    where nothing is known of that. `place` is that of its record, where it is a publication that was persisted.
+    where nothing is known of that. `place` is that of its record, where it is a publication that
+    was persisted.
     """
 
     neighbor: str

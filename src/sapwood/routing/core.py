@@ -126,7 +126,7 @@ class RoutingCore:
         self._rows = ClientRows()
         self._admission = Admission(engines)
         identity = f"{name}.{incarnation}"
-        self.forwarding = protocol.forwarding.make(name, engines)
+        self.forwarding = protocol.make_forwarding(name, engines)
         self._holders = _numbered_by(self.forwarding)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
@@ -215,7 +215,7 @@ class RoutingCore:
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
-        self.forwarding = self.protocol.forwarding.make(self.name, self._engines)
+        self.forwarding = self.protocol.make_forwarding(self.name, self._engines)
         self._holders = _numbered_by(self.forwarding)
         self.subscriptions.entries.follow(self.forwarding)
         self._rows = ClientRows()

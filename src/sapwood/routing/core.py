@@ -57,7 +57,14 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Clearing, Forwarding, Numbering, Routed
+from sapwood.routing.forwarding.protocol import (
+    NO_DIGEST,
+    Clearing,
+    Counting,
+    Forwarding,
+    Numbering,
+    Routed,
+)
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
@@ -242,7 +249,8 @@ class RoutingCore:
 
     def counters(self) -> dict[str, int]:
         """What was counted: see `Router.counters`."""
-        return {"digests_unread": self.forwarding.digests_unread}
+        counted = self.forwarding.counters() if isinstance(self.forwarding, Counting) else {}
+        return {"digests_unread": self.forwarding.digests_unread, **counted}
 
     def received(self) -> Iterator[LinkSubscription]:
         """The subscriptions that came over links."""

@@ -300,6 +300,10 @@ class Reuse:
             letters = np.array(named, "<u8").tobytes()
         return (ALL if is_whole else SOME) + letters if letters else NO_DIGEST
 
+    def counters(self) -> dict[str, int]:
+        """The matches and lookups so far."""
+        return {"content_matches": self.content_matches, "lookups": self.lookups}
+
     def matched(self, publication: Publication) -> Sequence[str]:
         """The keys of the clients' subscriptions that accept a publication."""
         return self._clients.match((publication,))[0]

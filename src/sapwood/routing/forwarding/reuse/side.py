@@ -135,10 +135,10 @@ class KeyedSide:
 
     def _numbered(self, key: str, hashed: int) -> int:
         number = self.holders.numbers[key]
-        if number == len(self.hashes):
-            self.hashes.append(hashed)
-        else:
-            self.hashes[number] = hashed
+        missing = number + 1 - len(self.hashes)
+        if missing > 0:
+            self.hashes.extend([0] * missing)
+        self.hashes[number] = hashed
         return number
 
     def _share_of(self, key: str) -> Share:

@@ -135,6 +135,7 @@ class RoutingCore:
         identity = f"{name}.{incarnation}"
         self.forwarding = protocol.make_forwarding(name, engines)
         self._holders = _numbered_by(self.forwarding)
+        self._clearing = _clearing(self.forwarding)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
@@ -224,6 +225,7 @@ class RoutingCore:
         """Make what only follows from the entries afresh: it decides as before."""
         self.forwarding = self.protocol.make_forwarding(self.name, self._engines)
         self._holders = _numbered_by(self.forwarding)
+        self._clearing = _clearing(self.forwarding)
         self.subscriptions.entries.follow(self.forwarding)
         self._rows = ClientRows()
         self._renumber()
@@ -243,7 +245,7 @@ class RoutingCore:
     def behind(self) -> Collection[str]:
         """The neighbors that are not told everything yet: see `Router.behind`."""
         behind = self.subscriptions.behind
-        if isinstance(self.forwarding, Clearing) and self.forwarding.has_left:
+        if self._clearing is not None and self._clearing.has_left:
             return {*behind, CLIENTS}
         return behind
 
@@ -391,8 +393,8 @@ class RoutingCore:
         at_once = self.protocol.at_once
         if neighbor != CLIENTS or CLIENTS in self.subscriptions.behind:
             return self.subscriptions.drained(neighbor, at_once)
-        if isinstance(self.forwarding, Clearing):
-            self.forwarding.clear(at_once)
+        if self._clearing is not None:
+            self._clearing.clear(at_once)
         return []
 
     def _link_down(self, neighbor: str) -> list[Effect]:
@@ -547,3 +549,8 @@ class RoutingCore:
 def _numbered_by(forwarding: Forwarding) -> Holders | None:
     """The keys of clients' subscriptions by number, of a strategy that numbers them."""
     return forwarding.holders if isinstance(forwarding, Numbering) else None
+
+
+def _clearing(forwarding: Forwarding) -> Clearing | None:
+    """A strategy that forgets bit by bit; asked once, as `behind` is called after every input."""
+    return forwarding if isinstance(forwarding, Clearing) else None

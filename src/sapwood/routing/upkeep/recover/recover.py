@@ -36,6 +36,7 @@ from sapwood.limits.recover import ACK_DELAY_S, ACK_EVERY, MARK_EVERY, RESENT_MA
 from sapwood.routing.effects import CloseLink, Effect, Persist, Release, Send, SendMany
 from sapwood.routing.inputs import (
     Change,
+    Checkpoint,
     ClientPublish,
     ClientPublishMany,
     LinkDown,
@@ -49,7 +50,8 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import Publish, UpkeepMessage, UpkeepNote, carried
 from sapwood.routing.records import is_state, publications_in, rest_of
-from sapwood.routing.upkeep.protocol import Action, Kept, Resume
+from sapwood.routing.upkeep.protocol import Action, Kept, Refill, Resume
+from sapwood.routing.upkeep.recover.checkpoint import Head, checkpoint_of, head_of
 from sapwood.routing.upkeep.recover.conversation import Conversation, Verdict
 from sapwood.routing.upkeep.recover.marks import Mark, Marks, decoded, encoded
 from sapwood.routing.upkeep.recover.notes import (
@@ -219,6 +221,11 @@ class Recover:
                         mark = decoded(value)
                     elif name.startswith(LINK) and value:
                         ids[name.removeprefix(LINK)] = msgspec.msgpack.decode(value, type=_IDS)
+                case Checkpoint(parts):
+                    head = head_of(parts)
+                    self._states = head.states
+                    self._links = {neighbor: self._make() for neighbor in head.links}
+                    yield Refill(parts)
                 case _:
                     yield from self._again(record, mark)
         self._pass(mark)
@@ -228,8 +235,13 @@ class Recover:
                 conversation.mine, conversation.theirs = known
             conversation.restored = conversation.owed.made
             conversation.answered = conversation.taken
-        self._marks.restored(self._places)
+        self._marks.restored(self._places + self._states)
         self._is_restoring = False
+
+    def checkpoint(self) -> Checkpoint:
+        """What a router that was restored up to a mark has come to. Raises `Unwritable`."""
+        head = Head(self._states, tuple(self._links))
+        return Checkpoint(list(checkpoint_of(self._router.membership, head)))
 
     def _again(self, record: Record, mark: Mark) -> Iterator[Action]:
         """Take a record in as it was when it was persisted; before the mark, what it changes."""
@@ -424,7 +436,7 @@ class Recover:
 
     def _mark(self) -> list[Effect]:
         """Mark where the next record goes, now and then; what comes of those before is done."""
-        if not self._marks.is_due(self._places) or self._router.is_holding:
+        if not self._marks.is_due(self._places + self._states) or self._router.is_holding:
             return []
         self._marks.make(self._states, self._places, self._links)
         return self._settle()

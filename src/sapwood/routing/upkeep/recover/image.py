@@ -286,10 +286,8 @@ class Reader:
         kind = type(node)
         if kind is dict or kind is Counter:
             given = iter(items)
-            node.update(
-                (key if type(key) is not list and type(key) is not str else value(key), value(one))
-                for key, one in zip(given, given, strict=True)
-            )
+            keys = (value(key) if type(key) in (str, list) else key for key in given)
+            dict.update(node, ((key, value(next(given))) for key in keys))
         elif kind in (list, deque):
             node.extend([value(one) for one in items])
         elif kind is set:

@@ -26,7 +26,7 @@ seconds. Publications in batches stay so; a batch of n takes n numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -111,6 +111,11 @@ class Recover:
     def takes_batches(self) -> bool:
         """A batch is one record, and takes as many numbers as it has publications."""
         return True
+
+    @property
+    def conversations(self) -> Mapping[str, Conversation]:
+        """That of each link that routing believes up, in the order in which they came up."""
+        return self._links
 
     # Links -------------------------------------------------------------------------------------
 

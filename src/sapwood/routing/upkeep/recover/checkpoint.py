@@ -26,6 +26,7 @@ A checkpoint's first part says where it stands; the others are the image.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -89,7 +90,7 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
     assert isinstance(membership, Given | Mesh), "no other membership has checkpoints"
     core = membership.forest.new_core("") if isinstance(membership, Mesh) else membership
     makers = {RoutingCore: lambda: membership.forest.new_core("")} if core is not membership else {}
-    Reader(FORMS, _patterns(core), makers).read(parts[1:], membership)
+    Reader(FORMS, _patterns(core), makers).read(islice(parts, 1, None), membership)
     if isinstance(membership, Mesh):
         return membership.clients.names
     return tuple(membership.subscriptions.entries.by_client)

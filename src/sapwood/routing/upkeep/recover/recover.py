@@ -49,7 +49,7 @@ from sapwood.routing.inputs import (
     Restored,
 )
 from sapwood.routing.messages import Publish, UpkeepMessage, UpkeepNote, carried
-from sapwood.routing.records import is_state, publications_in, rest_of
+from sapwood.routing.records import is_state, publications_in, rest_of, size_of
 from sapwood.routing.upkeep.protocol import Action, Kept, Refill, Resume
 from sapwood.routing.upkeep.recover.checkpoint import Head, checkpoint_of, head_of
 from sapwood.routing.upkeep.recover.conversation import Conversation, Verdict
@@ -96,6 +96,8 @@ class Recover:
         #: whether what is said now is owed already, or was, and is not to be counted again
         self._is_muted = False
         self._places = self._states = 0
+        #: publications, subscriptions and other records that were counted in this life
+        self._seen = 0
         self._place: int | None = None
         self._marks = Marks(mark_every)
         self._links: dict[str, Conversation] = {}
@@ -240,7 +242,7 @@ class Recover:
                 conversation.mine, conversation.theirs = known
             conversation.restored = conversation.owed.made
             conversation.answered = conversation.taken
-        self._marks.restored(self._places + self._states)
+        self._marks.restored(self._seen)
         self._is_restoring = False
 
     def checkpoint(self) -> Checkpoint:
@@ -438,12 +440,13 @@ class Recover:
         self._place = self._places if count else None
         self._places += count
         self._states += is_state(record)
+        self._seen += size_of(record)
 
     def _mark(self) -> list[Effect]:
         """Mark where the next record goes, now and then; what comes of those before is done."""
-        if not self._marks.is_due(self._places + self._states) or self._router.is_holding:
+        if not self._marks.is_due(self._seen) or self._router.is_holding:
             return []
-        self._marks.make(self._states, self._places, self._links)
+        self._marks.make(self._seen, self._states, self._places, self._links)
         return self._settle()
 
     def _settle(self) -> list[Effect]:

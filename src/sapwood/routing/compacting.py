@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.effects import Effect
 from sapwood.routing.forwarding.protocol import Routed
 from sapwood.routing.inputs import Checkpoint, Note, Record, Restored
 from sapwood.routing.router import Router
@@ -79,11 +79,13 @@ class _Nowhere:
         now: float,
     ) -> Routed:
         """No publication of before a mark is routed again."""
-        raise AssertionError("a publication came to a router that is only written down")
+        del batch, arrival, digests, now
+        raise InvariantError("a publication came to a router that is only written down")
 
     def matched(self, publication: Publication) -> Sequence[str]:
         """Nobody holds publications at a mark."""
-        raise AssertionError("a publication came to a router that is only written down")
+        del publication
+        raise InvariantError("a publication came to a router that is only written down")
 
     def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
         """There is nothing."""
@@ -91,4 +93,3 @@ class _Nowhere:
 
 def _nowhere(name: str, engines: Engines) -> _Nowhere:  # noqa: ARG001 - of whoever has an index
     return _Nowhere()
-

@@ -50,7 +50,7 @@ def write_checkpoint(folder: Path, states: int, parts: Iterable[bytes]) -> int:
     """Write a checkpoint; returns its bytes when it is durable. Raises `OSError`."""
     path = path_of(folder, states)
     path.parent.mkdir(exist_ok=True)
-    under_way = path.with_suffix(".part")
+    under_way = path.with_suffix(f".{os.getpid()}.part")
     with under_way.open("wb") as file:
         file.write(_HEAD.pack(MARK, VERSION))
         for part in (*parts, b""):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -69,10 +70,11 @@ class Compaction:
             process.stdout.close()
 
 
-def compact(folder: Path) -> int:
+def compact(folder: Path, is_wanted: Callable[[], bool] = lambda: True) -> int:
     """Make the checkpoint of the store in a folder, which a broker may hold.
 
-    Returns behind how many state records it stands; 0 where there is none.
+    Returns behind how many state records it stands; 0 where there is none, or it is not wanted any
+    more: another broker may have the folder.
     """
     state = StateFile(folder / FILE, is_read=True)
     try:
@@ -87,7 +89,7 @@ def compact(folder: Path) -> int:
         made = compacted(name, protocol, notes, before, records)
     finally:
         state.close()
-    if made is None:
+    if made is None or not is_wanted():
         return 0
     write_checkpoint(folder, mark.states, made.parts)
     return mark.states
@@ -96,8 +98,10 @@ def compact(folder: Path) -> int:
 def main() -> None:
     """Make a checkpoint, giving way to everything else."""
     os.nice(_NICE)
+    broker = os.getppid()
     try:
-        sys.stdout.write(str(compact(Path(sys.argv[1]))))
+        made = compact(Path(sys.argv[1]), lambda: os.getppid() == broker)
+        sys.stdout.write(str(made))
     except (SapwoodError, OSError) as error:
         sys.exit(f"no checkpoint was made: {error}")
 

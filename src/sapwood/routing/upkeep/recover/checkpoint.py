@@ -26,6 +26,7 @@ A checkpoint's first part says where it stands; the others are the image.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
@@ -88,11 +89,12 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
     Raises `FileFormatError`.
     """
     assert isinstance(membership, Given | Mesh), "no other membership has checkpoints"
-    core = membership.forest.new_core("") if isinstance(membership, Mesh) else membership
-    makers = {RoutingCore: lambda: membership.forest.new_core("")} if core is not membership else {}
-    Reader(FORMS, _patterns(core), makers).read(islice(parts, 1, None), membership)
+    given = islice(parts, 1, None)
     if isinstance(membership, Mesh):
+        make_core = partial(membership.forest.new_core, "")
+        Reader(FORMS, _patterns(make_core()), {RoutingCore: make_core}).read(given, membership)
         return membership.clients.names
+    Reader(FORMS, _patterns(membership), {}).read(given, membership)
     return tuple(membership.subscriptions.entries.by_client)
 
 

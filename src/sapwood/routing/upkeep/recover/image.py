@@ -7,8 +7,8 @@ after the other: nothing is held but what is made.
 
 Only classes of a few rooms have images, and their constructors are not asked. What follows from the
 rest, or was configured, is left out (`Form.without`, and functions): it comes from a *pattern*, an
-object of the same class that was made the usual way, or from `Form.make`. A part names each class once with its
-fields; an image whose fields are not those of today was written by another version.
+object of the same class that was made the usual way, or from `Form.make`. A part names each class
+once with its fields; an image whose fields are not those of today was written by another version.
 
 A part is an array of MessagePack of *pieces*; of a large dictionary there are several. An integer
 names a *node*, something that can change and may be shared; all else is a value and stands inline::
@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from dataclasses import fields as fields_of
 from enum import Enum
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -43,7 +43,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from sapwood.errors import FileFormatError, InvariantError
+from sapwood.errors import FileFormatError
 from sapwood.language.forms import decode_interest, encode_form
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -91,8 +91,7 @@ class Unwritable(Exception):  # noqa: N818 - no error: an image is made another 
     """There is no image of something; says of what."""
 
 
-@cache
-def _fields(kind: type[Any]) -> tuple[str, ...]:
+def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a class, in the order in which they are written."""
     if issubclass(kind, Struct):
         return kind.__struct_fields__
@@ -107,7 +106,6 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
     return tuple(slots)
 
 
-@cache
 def _is_value(kind: type[Any]) -> bool:
     """Whether instances never change, so that an equal one does as well."""
     if issubclass(kind, Struct):
@@ -117,9 +115,12 @@ def _is_value(kind: type[Any]) -> bool:
     return issubclass(kind, tuple)
 
 
-def _written(kind: type[Any], form: Form) -> list[str]:
-    """The fields of a class that are written, where it says which it has."""
-    return [name for name in _fields(kind) if name not in form.without]
+class _Shapes(dict[type[Any], tuple[bool, tuple[str, ...]]]):
+    """What `_is_value` and `_fields_of` say of classes."""
+
+    def __missing__(self, kind: type[Any]) -> tuple[bool, tuple[str, ...]]:
+        shape = self[kind] = _is_value(kind), _fields_of(kind)
+        return shape
 
 
 class Writer:
@@ -127,6 +128,7 @@ class Writer:
 
     def __init__(self, forms: Mapping[type[Any], Form]) -> None:
         self._forms = forms
+        self._shapes = _Shapes()
         self._nodes: dict[int, int] = {}
         #: nodes that are to be written; they are held so that no other object has their identity
         self._held: list[Any] = []
@@ -181,11 +183,15 @@ class Writer:
                 return
             own = getattr(node, "__dict__", None)
             if own is None:
-                yield [value(getattr(node, name)) for name in _written(kind, form)]
+                yield [
+                    value(getattr(node, name))
+                    for name in self._shapes[kind][1]
+                    if name not in form.without
+                ]
             else:
                 yield [[name, value(own[name])] for name in own if name not in form.without]
 
-    def _value(self, value: Any) -> Any:  # noqa: PLR0911 - a case each
+    def _value(self, value: Any) -> Any:
         kind = type(value)
         if kind in _ATOMS:
             return value
@@ -201,9 +207,9 @@ class Writer:
             return [MEMBER, self._kind(kind), value.name]
         if isinstance(value, _CALLED) or kind.__module__ == "typing":
             return [KEPT]
-        if kind in self._forms or kind in _BUILTINS or not _is_value(kind):
+        is_value, names = self._shapes[kind]
+        if kind in self._forms or kind in _BUILTINS or not is_value:
             return [NODE, self._node(value), self._kind(kind)]
-        names = _fields(kind) if not issubclass(kind, tuple) else ()
         values = value if issubclass(kind, tuple) else [getattr(value, name) for name in names]
         return [VALUE, self._kind(kind), [self._value(one) for one in values]]
 
@@ -234,7 +240,7 @@ class Writer:
             if not kind.__module__.startswith(ROOMS) or ".published." in name:
                 raise Unwritable(name)
             known = self._kinds[kind] = len(self._kinds)
-            self._fresh.append([name, list(_fields(kind))])
+            self._fresh.append([name, list(_fields_of(kind))])
         return known
 
 
@@ -251,6 +257,7 @@ class Reader:
         makers: Mapping[type[Any], Callable[[], Any]],
     ) -> None:
         self._forms = forms
+        self._shapes = _Shapes()
         self._patterns = patterns
         self._makers = makers
         self._nodes: dict[int, Any] = {}
@@ -276,7 +283,9 @@ class Reader:
                     self._fill(self._nodes[node], items)
         except (LookupError, TypeError, ValueError, AttributeError, ImportError) as error:
             raise FileFormatError(
-                "a checkpoint", f"cannot be read: {type(error).__name__}: {error}"
+                "a checkpoint",
+                f"cannot be read ({type(error).__name__}: {error}): use the Sapwood that wrote it, "
+                "or another folder",
             ) from error
         for finish, made in self._finished:
             finish(made)
@@ -300,8 +309,10 @@ class Reader:
         if form.read is not None:
             form.read(node, [[self._value(one) for one in column] for column in items])
             return
-        has_names = hasattr(node, "__dict__")
-        for name, item in items if has_names else zip(_written(kind, form), items, strict=True):
+        if not hasattr(node, "__dict__"):
+            names = [name for name in self._shapes[kind][1] if name not in form.without]
+            items = list(zip(names, items, strict=True))
+        for name, item in items:
             if type(item) is list and item[0] == KEPT:
                 if not hasattr(node, name):
                     setattr(node, name, getattr(self._patterns[kind], name))
@@ -350,7 +361,7 @@ class Reader:
         if code == VALUE:
             return self._kinds[item[1]][0](*[value(one) for one in item[2]])
         if code == MEMBER:
-            return self._kinds[item[1]][0][item[2]]  # type: ignore[index]
+            return self._kinds[item[1]][0][item[2]]
         if code == ARRAY:
             _, type_, shape, data = item
             return np.frombuffer(bytearray(data), type_).reshape(shape)
@@ -367,7 +378,7 @@ class Reader:
         if make is not None:
             made = make()
         else:
-            made = kind.__new__(kind)
+            made = object.__new__(kind)
             if form.without:
                 pattern = self._patterns[kind]
                 for name in form.without:
@@ -383,7 +394,7 @@ class Reader:
         found: Any = import_module(module)
         for part in qualname.split("."):
             found = getattr(found, part)
-        if list(_fields(found)) != names:
+        if list(_fields_of(found)) != names:
             raise ValueError(f"{name} had the fields {', '.join(names)}")
         return found, tuple(names)
 

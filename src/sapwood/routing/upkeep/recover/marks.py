@@ -72,9 +72,7 @@ class Marks:
         """Whether there are enough records since the last one."""
         return seen - self._last >= self._every
 
-    def make(
-        self, seen: int, states: int, places: int, links: Mapping[str, Conversation]
-    ) -> None:
+    def make(self, seen: int, states: int, places: int, links: Mapping[str, Conversation]) -> None:
         """Mark what is next."""
         self._last = seen
         counts = {name: (one.taken, one.owed.made) for name, one in links.items()}

@@ -164,12 +164,15 @@ class Drained:
 class Receive:
     """A message from a neighbor.
 
-    `place` is that of its record, where it is a publication that was persisted.
+    What it says is at most `age_ns` old, in real nanoseconds and over all links so far; `None`
+    where nothing is known of that. `place` is that of its record, where it is a publication that
+    was persisted.
     """
 
     neighbor: str
     message: Message
     place: int | None = field(default=None, compare=False)
+    age_ns: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from sapwood.routing.inputs import (
     ReceiveMany,
     Restored,
 )
-from sapwood.routing.messages import Message, Stamped, UpkeepMessage
+from sapwood.routing.messages import Message, RouterMessage, Stamped, UpkeepMessage, UpkeepNote
 from sapwood.routing.upkeep.detour.known_links import KnownLinks
 from sapwood.routing.upkeep.detour.notes import (
     NOTHING,
@@ -248,7 +248,9 @@ class Detour:
             return []
         return self._through(self._inner.link_down(LinkDown(neighbor), now), now)
 
-    def _packet(self, sender: str, packet: Packet, message: Message, now: float) -> list[Action]:
+    def _packet(
+        self, sender: str, packet: Packet, message: RouterMessage | UpkeepNote, now: float
+    ) -> list[Action]:
         """Pass a packet on, or take it."""
         route, at = packet.route, packet.at
         is_here = 0 < at < len(route) and route[at] == self._router.name
@@ -338,7 +340,7 @@ class Detour:
 
     def _send(self, way: _Way, message: Message) -> list[Effect]:
         """A message as a packet; one that cannot go is missed at the other end."""
-        assert not isinstance(message, Stamped), "there is one stamp"
+        assert not isinstance(message, Stamped), "a message has one stamp"
         packet = Packet(way.route, 1, way.id, way.sent)
         way.sent += 1
         first = way.route[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.limits.recover import DETOUR_HOPS_MAX
@@ -43,7 +44,7 @@ class KnownLinks:
     def sessions(self, route: tuple[str, ...]) -> tuple[tuple[Numbered, Numbered], ...] | None:
         """The sessions of the links of a way; `None` where one of them is not up."""
         found: list[tuple[Numbered, Numbered]] = []
-        for a, b in zip(route, route[1:], strict=False):
+        for a, b in pairwise(route):
             if not (self.claims(a, b) and self.claims(b, a)):
                 return None
             found.append((self._session(a, b), self._session(b, a)))

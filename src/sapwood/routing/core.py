@@ -57,7 +57,14 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Clearing, Forwarding, Numbering, Routed
+from sapwood.routing.forwarding.protocol import (
+    NO_DIGEST,
+    Clearing,
+    Counting,
+    Forwarding,
+    Numbering,
+    Routed,
+)
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
@@ -126,7 +133,7 @@ class RoutingCore:
         self._rows = ClientRows()
         self._admission = Admission(engines)
         identity = f"{name}.{incarnation}"
-        self.forwarding = protocol.forwarding.make(name, engines)
+        self.forwarding = protocol.make_forwarding(name, engines)
         self._holders = _numbered_by(self.forwarding)
         self._clearing = _clearing(self.forwarding)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
@@ -216,7 +223,7 @@ class RoutingCore:
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
-        self.forwarding = self.protocol.forwarding.make(self.name, self._engines)
+        self.forwarding = self.protocol.make_forwarding(self.name, self._engines)
         self._holders = _numbered_by(self.forwarding)
         self._clearing = _clearing(self.forwarding)
         self.subscriptions.entries.follow(self.forwarding)
@@ -244,7 +251,8 @@ class RoutingCore:
 
     def counters(self) -> dict[str, int]:
         """What was counted: see `Router.counters`."""
-        return {"digests_unread": self.forwarding.digests_unread}
+        counted = self.forwarding.counters() if isinstance(self.forwarding, Counting) else {}
+        return {"digests_unread": self.forwarding.digests_unread, **counted}
 
     def received(self) -> Iterator[LinkSubscription]:
         """The subscriptions that came over links."""

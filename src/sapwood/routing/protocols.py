@@ -49,6 +49,7 @@ from sapwood.routing.strategies import (
 )
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over
+from sapwood.routing.upkeep.leases.choice import LEASES
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
 
@@ -202,6 +203,7 @@ UPKEEPS: Final = _catalogue(
         make=Recover,
         persists=True,
     ),
+    LEASES,
 )
 
 # Putting together --------------------------------------------------------------------------------

@@ -18,12 +18,13 @@ is what `Persist` and `Restored` rest on.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
 from sapwood.routing.inputs import (
     AttachClient,
@@ -44,10 +45,11 @@ from sapwood.routing.inputs import (
     Tick,
 )
 from sapwood.routing.membership.protocol import Membership
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription
-from sapwood.routing.upkeep.protocol import Action, Resume, Suspecting
+from sapwood.routing.upkeep.protocol import Action, Counting, Resume, Suspecting
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
@@ -190,9 +192,13 @@ class Router:
     def counters(self) -> dict[str, int]:
         """What was counted since the router was made: for metrics.
 
-        `digests_unread`: digests of other forwarding strategies that were passed on.
+        `digests_unread`: digests of other forwarding strategies that were passed on. Upkeep may
+        count as well.
         """
-        return self.membership.counters()
+        counted = self.membership.counters()
+        if isinstance(self.upkeep, Counting):
+            counted.update(self.upkeep.counters())
+        return counted
 
     def received(self) -> Iterator[LinkSubscription]:
         """The subscriptions that came over links, for checks."""
@@ -201,6 +207,15 @@ class Router:
     def told(self) -> Iterator[LinkSubscription]:
         """The subscriptions that neighbors have been told of, for checks."""
         return self.membership.told()
+
+    @property
+    def spreads(self) -> tuple[EntryPropagation[Any], ...]:
+        """What is known and told one by one: see `Kept.spreads`."""
+        core = self.membership
+        if not isinstance(core, RoutingCore):
+            return ()
+        spread = core.subscriptions
+        return (spread, core.advertisements) if isinstance(spread, EntryPropagation) else ()
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""

@@ -114,11 +114,14 @@ class ForwardingStrategy(Strategy):
 class UpkeepStrategy(Strategy):
     """Makes the upkeep of one router.
 
-    `persists`: it asks for a place where records survive a crash.
+    `persists`: it asks for a place where records survive a crash. `calm_s`: so many seconds after
+    the last fault, and the messages that it cost, tables are right by themselves; an overlay that
+    has changed nothing for that long is at rest.
     """
 
     make: Callable[[Kept], Upkeep]
     persists: bool = False
+    calm_s: float = 0.0
 
 
 DEFAULT_MEMBERSHIP: Final = "given"
@@ -185,6 +188,11 @@ class Protocol:
     def allows_circles(self) -> bool:
         """Whether links may form circles."""
         return self.membership.allows_circles
+
+    @property
+    def calm_s(self) -> float:
+        """Seconds without a change after which an overlay is at rest."""
+        return self.upkeep.calm_s
 
     @property
     def persists(self) -> bool:

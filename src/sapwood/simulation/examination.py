@@ -62,8 +62,9 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
 
 def examine(scenario: Scenario, protocol: str) -> Examination:
     """Run a scenario with routers that check themselves at rest, and look for all that is wrong."""
-    make_router = router_maker(protocol_on(scenario.topology, protocol))
-    outcome = simulate(scenario, make_router, validate=False)
+    chosen = protocol_on(scenario.topology, protocol)
+    make_router = router_maker(chosen)
+    outcome = simulate(scenario, make_router, validate=False, calm_s=chosen.calm_s)
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     found = findings(outcome.world, judgment, protocol, make_router)
     return Examination(scenario, outcome, judgment, found)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send, SendMany
@@ -42,6 +42,7 @@ from sapwood.routing.inputs import (
     Restored,
     Suspicion,
 )
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.tables import LinkSubscription
 
 
@@ -90,6 +91,14 @@ class Kept(Protocol):
         """The subscriptions that neighbors have been told of."""
         ...
 
+    @property
+    def spreads(self) -> tuple[EntryPropagation[Any], ...]:
+        """What is known and told one by one, to look at: subscriptions, then advertisements.
+
+        Empty where there is more than one tree, or subscriptions travel as counts.
+        """
+        ...
+
 
 class Upkeep(Protocol):
     """Keeps the state of one router right when things fail, and in time."""
@@ -123,8 +132,8 @@ class Upkeep(Protocol):
         """A client comes, leaves, publishes, or asks for something."""
         ...
 
-    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
-        """A message came over a link."""
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
+        """A message came over a link. Each action is done before the next one is asked for."""
         ...
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
@@ -142,8 +151,11 @@ class Upkeep(Protocol):
         """Publications that it asked for (`Recall`) have been read."""
         ...
 
-    def tick(self, now: float) -> Sequence[Action]:
-        """The time has come that `next_deadline` asked for, or another reason to look."""
+    def tick(self, now: float) -> Iterable[Action]:
+        """The time has come that `next_deadline` asked for, or another reason to look.
+
+        Each action is done before the next one is asked for.
+        """
         ...
 
     def next_deadline(self) -> float | None:
@@ -165,4 +177,13 @@ class Suspecting(Protocol):
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
         """A neighbor is said to have failed."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """An upkeep that counts what it does."""
+
+    def counters(self) -> dict[str, int]:
+        """What was counted since the router was made, by names that nobody else has: metrics."""
         ...

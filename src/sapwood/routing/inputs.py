@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.model.advertised_content import AdvertisedContent
@@ -164,10 +164,15 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """A message from a neighbor."""
+    """A message from a neighbor.
+
+    What it says is at most `age_ns` old, in real nanoseconds and over all links so far; `None`
+    where nothing is known of that.
+    """
 
     neighbor: str
     message: Message
+    age_ns: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

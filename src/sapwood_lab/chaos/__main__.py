@@ -22,7 +22,9 @@ def main() -> int:
     parser.add_argument("--shape", choices=("tree", "mesh", "both"), default="both")
     parser.add_argument("--publications", type=int, default=200_000, help="of each campaign")
     parser.add_argument("--kills", type=int, default=40, help="of brokers; other faults besides")
-    parser.add_argument("--seconds", type=float, default=90.0, help="over which faults are spread")
+    parser.add_argument(
+        "--seconds", type=float, default=90.0, help="over which publications and faults are spread"
+    )
     parser.add_argument("--durability", default="fsync")
     parser.add_argument("--folder", type=Path, help="kept; else a temporary one")
     given = parser.parse_args()
@@ -33,7 +35,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="sapwood-chaos-") as temporary:
             folder = (given.folder or Path(temporary)) / name
             options = ("--durability", given.durability)
-            settings = Settings(folder, shape, given.publications, options=options)
+            settings = Settings(folder, shape, given.publications, given.seconds, options=options)
             faults = draw(
                 given.seed,
                 shape,

@@ -37,13 +37,14 @@ CALM_S: Final = 2.0
 class Settings:
     """What a campaign is made of.
 
-    `publications` are those of all publishers together; `quiet_s` is how long nothing may arrive
-    before what is missing counts as lost; `options` go to each broker.
+    `publications` are those of all publishers together, over `seconds`; `quiet_s` is how long
+    nothing may arrive before what is missing counts as lost; `options` go to each broker.
     """
 
     folder: Path
     shape: Shape
     publications: int = 100_000
+    seconds: float = 60.0
     publishers: int = 4
     durable: int = 10
     plain: int = 6
@@ -193,7 +194,7 @@ class Campaign:
         settings = self.settings
         each = settings.publications // settings.publishers
         for number in range(settings.publishers):
-            arguments = (f"p{number}", str(each), str(settings.folder))
+            arguments = (f"p{number}", str(each), str(settings.seconds), str(settings.folder))
             self.publishers.append(self._client("publisher", number, *arguments))
 
         async def finish(program: Program) -> None:

@@ -1,5 +1,6 @@
-"""A publisher of a campaign: `python -m sapwood_lab.chaos.publisher ADDRESS NAME COUNT FOLDER`.
+"""A publisher of a campaign: `... sapwood_lab.chaos.publisher ADDRESS NAME COUNT SECONDS FOLDER`.
 
+It spreads its publications over the seconds of a campaign, so that faults meet some on their way.
 It writes `tried N` before it publishes the numbers below N, and `accepted N` when these are
 accepted, behind `refused N` for each of them that was not. Killed and started again it goes on
 behind what was accepted, so that what was in doubt is published again, under the same ids.
@@ -11,6 +12,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import sapwood
@@ -19,7 +21,10 @@ from sapwood_lab.chaos.judge import Published
 from sapwood_lab.chaos.workload import number_of, publication
 
 WINDOW: Final = 256
-"""Publications between two lines of the log."""
+"""Publications between two lines of the log, at most."""
+
+PAUSE_S: Final = 0.05
+"""Seconds between two windows, where these are not full."""
 
 AGAIN_S: Final = 0.1
 
@@ -39,14 +44,20 @@ def read(log: Path) -> Published:
     return Published(max(found["accepted"]), max(found["tried"]), frozenset(found["refused"]))
 
 
-async def publish(address: str, name: str, count: int, folder: Path) -> None:
-    """Publish all that is not accepted yet."""
+async def publish(address: str, name: str, count: int, seconds: float, folder: Path) -> None:
+    """Publish all that is not accepted yet, at the pace of so many in so many seconds, or slower.
+
+    What was not published in time, as the broker was not there, is not made up for in a burst.
+    """
     log = log_of(folder, name)
     done = read(log).accepted
+    window = min(WINDOW, max(1, round(count / seconds * PAUSE_S)))
+    pause = window * seconds / count
     with log.open("ab", buffering=0) as written:
         async with sapwood.connect(address, name, state=folder / f"{name}.state") as client:
             while done < count:
-                following = min(count, done + WINDOW)
+                began = monotonic()
+                following = min(count, done + window)
                 written.write(b"tried %d\n" % following)
                 result = await client.publish_many(
                     publication(name, number) for number in range(done, following)
@@ -55,6 +66,7 @@ async def publish(address: str, name: str, count: int, folder: Path) -> None:
                     written.write(b"refused %d\n" % number_of(refused.id)[1])
                 done = following
                 written.write(b"accepted %d\n" % done)
+                await asyncio.sleep(began + pause - monotonic())
 
 
 async def keep_trying(work: Callable[[], Awaitable[None]]) -> None:
@@ -69,5 +81,7 @@ async def keep_trying(work: Callable[[], Awaitable[None]]) -> None:
 
 
 if __name__ == "__main__":
-    given = sys.argv
-    asyncio.run(keep_trying(lambda: publish(given[1], given[2], int(given[3]), Path(given[4]))))
+    _, address, name, count, seconds, folder = sys.argv
+    asyncio.run(
+        keep_trying(lambda: publish(address, name, int(count), float(seconds), Path(folder)))
+    )

@@ -56,6 +56,7 @@ def leases_on(terms: Terms, name: str = NAME) -> UpkeepStrategy:
         excludes=_EXCLUDED,
         make=MakeLeases(terms),
         choose=_chosen,
+        allows_loss=True,
         calm_s=terms.healed_s,
     )
 

@@ -29,6 +29,7 @@ t, plus by how much the next renewal is slower than this one was, is at most T p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -412,7 +413,7 @@ class Leases:
         lease = self._tables[kind].get(source, key)
         if lease is None or lease.age_ns is None:
             return None
-        return lease.age_ns + int((now - lease.begun) * 1e9 * (1 + self._terms.drift_ppm / 1e6)) + 1
+        return lease.age_ns + self._terms.drift.up(math.ceil((now - lease.begun) * 1e9))
 
     # Time --------------------------------------------------------------------------------------
 

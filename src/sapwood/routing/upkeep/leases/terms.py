@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sapwood.limits.leases import LEASE_EXTENSION_MAX_S, LEASE_INTERVAL_S, LEASE_RENEWALS
 from sapwood.routing.upkeep.leases.extension import Conservative, Extension
-
-_PER_MILLION: Final = 1_000_000
+from sapwood.timing.drift import PER, Drift
 
 
 class Seen(NamedTuple):
@@ -30,19 +29,19 @@ class Seen(NamedTuple):
 class Terms:
     """What a router asks for its clients' entries, and how it extends leases.
 
-    `interval_s` is XSiena's T_I and `period_s` its tau. A lease is longer by `drift_ppm`, for a
-    clock that is fast. `observe` is told of every lease that is renewed.
+    `interval_s` is XSiena's T_I and `period_s` its tau. A lease is longer by the `drift` that a
+    clock may have that is fast. `observe` is told of every lease that is renewed.
     """
 
     interval_s: float = LEASE_INTERVAL_S
     period_s: float = LEASE_INTERVAL_S / LEASE_RENEWALS
     extension: Callable[[], Extension] = Conservative
-    drift_ppm: int = 500
+    drift: Drift = Drift()
     observe: Callable[[Seen], None] | None = None
 
     def length_s(self, interval_s: float, extension_ns: int) -> float:
         """How long a lease lasts on this router's clock, which may be fast."""
-        return (interval_s + extension_ns / 1e9) * (1 + self.drift_ppm / _PER_MILLION)
+        return (interval_s + extension_ns / 1e9) * (1 + self.drift.ppm / PER)
 
     @property
     def longest_s(self) -> float:

@@ -17,8 +17,8 @@ is what `Persist` and `Restored` rest on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, get_args
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
@@ -48,7 +48,7 @@ from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import LinkSubscription, Table
 from sapwood.routing.upkeep.protocol import Action, Counting, Resume, Suspecting
 
 DEFAULT_ENGINES: Final = Engines()
@@ -209,13 +209,15 @@ class Router:
         return self.membership.told()
 
     @property
-    def spreads(self) -> tuple[EntryPropagation[Any], ...]:
-        """What is known and told one by one: see `Kept.spreads`."""
+    def tables(self) -> Mapping[str, Table]:
+        """Its subscriptions and advertisements, by these nouns; see `upkeep.protocol.Kept`."""
         core = self.membership
         if not isinstance(core, RoutingCore):
-            return ()
-        spread = core.subscriptions
-        return (spread, core.advertisements) if isinstance(spread, EntryPropagation) else ()
+            return {}
+        subscriptions = core.subscriptions
+        if not isinstance(subscriptions, EntryPropagation):
+            return {}
+        return {"subscription": subscriptions, "advertisement": core.advertisements}
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""

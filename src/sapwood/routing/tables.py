@@ -6,7 +6,7 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -60,6 +60,11 @@ class ReceivedEntry(Struct, Generic[W], frozen=True, gc=False):
         force_setattr(self, "_content", kept(self._content))
 
     @property
+    def content(self) -> Kept:
+        """The filter as it is kept."""
+        return cast("Kept", self._content)
+
+    @property
     def filter(self) -> W:
         """What the neighbor stated."""
         return cast("W", content_of(cast("Kept", self._content)))
@@ -75,6 +80,61 @@ class LinkSubscription(NamedTuple):
     key: str
     filter: Interest
     source: str | None = None
+
+
+class Statement(NamedTuple):
+    """What one router has stated to another, as either of the two has it in its tables.
+
+    `content` is a filter, or as `model.kept` keeps it; `sending` is the number it was sent with.
+    """
+
+    key: str
+    content: Kept
+    sending: int
+
+
+class Table(Protocol):
+    """All subscriptions of a router, or all advertisements, for who compares them with others."""
+
+    def held_from(self, neighbor: str) -> Iterator[Statement]:
+        """What came over a link."""
+        ...
+
+    def told_to(self, neighbor: str) -> Iterator[Statement]:
+        """What a neighbor was told and not told to forget."""
+        ...
+
+    def side_of(self, key: str) -> str | None:
+        """Where an entry came from: a neighbor, or `CLIENTS`; `None` for one that is not here."""
+        ...
+
+    def unanswered(self, neighbor: str) -> Iterator[str]:
+        """The keys that were told and that a neighbor has yet to confirm, for others to be so."""
+        ...
+
+    def in_force(self, key: str) -> bool:
+        """Whether every router that an entry must reach has confirmed it."""
+        ...
+
+    def neighbors(self) -> Collection[str]:
+        """Those whose links are up."""
+        ...
+
+    def keys_from(self, neighbor: str) -> KeysView[str]:
+        """The keys of what came over a link that is up."""
+        ...
+
+    def held(self, neighbor: str, key: str) -> Statement | None:
+        """What came over a link, up or not, under a key, if anything did."""
+        ...
+
+    def stated(self, neighbor: str, key: str) -> Statement | None:
+        """What a neighbor was told under a key, if it was, and not told to forget it."""
+        ...
+
+    def is_confirmed(self, neighbor: str, key: str) -> bool:
+        """Whether a neighbor has confirmed what it was told under a key."""
+        ...
 
 
 W_contra = TypeVar("W_contra", bound=AdvertisedContent, contravariant=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sapwood.model.publication import Publication
+from sapwood.routing.protocols import can_be_meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.upkeep.failover.choice import is_planned
 from sapwood.simulation.divergence import divergences, leaks, strays
@@ -52,7 +53,7 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     mixture = Mixture(
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=seed % DOCUMENTS_EVERY == 0,
-        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and not is_planned(chosen)),
+        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and can_be_meshed(chosen)),
         rewiring=rewiring,
         stores=chosen.persists,
         suspicions=is_planned(chosen),

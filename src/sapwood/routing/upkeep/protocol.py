@@ -24,9 +24,9 @@ A strategy keeps what it knows of links itself: one instance for a router, whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send, SendMany
@@ -42,8 +42,7 @@ from sapwood.routing.inputs import (
     Restored,
     Suspicion,
 )
-from sapwood.routing.propagation.entries import EntryPropagation
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import LinkSubscription, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +91,10 @@ class Kept(Protocol):
         ...
 
     @property
-    def spreads(self) -> tuple[EntryPropagation[Any], ...]:
-        """What is known and told one by one, to look at: subscriptions, then advertisements.
+    def tables(self) -> Mapping[str, Table]:
+        """Its subscriptions and its advertisements, by these nouns.
 
-        Empty where there is more than one tree, or subscriptions travel as counts.
+        Empty where routers route on many trees, or tell of subscriptions as counts.
         """
         ...
 

@@ -33,10 +33,13 @@ import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from sapwood.errors import InvariantError
 from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.model.kept import content_of
+from sapwood.routing.client_entries import ADVERTISEMENTS as ADVERTISEMENT_WORDS
+from sapwood.routing.client_entries import SUBSCRIPTIONS as SUBSCRIPTION_WORDS
 from sapwood.routing.effects import Effect, Send, SendMany
 from sapwood.routing.inputs import (
     Change,
@@ -63,7 +66,7 @@ from sapwood.routing.messages import (
     UnsubscribeMany,
     UpkeepNote,
 )
-from sapwood.routing.propagation.entries import EntryPropagation
+from sapwood.routing.tables import CLIENTS, Statement, Table
 from sapwood.routing.upkeep.leases.gate import Gate
 from sapwood.routing.upkeep.leases.notes import (
     Missing,
@@ -85,7 +88,8 @@ ADVERTISEMENTS: Final = 1
 _KINDS: Final = (ADVERTISEMENTS, SUBSCRIPTIONS)
 """In the order in which they are looked at: what is advertised makes subscriptions wanted."""
 
-_Spread: TypeAlias = EntryPropagation[Any]
+_WORDS: Final = (SUBSCRIPTION_WORDS, ADVERTISEMENT_WORDS)
+"""How routers say it, by kind."""
 
 
 @dataclass(slots=True)
@@ -248,8 +252,8 @@ class Leases:
         """A neighbor states something: new, again, or against what somebody else has stated."""
         match message:
             case SubscribeMany(keys, filters, first):
-                spread = self._spread(SUBSCRIPTIONS)
-                if spread is None or any(map(spread.known, keys)):
+                entries = self._entries(SUBSCRIPTIONS)
+                if entries is None or any(entries.side_of(key) is not None for key in keys):
                     for number, key, wanted in zip(
                         count(first), keys, filters.values, strict=False
                     ):
@@ -274,18 +278,18 @@ class Leases:
         self, kind: int, neighbor: str, message: Subscribe | Replace | Advertise, now: float
     ) -> Generator[Action, None, bool]:
         """Whether routing is to hear of a statement; one that it has is confirmed again."""
-        spread, key = self._spread(kind), message.key
-        if spread is None or neighbor not in spread.entries.received:
+        entries, key = self._entries(kind), message.key
+        if entries is None or neighbor not in entries.neighbors():
             return True
-        held = spread.entries.received[neighbor].get(key)
-        if held is not None and digest_of(held.filter) == digest_of(message.filter):
+        held = entries.held(neighbor, key)
+        if held is not None and digest_of(held.content) == digest_of(message.filter):
             self._begin(kind, neighbor, key, message.sending, now)
-            if spread.in_force(key):
-                yield self._send(neighbor, spread.kind.confirm(key, message.sending), 0)
+            if entries.in_force(key):
+                yield self._send(neighbor, _WORDS[kind].confirm(key, message.sending), 0)
             return False
         if held is not None:
             yield from self._withdraw(kind, neighbor, (key,))
-        elif spread.known(key) is not None and not self._is_circle(kind, key, now):
+        elif entries.side_of(key) is not None and not self._is_circle(kind, key, now):
             return False
         self._begin(kind, neighbor, key, message.sending, now)
         return True
@@ -318,30 +322,31 @@ class Leases:
         onward: dict[str, _Onward] = {}
         missing: tuple[list[str], list[str]] = ([], [])
         for kind in _KINDS:
-            spread = self._spread(kind)
-            if spread is None or neighbor not in spread.entries.received:
+            entries = self._entries(kind)
+            if entries is None or neighbor not in entries.neighbors():
                 continue
-            entries = renewal.advertisements if kind else renewal.subscriptions
+            others = [other for other in entries.neighbors() if other != neighbor]
             wrong: list[str] = []
-            for entry in entries:
-                held = spread.entries.received[neighbor].get(entry.key)
+            for renewed in renewal.advertisements if kind else renewal.subscriptions:
+                key = renewed.key
+                held = entries.held(neighbor, key)
                 if held is None:
-                    if spread.known(entry.key) is None or self._is_circle(kind, entry.key, now):
-                        missing[kind].append(entry.key)
+                    if entries.side_of(key) is None or self._is_circle(kind, key, now):
+                        missing[kind].append(key)
                     continue
-                if digest_of(held.filter) != entry.digest:
-                    wrong.append(entry.key)
+                if digest_of(held.content) != renewed.digest:
+                    wrong.append(key)
                     continue
-                self._prolong(
-                    kind, neighbor, entry, Lease(now, now + length_s, age_ns), extension_ns
-                )
-                if entry.awaited and spread.in_force(entry.key):
-                    confirm = spread.kind.confirm(entry.key, entry.awaited)
+                lease = Lease(now, now + length_s, age_ns)
+                self._prolong(kind, neighbor, renewed, lease, extension_ns / 1e9)
+                if renewed.awaited and entries.in_force(key):
+                    confirm = _WORDS[kind].confirm(key, renewed.awaited)
                     yield self._send(neighbor, confirm, 0)
-                for other, link in spread.links.items():
-                    if other != neighbor and entry.key in link.propagated:
-                        renewed = self._entry(spread, other, entry.key, entry.digest)
-                        onward.setdefault(other, _Onward.nothing()).entries[kind].append(renewed)
+                for other in others:
+                    stated = entries.stated(other, key)
+                    if stated is not None:
+                        again = _again(entries, other, stated, renewed.digest)
+                        onward.setdefault(other, _Onward.nothing()).entries[kind].append(again)
             yield from self._withdraw(kind, neighbor, wrong)
             missing[kind].extend(wrong)
         if missing[SUBSCRIPTIONS] or missing[ADVERTISEMENTS]:
@@ -351,27 +356,20 @@ class Leases:
             yield from self._renew(other, renewal.origin, renewal.interval_us, said, age_ns)
 
     def _prolong(
-        self, kind: int, neighbor: str, entry: Renewed, lease: Lease, extension_s: float
+        self, kind: int, neighbor: str, renewed: Renewed, lease: Lease, extension_s: float
     ) -> None:
         """Let the new lease of an entry take the place of the old one, whichever is longer."""
-        present = self._tables[kind].get(neighbor, entry.key)
-        lease.sending = entry.awaited
+        present = self._tables[kind].get(neighbor, renewed.key)
+        lease.sending = renewed.awaited
         if present is not None:
-            lease.sending = entry.awaited or present.sending
+            lease.sending = renewed.awaited or present.sending
             utilization = (lease.begun - present.begun) / present.length_s
             self._counts["renewed"] += 1
             self._utilized += utilization
             if self._terms.observe is not None:
-                seen = Seen(lease.begun, neighbor, entry.key, utilization, extension_s)
+                seen = Seen(lease.begun, neighbor, renewed.key, utilization, extension_s)
                 self._terms.observe(seen)
-        self._tables[kind].begin(neighbor, entry.key, lease)
-
-    def _entry(self, spread: _Spread, neighbor: str, key: str, digest: bytes) -> Renewed:
-        """What is said of an entry that a neighbor was told of."""
-        confirmations = spread.confirmations
-        if key in confirmations.confirmed[neighbor]:
-            return Renewed(key, digest)
-        return Renewed(key, digest, confirmations.sent[neighbor].get(key, 0))
+        self._tables[kind].begin(neighbor, renewed.key, lease)
 
     def _renew(
         self, neighbor: str, origin: str, interval_us: int, said: _Onward, age_ns: int | None
@@ -395,20 +393,20 @@ class Leases:
     def _restated(self, neighbor: str, missing: Missing, now: float) -> Iterator[Action]:
         """State again what a neighbor was told of and does not have."""
         for kind in _KINDS:
-            spread = self._spread(kind)
-            if spread is None or neighbor not in spread.links:
+            entries = self._entries(kind)
+            if entries is None:
                 continue
-            told = spread.links[neighbor].propagated
             for key in missing.advertisements if kind else missing.subscriptions:
-                number = spread.confirmations.sent[neighbor].get(key)
-                if key in told and number is not None:
-                    statement = spread.kind.state(key, told[key], number)
-                    yield self._send(neighbor, statement, self._age_of(kind, spread, key, now))
+                stated = entries.stated(neighbor, key)
+                if stated is not None:
+                    content = content_of(stated.content)
+                    message = _WORDS[kind].state(key, content, stated.sending)
+                    yield self._send(neighbor, message, self._age_of(kind, entries, key, now))
 
-    def _age_of(self, kind: int, spread: _Spread, key: str, now: float) -> int | None:
+    def _age_of(self, kind: int, entries: Table, key: str, now: float) -> int | None:
         """How old what is known of an entry is: since its owner renewed it last, at most."""
-        source = spread.entries.source_of(key)
-        if source is None:
+        source = entries.side_of(key)
+        if source is None or source == CLIENTS:
             return 0
         lease = self._tables[kind].get(source, key)
         if lease is None or lease.age_ns is None:
@@ -441,15 +439,14 @@ class Leases:
         """Renew on each link what began here: what clients state, and what merges that."""
         onward: dict[str, _Onward] = {}
         for kind in _KINDS:
-            spread = self._spread(kind)
-            if spread is None:
+            entries = self._entries(kind)
+            if entries is None:
                 continue
-            received = spread.entries.received
-            for neighbor, link in spread.links.items():
-                for key, content in link.propagated.items():
-                    if not any(key in came for came in received.values()):
-                        entry = self._entry(spread, neighbor, key, digest_of(content))
-                        onward.setdefault(neighbor, _Onward.nothing()).entries[kind].append(entry)
+            for neighbor in entries.neighbors():
+                for stated in entries.told_to(neighbor):
+                    if entries.side_of(stated.key) in (CLIENTS, None):
+                        again = _again(entries, neighbor, stated, digest_of(stated.content))
+                        onward.setdefault(neighbor, _Onward.nothing()).entries[kind].append(again)
         interval_us = max(1, round(self._terms.interval_s * 1e6))
         for neighbor, said in onward.items():
             yield from self._renew(neighbor, self._router.name, interval_us, said, 0)
@@ -461,27 +458,27 @@ class Leases:
         for one in over:
             del self._disputed[one]
         for kind in _KINDS:
-            spread, table = self._spread(kind), self._tables[kind]
-            if spread is None:
+            entries, table = self._entries(kind), self._tables[kind]
+            if entries is None:
                 continue
-            for neighbor, received in spread.entries.received.items():
-                table.keep_only(neighbor, received.keys())
-                leases = table.of.get(neighbor, {})
-                for key in received.keys() - leases.keys():
+            for neighbor in entries.neighbors():
+                keys = entries.keys_from(neighbor)
+                table.keep_only(neighbor, keys)
+                for key in keys - table.of.get(neighbor, {}).keys():
                     length_s = self._terms.length_s(self._terms.interval_s, 0)
                     table.begin(neighbor, key, Lease(now, now + length_s, None))
 
     def _withdraw(self, kind: int, neighbor: str, keys: Sequence[str]) -> Iterator[Change]:
         """Let routing forget entries of a neighbor, and tell nobody what follows from it."""
-        spread = self._spread(kind)
-        if spread is None or neighbor not in spread.entries.received:
+        entries, words = self._entries(kind), _WORDS[kind]
+        if entries is None:
             return
-        here = [key for key in keys if key in spread.entries.received[neighbor]]
-        many = spread.kind.many
+        here = [key for key in keys if entries.held(neighbor, key) is not None]
+        many = words.many
         step = 1 if many is None else SUBSCRIPTIONS_AT_ONCE_MAX
         for start in range(0, len(here), step):
             some = tuple(here[start : start + step])
-            message = spread.kind.withdraw(some[0]) if many is None else many.withdraw(some)
+            message = words.withdraw(some[0]) if many is None else many.withdraw(some)
             for key in some:
                 self._tables[kind].drop(neighbor, key)
             self._is_private = True
@@ -560,7 +557,12 @@ class Leases:
         for table in self._tables:
             table.link_down(neighbor)
 
-    def _spread(self, kind: int) -> _Spread | None:
+    def _entries(self, kind: int) -> Table | None:
         """The entries of a kind, as far as the router routes on one tree, one by one."""
-        spreads = self._router.spreads
-        return spreads[kind] if spreads else None
+        return self._router.tables.get(_WORDS[kind].noun)
+
+
+def _again(entries: Table, neighbor: str, stated: Statement, digest: bytes) -> Renewed:
+    """How what a neighbor was told is renewed there."""
+    awaited = 0 if entries.is_confirmed(neighbor, stated.key) else stated.sending
+    return Renewed(stated.key, digest, awaited)

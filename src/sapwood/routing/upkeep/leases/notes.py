@@ -24,7 +24,7 @@ from sapwood.language.written import canonical
 from sapwood.limits.leases import LEASE_INTERVAL_MAX_S, LEASE_KEY_BYTES_MAX, LEASE_NOTE_BYTES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
-from sapwood.model.kept import kept
+from sapwood.model.kept import Kept, kept
 from sapwood.routing.messages import UpkeepNote
 
 DIGEST_BYTES: Final = 8
@@ -112,9 +112,9 @@ def number_in(stamp: bytes) -> Number | None:
         return None
 
 
-def digest_of(content: AdvertisedContent) -> bytes:
+def digest_of(content: AdvertisedContent | Kept) -> bytes:
     """Eight bytes that are the same for equal content, whatever router works them out."""
-    whole = kept(content)
+    whole = content if isinstance(content, bytes) else kept(content)
     return _digest(whole) if isinstance(whole, bytes) else _printed(content)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sapwood.limits.leases import LEASE_EXTENSION_MAX_S, LEASE_INTERVAL_S, LEASE_RENEWALS
 from sapwood.routing.upkeep.leases.extension import Conservative, Extension
 from sapwood.timing.drift import PER, Drift
+
+_DRIFT: Final = Drift()
 
 
 class Seen(NamedTuple):
@@ -36,7 +38,7 @@ class Terms:
     interval_s: float = LEASE_INTERVAL_S
     period_s: float = LEASE_INTERVAL_S / LEASE_RENEWALS
     extension: Callable[[], Extension] = Conservative
-    drift: Drift = Drift()
+    drift: Drift = _DRIFT
     observe: Callable[[Seen], None] | None = None
 
     def length_s(self, interval_s: float, extension_ns: int) -> float:

@@ -57,6 +57,7 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
         rewiring=rewiring,
         stores=chosen.persists,
         suspicions=is_planned(chosen),
+        tampering=chosen.allows_loss and chosen.calm_s > 0 and not rewiring,
     )
     return draw_scenario(seed, mixture)
 

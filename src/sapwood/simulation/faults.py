@@ -40,6 +40,9 @@ Beside them, routers that join and leave for good, and links that are added and 
     at = 1.0
     seconds = 5.0               # for so long, whatever it hears
 
+    [[tampering]]               # messages in flight: see `sapwood.simulation.tampering`
+    [[timer]]                   # and timers
+
     [[recipe]]                  # faults drawn with the seed
     name = "swizzle"            # or "flapping", "crashes"
     start = 3.0
@@ -72,6 +75,7 @@ from sapwood.simulation.scenario import (
     Suspect,
 )
 from sapwood.simulation.stored import Tail
+from sapwood.simulation.tampering import Timed, decode_tampering, decode_timer
 
 T = TypeVar("T")
 
@@ -181,7 +185,7 @@ class SuspicionFault:
 
 
 Fault: TypeAlias = LinkFault | RouterFault
-Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault
+Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault | Timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +258,7 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     A drawn fault does not strike a router or a link that has gone, or has yet to come. Raises
     `InputError` (or one of its kinds) naming the entry that is wrong.
     """
-    fields = Fields("the faults", document, ("link", "router", "suspicion", "recipe"))
+    fields = Fields("the faults", document, _TABLES)
     written: list[tuple[str, Written]] = []
     drawn: list[Fault] = []
     for number, entry in enumerate(fields.tables("link"), 1):
@@ -266,10 +270,22 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     for number, entry in enumerate(fields.tables("suspicion"), 1):
         place = f"suspicion {number}"
         written.append((place, _decode_suspicion(place, entry)))
+    for word, decode in _OTHERS.items():
+        for number, entry in enumerate(fields.tables(word), 1):
+            place = f"{word} {number}"
+            written.append((place, decode(place, entry)))
     for number, entry in enumerate(fields.tables("recipe"), 1):
         generator = Random(f"{seed}/faults/{number}")  # noqa: S311 - reproducible on purpose
         drawn.extend(_draw(f"recipe {number}", entry, topology, generator))
     return _in_order(written, drawn, topology)
+
+
+_OTHERS: Final[Mapping[str, Callable[[str, object], Written]]] = MappingProxyType(
+    {"tampering": decode_tampering, "timer": decode_timer}
+)
+"""Faults that have files of their own, and what reads their entries."""
+
+_TABLES: Final = ("link", "router", "suspicion", *_OTHERS, "recipe")
 
 
 def _in_order(

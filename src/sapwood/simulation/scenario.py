@@ -25,6 +25,7 @@ from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Overlay
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 from sapwood.simulation.stored import Tail
+from sapwood.simulation.tampering import StallTimer, Tamper
 
 T = TypeVar("T")
 
@@ -213,6 +214,8 @@ Action: TypeAlias = (
     | CrashRouter
     | ReturnRouter
     | Suspect
+    | Tamper
+    | StallTimer
     | Change
     | WaitAction
 )
@@ -377,9 +380,9 @@ class Places:
                 self._known(client.home)
             case SubscribeManyAction(client) | UnsubscribeManyAction(client):
                 self._known(client.home)
-            case FailLink(a, b) | ReturnLink(a, b):
+            case FailLink(a, b) | ReturnLink(a, b) | Tamper(between=(a, b)):
                 self.overlay.link(a, b)
-            case CrashRouter(router) | ReturnRouter(router):
+            case CrashRouter(router) | ReturnRouter(router) | StallTimer(router):
                 self.overlay.known(router)
             case Suspect(router, neighbor):
                 self.overlay.known(router)
@@ -393,7 +396,7 @@ class Places:
                 self.overlay = with_link(self.overlay, Link(a, b, latency_s))
             case RemoveLink(a, b):
                 self.overlay = without_link(self.overlay, a, b)
-            case WaitAction():
+            case WaitAction() | Tamper():
                 pass
 
     def _known(self, home: str) -> None:

@@ -46,6 +46,7 @@ from sapwood.simulation.scenario import (
     Until,
     WaitAction,
 )
+from sapwood.simulation.tampering import StallTimer, Tamper
 from sapwood.simulation.world import World
 
 
@@ -148,6 +149,8 @@ def carry_out(world: World, action: Action) -> None:
             world.detach(client)
         case Suspect(router, neighbor, seconds):
             world.suspect(router, neighbor, seconds)
+        case Tamper() | StallTimer():
+            world.tamper(action)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():

@@ -81,6 +81,7 @@ from sapwood.simulation.network import (
 )
 from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
 from sapwood.simulation.tally import Tally
+from sapwood.simulation.tampering import StallTimer, Tamper, Tampering
 from sapwood.simulation.timers import RightClocks, Timers
 from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
@@ -112,6 +113,7 @@ class World(RightClocks):
         self.trace = Trace()
         self.tally = Tally()
         self.stored = Stored()
+        self.tampering = Tampering(seed)
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
@@ -251,6 +253,13 @@ class World(RightClocks):
         if self.topology.known(router) in self.routers:
             self._feed(router, Suspicion(neighbor, seconds))
 
+    def tamper(self, fault: Tamper | StallTimer) -> None:
+        """Let something happen to messages in flight, or to the timer of a router."""
+        self.tampering.begin(fault, self.now)
+        self.history.disturb(self.now)
+        if isinstance(fault, StallTimer) and self.topology.known(fault.router) in self.routers:
+            self._await_deadline(fault.router)
+
     def crash_router(self, router: str, tail: Tail = Tail.LOST, steps: int | None = None) -> None:
         """Stop a router: its state is lost, its links go down, its clients are cut off.
 
@@ -293,7 +302,8 @@ class World(RightClocks):
         self._asking_again.restate(router, self.now)
 
     def heal(self) -> None:
-        """End all faults: crashed routers return, failed links come up."""
+        """End all faults: crashed routers return, failed links come up, messages arrive."""
+        self.tampering.end()
         for router in self.topology.routers:
             self.return_router(router)
         for a, b in tuple(self._failed):
@@ -437,6 +447,7 @@ class World(RightClocks):
             and self.network.control_pending == 0
             and self._writing.is_idle
             and self._timers.is_calm(self.now)
+            and self.tampering.is_over(self.now)
             and not (self.history.is_kept and owe(self.routers, self.topology))
         ):
             self.history.settle(self.now)
@@ -455,13 +466,17 @@ class World(RightClocks):
         return own[client.client]
 
     def _arrive(self, arrival: Arrival) -> None:
+        source, target = arrival.source, arrival.target
         if not self.network.arrive(arrival):
             return
-        said = carried(arrival.message)
+        message = self.tampering.passed(source, target, arrival.message, self.now)
+        if message is None:
+            return
+        said = carried(message)
         if isinstance(said, Publish):
             crossed = self.tally.crossings.setdefault(said.publication.id, [])
-            crossed.append((arrival.source, arrival.target))
-        self._feed(arrival.target, Receive(arrival.source, arrival.message))
+            crossed.append((source, target))
+        self._feed(target, Receive(source, message))
 
     def _notice(self, notice: Notice) -> None:
         if not self.network.heed(notice):
@@ -529,7 +544,7 @@ class World(RightClocks):
         """Let a router have its tick when it wants it: what it wanted before is void."""
         deadline = self.routers[router].next_deadline()
         at = None if deadline is None else max(self._when(router, deadline), self.now)
-        self._timers.set(router, at)
+        self._timers.set(router, None if at is None else self.tampering.noticed(router, at))
 
     def _tick(self, router: str) -> None:
         self.tally.ticks += 1

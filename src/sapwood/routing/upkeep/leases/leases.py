@@ -127,7 +127,9 @@ class Leases:
         self._age_ns: int | None = 0
         #: kind and key -> since when it has come from two sides, and until when
         self._disputed: dict[tuple[int, str], tuple[float, float]] = {}
-        self._counts = dict.fromkeys(("renewed", "expired", "missed", "overtaken", "disputed"), 0)
+        self._counts = dict.fromkeys(
+            ("renewed", "expired", "missed", "overtaken", "disputed", "unread"), 0
+        )
         self._utilized = 0.0
 
     @property
@@ -239,7 +241,7 @@ class Leases:
             case Missing():
                 yield from self._restated(received.neighbor, said, now)
             case None:
-                yield Receive(received.neighbor, note)  # of another strategy: a mistake
+                self._counts["unread"] += 1  # damaged, or of another strategy
 
     # Statements --------------------------------------------------------------------------------
 

@@ -95,7 +95,7 @@ def said_in(note: UpkeepNote) -> Said | None:
     """What a note says; `None` where it is of another strategy."""
     try:
         return _DECODER.decode(note.note)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
         return None
 
 
@@ -108,7 +108,7 @@ def number_in(stamp: bytes) -> Number | None:
     """The place that a stamp says; `None` where it is of another strategy."""
     try:
         return _NUMBERS.decode(stamp)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
         return None
 
 

@@ -150,7 +150,8 @@ def carry_out(world: World, action: Action) -> None:
         case Suspect(router, neighbor, seconds):
             world.suspect(router, neighbor, seconds)
         case Tamper() | StallTimer():
-            world.tamper(action)
+            world.tampering.begin(action, world.now)
+            world.history.disturb(world.now)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():

@@ -42,6 +42,7 @@ from sapwood.routing.messages import (
     UpkeepNote,
     carried,
 )
+from sapwood.simulation.network import Arrival
 
 _SEEN_MAX: Final = 64
 """Keys and filters of earlier messages that altered ones are given."""
@@ -125,13 +126,14 @@ class Tampering:
         """When a router hears of a deadline that comes at a time."""
         return max(at, self._stalled.get(router, at))
 
-    def passed(self, source: str, target: str, message: Message, now: float) -> Message | None:
+    def passed(self, arrival: Arrival, now: float) -> Message | None:
         """What arrives of a message: it, another one, or nothing."""
+        message, ends = arrival.message, {arrival.source, arrival.target}
         if self.is_over(now):
             return message
         self._see(message)
         for _, tamper in self._tampers:
-            if tamper.between is not None and set(tamper.between) != {source, target}:
+            if tamper.between is not None and set(tamper.between) != ends:
                 continue
             if self._generator.random() >= tamper.share:
                 continue

@@ -81,7 +81,7 @@ from sapwood.simulation.network import (
 )
 from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
 from sapwood.simulation.tally import Tally
-from sapwood.simulation.tampering import StallTimer, Tamper, Tampering
+from sapwood.simulation.tampering import Tampering
 from sapwood.simulation.timers import RightClocks, Timers
 from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
@@ -252,13 +252,6 @@ class World(RightClocks):
         """Let a router suspect a neighbor, wrongly or not; nothing happens if it does not run."""
         if self.topology.known(router) in self.routers:
             self._feed(router, Suspicion(neighbor, seconds))
-
-    def tamper(self, fault: Tamper | StallTimer) -> None:
-        """Let something happen to messages in flight, or to the timer of a router."""
-        self.tampering.begin(fault, self.now)
-        self.history.disturb(self.now)
-        if isinstance(fault, StallTimer) and self.topology.known(fault.router) in self.routers:
-            self._await_deadline(fault.router)
 
     def crash_router(self, router: str, tail: Tail = Tail.LOST, steps: int | None = None) -> None:
         """Stop a router: its state is lost, its links go down, its clients are cut off.
@@ -466,17 +459,15 @@ class World(RightClocks):
         return own[client.client]
 
     def _arrive(self, arrival: Arrival) -> None:
-        source, target = arrival.source, arrival.target
         if not self.network.arrive(arrival):
             return
-        message = self.tampering.passed(source, target, arrival.message, self.now)
-        if message is None:
+        if (message := self.tampering.passed(arrival, self.now)) is None:
             return
         said = carried(message)
         if isinstance(said, Publish):
             crossed = self.tally.crossings.setdefault(said.publication.id, [])
-            crossed.append((source, target))
-        self._feed(target, Receive(source, message))
+            crossed.append((arrival.source, arrival.target))
+        self._feed(arrival.target, Receive(arrival.source, message))
 
     def _notice(self, notice: Notice) -> None:
         if not self.network.heed(notice):
@@ -544,9 +535,12 @@ class World(RightClocks):
         """Let a router have its tick when it wants it: what it wanted before is void."""
         deadline = self.routers[router].next_deadline()
         at = None if deadline is None else max(self._when(router, deadline), self.now)
-        self._timers.set(router, None if at is None else self.tampering.noticed(router, at))
+        self._timers.set(router, at)
 
     def _tick(self, router: str) -> None:
+        if (at := self.tampering.noticed(router, self.now)) > self.now:
+            self._timers.set(router, at)
+            return
         self.tally.ticks += 1
         self._feed(router, Tick())
         due = self.routers[router].next_deadline()

@@ -40,6 +40,12 @@ Beside them, routers that join and leave for good, and links that are added and 
     at = 1.0
     seconds = 5.0               # for so long, whatever it hears
 
+    [[channel]]                 # what links do to messages: see `channels`
+    loss = 0.05
+
+    [[clock]]                   # clocks that drift, jump or stop: see `clocks`
+    drift = "drawn"
+
     [[tampering]]               # messages in flight: see `sapwood.simulation.tampering`
     [[timer]]                   # and timers
 
@@ -61,6 +67,8 @@ from typing import Final, TypeAlias, TypeVar
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Overlay
+from sapwood.simulation.channels import ChannelFault, decode_channel
+from sapwood.simulation.clocks import ClockFault, decode_clock
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
@@ -185,7 +193,9 @@ class SuspicionFault:
 
 
 Fault: TypeAlias = LinkFault | RouterFault
-Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault | Timed
+Written: TypeAlias = (
+    Fault | LinkChange | RouterChange | SuspicionFault | ChannelFault | ClockFault | Timed
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +291,12 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
 
 
 _OTHERS: Final[Mapping[str, Callable[[str, object], Written]]] = MappingProxyType(
-    {"tampering": decode_tampering, "timer": decode_timer}
+    {
+        "channel": decode_channel,
+        "clock": decode_clock,
+        "tampering": decode_tampering,
+        "timer": decode_timer,
+    }
 )
 """Faults that have files of their own, and what reads their entries."""
 

@@ -344,11 +344,14 @@ class History:
         """Whether some outage is not settled, or some unrest, or disturbance."""
         return bool(self._unsettled) or self._is_stirred or self._is_disturbed
 
-    def settle(self, now: float) -> None:
-        """Nothing is left in the overlay that could still change a routing table."""
+    def settle(self, now: float, *, calm: bool = True) -> None:
+        """Nothing is left in the overlay that could still change a routing table.
+
+        Unless it is `calm`, what disturbs it is not over.
+        """
         if self._is_stirred:
             self.unrests[-1].settled = self._moment(now)
-        if self._is_disturbed:
+        if self._is_disturbed and calm:
             self.disturbances[-1].settled = self._moment(now)
         waiting: list[tuple[Hop, Outage]] = []
         for hop, outage in self._unsettled:

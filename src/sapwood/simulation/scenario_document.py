@@ -16,8 +16,9 @@ A subscription or an advertisement of documents has an `xpath` (and `namespaces`
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
 `ids`), `detach`, `return-link`, `crash-router`, `return-router` and
-`suspect` (`router`, `of`, `seconds`), `tamper` and `stall-timer` (with what stands in a file of
-faults, `start` aside: `sapwood.simulation.tampering`); and, for routers and links that
+`suspect` (`router`, `of`, `seconds`), `set-channel`, `set-clock`, `tamper` and `stall-timer`
+(written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of faults,
+without when they begin or end); and, for routers and links that
 come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
 not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
 written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
@@ -41,6 +42,13 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S
+from sapwood.simulation.channels import (
+    SET_CHANNEL,
+    SetChannel,
+    decode_set_channel,
+    encode_set_channel,
+)
+from sapwood.simulation.clocks import SET_CLOCK, SetClock, decode_set_clock, encode_set_clock
 from sapwood.simulation.faults import tail_of
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
@@ -168,6 +176,10 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return _encode_fault(action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             return _encode_change(action)
+        case SetChannel():
+            return encode_set_channel(action)
+        case SetClock():
+            return encode_set_clock(action)
         case WaitAction(until):
             return {"do": "wait", "until": until.value}
         case _:
@@ -336,6 +348,8 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
                 lambda f: AddLink(*f.pair("between"), f.number("latency", LINK_LATENCY_DEFAULT_S)),
             ),
             "remove-link": (("between",), lambda f: RemoveLink(*f.pair("between"))),
+            "set-channel": (SET_CHANNEL, decode_set_channel),
+            "set-clock": (SET_CLOCK, decode_set_clock),
             "wait": (("until",), _wait),
         }
     )

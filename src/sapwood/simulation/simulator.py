@@ -21,6 +21,8 @@ from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.failover.choice import has_plans, is_planned, planned
 from sapwood.routing.upkeep.failover.plans import plans_for
+from sapwood.simulation.channels import SetChannel
+from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
@@ -116,6 +118,7 @@ def simulate(
         validate=validate,
         inputs_max=inputs_max,
         calm_s=calm_s,
+        lossy=has_datagrams(scenario),
     )
     for number, step in enumerate(scenario.steps, 1):
         if step.after_s:
@@ -149,11 +152,10 @@ def carry_out(world: World, action: Action) -> None:
             world.detach(client)
         case Suspect(router, neighbor, seconds):
             world.suspect(router, neighbor, seconds)
-        case Tamper() | StallTimer():
-            world.tampering.begin(action, world.now)
-            world.history.disturb(world.now)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
+        case SetChannel() | SetClock() | Tamper() | StallTimer():
+            _set(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             _rewire(world, action)
         case WaitAction(until):
@@ -177,6 +179,33 @@ def _fail_or_return(
             world.return_router(router)
         case _:
             assert_never(fault)
+
+
+def _set(world: World, change: SetChannel | SetClock | Tamper | StallTimer) -> None:
+    """Let a link or a clock be another one, or something happen to messages, or to a timer."""
+    if isinstance(change, SetChannel):
+        world.set_channel(change)
+    elif isinstance(change, Tamper | StallTimer):
+        world.tampering.begin(change, world.now)
+        world.history.disturb(world.now)
+    else:
+        world.set_clock(change)
+
+
+def check_loss(scenario: Scenario, protocol: Protocol) -> None:
+    """See that links lose nothing where a protocol rests on that; raises `InputError`."""
+    if not protocol.allows_loss and has_datagrams(scenario):
+        raise InputError(
+            f"scenario {scenario.name!r}: links lose, repeat or reorder messages, and protocol "
+            f"{protocol.name!r} rests on links that do not: take one that allows loss "
+            "(`sapwood protocols`), or leave `loss`, `duplication` and `reordering` out"
+        )
+
+
+def has_datagrams(scenario: Scenario) -> bool:
+    """Whether some link may ever lose, repeat or reorder messages; then all routers know it."""
+    changes = (step.action for step in scenario.steps if isinstance(step.action, SetChannel))
+    return any(change.channel.is_datagram for change in changes)
 
 
 def _rewire(world: World, change: Change) -> None:

@@ -22,6 +22,8 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import Link, Overlay, Topology
+from sapwood.simulation.channels import CALM, Channel, SetChannel
+from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.faults import RECIPES, Window
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
@@ -71,7 +73,8 @@ class Mixture:
     with `circles` there is more than one way between some routers, where there are three or more;
     with `rewiring` routers join and leave, and links are added and removed. With `stores` writing
     takes time, and routers crash while they write, too; with `suspicions` routers suspect neighbors
-    that are alive; with `tampering` messages are dropped and altered in flight, and timers stall.
+    that are alive; with `tampering` messages are dropped and altered in flight, timers
+    stall, clocks drift, and links lose, repeat and reorder for a while.
     """
 
     routers_max: int = 8
@@ -351,7 +354,25 @@ def _draw_disturbances(
     if limits.tampering:
         ends = tuple((link.a, link.b) for link in topology.links)
         timed.extend(draw_tampering(generator, topology.routers, ends, seconds))
+        timed.extend(_draw_channels(generator, ends, seconds))
     return timed
+
+
+def _draw_channels(
+    generator: Random, links: tuple[tuple[str, str], ...], seconds: float
+) -> list[tuple[float, Action]]:
+    """Links that lose, repeat and reorder for a while, in some rounds, and clocks that drift."""
+    timed: list[tuple[float, Action]] = []
+    if generator.random() < 0.5:
+        timed.append((0.0, SetClock(is_drawn=True)))
+    if generator.random() < 0.5:
+        return timed
+    between = generator.choice((None, *links))
+    loss, duplication, reordering = (generator.choice((0.0, 0.1, 0.4)) for _ in range(3))
+    delay = generator.choice(("none", "pareto"))
+    channel = Channel(loss, duplication, reordering, delay, scale_s=seconds / 20)
+    begin, end = sorted((generator.random() * seconds, generator.random() * seconds))
+    return [*timed, (begin, SetChannel(channel, between)), (end, SetChannel(CALM, between))]
 
 
 def _draw_suspicions(

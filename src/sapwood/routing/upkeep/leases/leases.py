@@ -255,7 +255,7 @@ class Leases:
         match message:
             case SubscribeMany(keys, filters, first):
                 entries = self._entries(SUBSCRIPTIONS)
-                if entries is None or any(entries.side_of(key) is not None for key in keys):
+                if entries is None or not all(self._is_plain(entries, key) for key in keys):
                     for number, key, wanted in zip(
                         count(first), keys, filters.values, strict=False
                     ):
@@ -291,7 +291,7 @@ class Leases:
             return False
         if held is not None:
             yield from self._withdraw(kind, neighbor, (key,))
-        elif entries.side_of(key) is not None and not self._is_circle(kind, key, now):
+        elif self._is_doubtful(kind, key, now):
             return False
         self._begin(kind, neighbor, key, message.sending, now)
         return True
@@ -302,6 +302,26 @@ class Leases:
         length_s = self._terms.length_s(self._terms.interval_s, extension_ns)
         lease = Lease(now, now + length_s, self._age_ns, sending)
         self._tables[kind].begin(neighbor, key, lease)
+
+    def _is_doubtful(self, kind: int, key: str, now: float) -> bool:
+        """Whether a neighbor cannot have a key, as far as this router knows.
+
+        It is there from another side, and has not been for longer than any lease lasts; or it is
+        one that this router gives, to what its own clients state.
+        """
+        entries = self._entries(kind)
+        if entries is not None and entries.side_of(key) is not None:
+            return not self._is_circle(kind, key, now)
+        return self._is_own(key)
+
+    def _is_own(self, key: str) -> bool:
+        """Whether a key is one that this router gives, or may give."""
+        own = f"{self._router.name}.{self._router.incarnation}."
+        return key.startswith(own) and "." not in key[len(own) :]
+
+    def _is_plain(self, entries: Table, key: str) -> bool:
+        """Whether nothing speaks against a new key."""
+        return entries.side_of(key) is None and not self._is_own(key)
 
     def _is_circle(self, kind: int, key: str, now: float) -> bool:
         """Whether a key has come from two sides for longer than any lease lasts."""
@@ -333,7 +353,7 @@ class Leases:
                 key = renewed.key
                 held = entries.held(neighbor, key)
                 if held is None:
-                    if entries.side_of(key) is None or self._is_circle(kind, key, now):
+                    if not self._is_doubtful(kind, key, now):
                         missing[kind].append(key)
                     continue
                 if digest_of(held.content) != renewed.digest:

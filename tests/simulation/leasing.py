@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -35,8 +34,9 @@ def leasing(
 ) -> MakeRouter:
     """Routers under a protocol with leases, on other terms or with other leases than usual."""
     chosen = protocol(name)
-    made = partial(make, terms=Terms() if terms is None else terms)
-    return router_maker(replace(chosen, upkeep=replace(chosen.upkeep, make=made)))
+    agreed = Terms() if terms is None else terms
+    upkeep = replace(chosen.upkeep, make=lambda router: make(router, agreed))
+    return router_maker(replace(chosen, upkeep=upkeep))
 
 
 def line(routers: int, latency_s: float) -> Topology:

@@ -49,7 +49,8 @@ from sapwood.routing.strategies import (
 )
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.detour.choice import with_detours
-from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over
+from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over, is_planned
+from sapwood.routing.upkeep.leases.choice import LEASES
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
 
@@ -207,6 +208,7 @@ UPKEEPS: Final = _catalogue(
         make=Recover,
         persists=True,
     ),
+    LEASES,
 )
 
 # Putting together --------------------------------------------------------------------------------
@@ -421,6 +423,14 @@ def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     do not go together.
     """
     return CATALOGUES.protocol(name, paths)
+
+
+def can_be_meshed(inner: Protocol) -> bool:
+    """Whether a protocol can route on overlays with circles, as it is or on many trees."""
+    try:
+        return not is_planned(meshed(inner))
+    except InputError:
+        return False
 
 
 def meshed(inner: Protocol) -> Protocol:

@@ -110,6 +110,10 @@ class TreeSet:
 
     # Trees -------------------------------------------------------------------------------------
 
+    def new_core(self, incarnation: str) -> RoutingCore:
+        """A core as branches have one, with nothing in it."""
+        return self._make_core(incarnation)
+
     def next_announcement(self, tree: SpanningTree) -> Announce:
         """What the own router says of its publications when they are to take another tree."""
         incarnation, number = self.trees[self.name].place.announced.version

@@ -14,7 +14,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 from sapwood.broker.backpressure import Backpressure
@@ -42,6 +42,7 @@ from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
 from sapwood.limits import GOODBYE_S
+from sapwood.local_clock import local_clock
 from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
@@ -99,6 +100,9 @@ class Broker:
         owns_process: bool = False,
     ) -> None:
         self.settings = settings
+        #: what is used of connections, with the clock of the process
+        clock = settings.connection.clock or local_clock(settings.drift_ppm)
+        self.connecting = replace(settings.connection, clock=clock)
         self.connections = Connections()
         self.counters = Counters()
         self._log = make_log() if log is None else log
@@ -174,10 +178,10 @@ class Broker:
 
     async def _bound(self, loop: asyncio.AbstractEventLoop) -> asyncio.Server:
         """A server at the address to listen on, which serves nobody yet."""
-        settings, listen = self.settings, self.settings.listen
+        listen = self.settings.listen
         try:
             return await loop.create_server(
-                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
+                lambda: TcpConnection(self, None, self.connecting, self.name, self._runs),
                 listen.host,
                 listen.port,
                 backlog=1,  # so many are accepted at a time
@@ -234,9 +238,7 @@ class Broker:
         """Connect to another broker; raises `OSError`."""
         loop = asyncio.get_running_loop()
         _, tcp = await loop.create_connection(
-            lambda: TcpConnection(
-                self, Role.BROKER, self.settings.connection, self.name, self._runs
-            ),
+            lambda: TcpConnection(self, Role.BROKER, self.connecting, self.name, self._runs),
             address.host,
             address.port,
         )

@@ -19,6 +19,7 @@ from sapwood.limits import (
     OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
+from sapwood.limits.timing import DRIFT_PPM, DRIFT_PPM_MAX
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
@@ -47,7 +48,8 @@ class BrokerSettings:
     host's name and the port. `peers` are the brokers to link with; `backups` those to link with in
     the place of the peer, under `failover`, when that is gone for long. Queue bounds are in bytes.
     `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
-    `keep_age_s` bound what of it nobody needs any more. Raises `InputError` (or one of its kinds)
+    `keep_age_s` bound what of it nobody needs any more. `drift_ppm` is how far the machine's clock
+    is off at most. Raises `InputError` (or one of its kinds)
     that names the option of `sapwood broker` and what it takes.
     """
 
@@ -68,6 +70,7 @@ class BrokerSettings:
     durability: Durability = Durability()  # noqa: RUF009 - a value
     keep_bytes_max: int = JOURNAL_BYTES_MAX
     keep_age_s: float | None = None
+    drift_ppm: int = DRIFT_PPM
 
     def __post_init__(self) -> None:
         protocol = self.protocol
@@ -102,6 +105,7 @@ class BrokerSettings:
         _within("--keep-bytes", self.keep_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
         if self.keep_age_s is not None:
             _within("--keep-age", self.keep_age_s, KEEP_AGE_S_MIN, KEEP_AGE_S_MAX)
+        _within("--drift-ppm", self.drift_ppm, 0, DRIFT_PPM_MAX)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
 
     def planned(self, name: str, address: Address) -> Protocol:

@@ -132,6 +132,7 @@ class TcpConnection(asyncio.Protocol):
         if self._closing:
             return
         self._unread = self._unread + data if self._unread else data
+        self.connection.arrived()
         if not self._put_off:
             self._host.turns.arrived(self)
 

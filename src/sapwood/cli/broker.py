@@ -31,6 +31,7 @@ from sapwood.limits import (
     OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
+from sapwood.limits.timing import DRIFT_PPM
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,6 +113,7 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 @_bound("--greeting-s", GREETING_S, "Seconds until a new connection must have greeted.")
 @_bound("--keepalive-s", KEEPALIVE_IDLE_S, "Seconds of silence until a peer is pinged.")
 @_bound("--keepalive-missed", KEEPALIVE_MISSED_MAX, "Unanswered pings until a peer is dead.")
+@_bound("--drift-ppm", DRIFT_PPM, "How far this machine's clock is off at most, parts per million.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", show_default=True)
 @click.pass_context
 def command(

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from sapwood.errors import FrameError, InvariantError, PeerError
 from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
 from sapwood.session.keepalive import Due, KeepAlive
 from sapwood.session.phases import Phase, Trigger, step
 from sapwood.session.settings import ConnectionSettings
+from sapwood.session.timekeeper import Timekeeper
+from sapwood.timing.link_bounds import Stamp
 from sapwood.wire.codec import (
     Decoder,
     append_delivery,
@@ -30,6 +34,7 @@ from sapwood.wire.greetings import (
     Welcome,
 )
 from sapwood.wire.messages import (
+    Born,
     Goodbye,
     GoodbyeCode,
     Message,
@@ -42,7 +47,7 @@ from sapwood.wire.runs import Run, RunFinder
 
 _PING: Final = Ping()
 _PONG: Final = Pong()
-_CONTROL: Final = (Ping, Pong, Goodbye, Refusal)
+_CONTROL: Final = (Ping, Pong, Goodbye, Refusal, Stamp, Born)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class Connection:
     __slots__ = (
         "_decoder",
         "_greeting_deadline",
+        "_is_greeting",
         "_name",
         "_outgoing",
         "_role",
@@ -89,6 +95,7 @@ class Connection:
         "frame_bytes_max",
         "keepalive",
         "phase",
+        "timekeeper",
     )
 
     def __init__(
@@ -108,6 +115,10 @@ class Connection:
         self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = bytearray()
+        #: what is known of time, where this end has a clock
+        self.timekeeper = None if settings.clock is None else Timekeeper(settings.clock)
+        #: a greeting is among the bytes to be sent: it has a stamp of its own, and nothing precedes
+        self._is_greeting = False
 
     @property
     def open(self) -> bool:
@@ -133,7 +144,11 @@ class Connection:
         pings = 0
         for message in self._decoder.messages(data):
             if not isinstance(message, _CONTROL):
+                if self.timekeeper is not None:
+                    self._note(message, self.timekeeper)
                 yield message
+            elif isinstance(message, Stamp | Born):
+                self._time(message)
             elif isinstance(message, Ping):
                 pings += 1
                 if pings > PINGS_AT_ONCE_MAX:
@@ -151,6 +166,7 @@ class Connection:
         """Put a message among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        self.begin()
         append_message(self._outgoing, message)
 
     def send_routing(self, message: routing.Message) -> None:
@@ -185,20 +201,86 @@ class Connection:
         return len(self._outgoing)
 
     def take_outgoing(self) -> bytes:
-        """The bytes to be sent now."""
-        data = bytes(self._outgoing)
-        self._outgoing.clear()
-        return data
+        """The bytes to be sent now, at once: they begin with a stamp."""
+        outgoing, timekeeper = self._outgoing, self.timekeeper
+        if timekeeper is not None and self.phase is Phase.OPEN and not self._is_greeting:
+            stamp = timekeeper.stamp(is_empty=not outgoing)
+            if stamp is not None:
+                data = bytearray()
+                append_message(data, stamp)
+                data += outgoing
+                outgoing.clear()
+                return bytes(data)
+        self._is_greeting = False
+        data_ = bytes(outgoing)
+        outgoing.clear()
+        return data_
+
+    # Time --------------------------------------------------------------------------------------
+
+    @property
+    def born(self) -> int | None:
+        """What was read last was not made before the own clock showed this, if that is known."""
+        return None if self.timekeeper is None else self.timekeeper.born
+
+    def age_ns(self) -> int | None:
+        """How old what was read last is by now, at most, if that is known."""
+        return None if self.timekeeper is None else self.timekeeper.age_ns()
+
+    def mark(self, born: int | None) -> None:
+        """Say of what is sent next that it was not made before the own clock showed this."""
+        if self.timekeeper is not None:
+            self._mark(self.timekeeper.mark(born))
+
+    def mark_age(self, age_ns: int | None) -> None:
+        """Say of what is sent next that it is at most so old by now."""
+        if self.timekeeper is not None:
+            self._mark(self.timekeeper.mark_age(age_ns))
+
+    def begin(self) -> None:
+        """Say that something is made now that is sent next."""
+        if self.timekeeper is not None:
+            self.timekeeper.begin()
+
+    def arrived(self) -> None:
+        """Say that bytes have arrived, which `receive` gets some time."""
+        if self.timekeeper is not None:
+            self.timekeeper.arrive()
+
+    def _mark(self, born: Born | None) -> None:
+        if born is not None and self.phase is Phase.OPEN:
+            append_message(self._outgoing, born)
+
+    def _time(self, said: Stamp | Born) -> None:
+        """Take in what the peer says of time; whoever has no clock has asked for nothing."""
+        if self.timekeeper is None:
+            raise FrameError("a peer stamps what it writes, and this end has no clock")
+        if isinstance(said, Stamp):
+            self.timekeeper.stamped(said)
+        else:
+            self.timekeeper.marked(said)
+
+    def _note(self, message: Greeting | Message | Run, timekeeper: Timekeeper) -> None:
+        if isinstance(message, Hello | Welcome):
+            timekeeper.greeted(message.timing)
+        else:
+            timekeeper.read()
 
     # Greeting ----------------------------------------------------------------------------------
 
     def greet(self, hello: Hello) -> None:
         """Send the greeting of the end that connects."""
+        if self.timekeeper is not None:
+            hello = replace(hello, timing=self.timekeeper.greeting())
+        self._is_greeting = True
         self._outgoing += greeting_frame(hello)
 
     def welcome(self, welcome: Welcome, role: Role) -> None:
         """Welcome the peer, which has this role."""
         self.phase = step(self.phase, Trigger.WELCOMED if role is Role.CLIENT else Trigger.OFFERED)
+        if self.timekeeper is not None and self.timekeeper.bounds is not None:
+            welcome = replace(welcome, timing=self.timekeeper.greeting())
+        self._is_greeting = True
         self._outgoing += greeting_frame(welcome)
 
     def welcomed(self) -> None:

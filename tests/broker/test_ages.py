@@ -100,7 +100,7 @@ async def test_what_cannot_be_wanted_of_ages_is_refused() -> None:
     async with running(settings("a")) as a, connect(str(a.address)) as client:
         for wanted in ({"max_age": -1.0}, {"late": "drop"}, {"max_age": 1, "late": "never"}):
             with pytest.raises(InputError):
-                await client.subscribe("true", **wanted)  # type: ignore[arg-type]
+                await client.subscribe("true", **wanted)
         with pytest.raises(InputError, match="journal"):
             await client.subscribe("true", max_age=1.0, since="all")
 

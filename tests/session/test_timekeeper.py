@@ -23,6 +23,7 @@ from sapwood.timing.link_bounds import Stamp
 from sapwood.timing.local import LocalClock
 from sapwood.wire.greetings import Hello, Role, Welcome
 from sapwood.wire.messages import Born, Ping
+from tests.wire.items import one_by_one
 
 
 @dataclass
@@ -51,12 +52,14 @@ def linked(time: Time, delay: int = 0) -> tuple[Connection, Connection]:
     return dialed, accepted
 
 
-def carry(time: Time, source: Connection, target: Connection, delay: int) -> list[object]:
+def carry(
+    time: Time, source: Connection, target: Connection, delay: int
+) -> list[tuple[object, int | None]]:
     """What is to be sent arrives so much later; what it comes to, with the age of each."""
     data = source.take_outgoing()
     time.now += delay
     target.arrived()
-    found: list[object] = []
+    found: list[tuple[object, int | None]] = []
     for message in target.receive(data, 0.0):
         age = target.age_ns()
         found.append((message, age))
@@ -103,7 +106,7 @@ def test_no_publication_is_older_than_is_said(
         time.now += pause
         if is_flushed:
             came = carry(time, source, target, delay)
-            for made, (_, told) in zip(waiting[way], came, strict=True):  # type: ignore[misc]
+            for made, (_, told) in zip(waiting[way], came, strict=True):
                 assert (made is None) <= (told is None)
                 assert told is None or made is None or told >= time.now - made
             waiting[way].clear()
@@ -163,7 +166,7 @@ def test_links_hand_on_ages_of_messages_and_keep_those_of_publications() -> None
     sender.send(Confirm("k", 1), 10**7)
     data = dialed.take_outgoing()
     accepted.arrived()
-    first, second = (receiver.interpret(one) for one in accepted.receive(data, 0.0))
+    first, second = (receiver.interpret(one) for one in one_by_one(accepted.receive(data, 0.0)))
     assert isinstance(first, Receive)
     assert isinstance(first.message, Publish)
     born = first.message.publication.born

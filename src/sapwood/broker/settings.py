@@ -49,7 +49,8 @@ class BrokerSettings:
     the place of the peer, under `failover`, when that is gone for long. Queue bounds are in bytes.
     `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
     `keep_age_s` bound what of it nobody needs any more. `drift_ppm` is how far the machine's clock
-    is off at most. Raises `InputError` (or one of its kinds)
+    is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
+    addressed. Raises `InputError` (or one of its kinds)
     that names the option of `sapwood broker` and what it takes.
     """
 
@@ -71,6 +72,7 @@ class BrokerSettings:
     keep_bytes_max: int = JOURNAL_BYTES_MAX
     keep_age_s: float | None = None
     drift_ppm: int = DRIFT_PPM
+    listen_datagrams: Address | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol
@@ -82,6 +84,7 @@ class BrokerSettings:
                 "the word out"
             )
         self._check_backups(chosen)
+        self._check_datagrams(chosen)
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:
@@ -114,6 +117,16 @@ class BrokerSettings:
         chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
         backups = tuple((str(backup), str(backup)) for backup in self.backups)
         return planned(chosen, {name: Plan(backups=backups, address=str(address))})
+
+    def _check_datagrams(self, chosen: Protocol) -> None:
+        others = () if self.listen_datagrams is None else (self.listen_datagrams,)
+        by_datagrams = [one for one in (*others, *self.peers, *self.backups) if one.is_datagram]
+        if by_datagrams and not chosen.allows_loss:
+            raise InputError(
+                f"{by_datagrams[0]}: links over UDP lose, repeat and reorder messages, and "
+                f"protocol {chosen.name!r} rests on links that do not; link by TCP, or take a "
+                "protocol that allows loss (`sapwood protocols`)"
+            )
 
     def _check_backups(self, chosen: Protocol) -> None:
         if not is_planned(chosen):

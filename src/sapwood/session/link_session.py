@@ -23,10 +23,14 @@ class LinkSession:
     `session` is the neighbor's, and tells one run of it from the next.
     """
 
-    __slots__ = ("connection", "name", "session")
+    __slots__ = ("connection", "is_lossy", "name", "session")
 
-    def __init__(self, name: str, session: str, connection: Connection) -> None:
+    def __init__(
+        self, name: str, session: str, connection: Connection, *, is_lossy: bool = False
+    ) -> None:
         self.name = name
+        #: what is said may be lost, repeated and reordered
+        self.is_lossy = is_lossy
         self.session = session
         self.connection = connection
 
@@ -107,5 +111,10 @@ class LinkSession:
         self.connection.send(state)
 
     def congested(self, *, congested: bool) -> None:
-        """Report to the neighbor whether publications pile up on this side."""
+        """Report to the neighbor whether publications pile up on this side.
+
+        Not where the word that they do so no longer could be lost: there publications may be, too.
+        """
+        if self.is_lossy:
+            return
         self.connection.send(LinkCongestion(congested))

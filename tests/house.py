@@ -30,6 +30,7 @@ ROOMS: Final = (
     ("model",),
     ("language",),
     ("matching",),
+    ("sketches",),
     ("covering",),
     ("overlay",),
     ("routing",),

@@ -17,13 +17,14 @@ is what `Persist` and `Restored` rest on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
 from sapwood.routing.inputs import (
     AttachClient,
@@ -44,9 +45,10 @@ from sapwood.routing.inputs import (
     Tick,
 )
 from sapwood.routing.membership.protocol import Membership
+from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import LinkSubscription, Table
 from sapwood.routing.upkeep.protocol import Action, Resume, Suspecting
 
 DEFAULT_ENGINES: Final = Engines()
@@ -201,6 +203,17 @@ class Router:
     def told(self) -> Iterator[LinkSubscription]:
         """The subscriptions that neighbors have been told of, for checks."""
         return self.membership.told()
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """Its subscriptions and advertisements, by these nouns; see `upkeep.protocol.Kept`."""
+        core = self.membership
+        if not isinstance(core, RoutingCore):
+            return {}
+        subscriptions = core.subscriptions
+        if not isinstance(subscriptions, EntryPropagation):
+            return {}
+        return {"subscription": subscriptions, "advertisement": core.advertisements}
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""

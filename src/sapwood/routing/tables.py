@@ -60,6 +60,11 @@ class ReceivedEntry(Struct, Generic[W], frozen=True, gc=False):
         force_setattr(self, "_content", kept(self._content))
 
     @property
+    def content(self) -> Kept:
+        """The filter as it is kept."""
+        return cast("Kept", self._content)
+
+    @property
     def filter(self) -> W:
         """What the neighbor stated."""
         return cast("W", content_of(cast("Kept", self._content)))
@@ -75,6 +80,41 @@ class LinkSubscription(NamedTuple):
     key: str
     filter: Interest
     source: str | None = None
+
+
+class Statement(NamedTuple):
+    """What one router has stated to another, as either of the two has it in its tables.
+
+    `content` is a filter, or as `model.kept` keeps it; `sending` is the number it was sent with.
+    """
+
+    key: str
+    content: Kept
+    sending: int
+
+
+class Table(Protocol):
+    """All subscriptions of a router, or all advertisements, for who compares them with others."""
+
+    def held_from(self, neighbor: str) -> Iterator[Statement]:
+        """What came over a link."""
+        ...
+
+    def told_to(self, neighbor: str) -> Iterator[Statement]:
+        """What a neighbor was told and not told to forget."""
+        ...
+
+    def side_of(self, key: str) -> str | None:
+        """Where an entry came from: a neighbor, or `CLIENTS`; `None` for one that is not here."""
+        ...
+
+    def unanswered(self, neighbor: str) -> Iterator[str]:
+        """The keys that were told and that a neighbor has yet to confirm, for others to be so."""
+        ...
+
+    def in_force(self, key: str) -> bool:
+        """Whether every router that an entry must reach has confirmed it."""
+        ...
 
 
 W_contra = TypeVar("W_contra", bound=AdvertisedContent, contravariant=True)

@@ -54,6 +54,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xroute_registrations"),
         ),
         Experiment(
+            "sketch-errors",
+            "Shen, figure 5.1 and the sizes of section 5.5",
+            "how often two different tables have equal sketches: Theorem 6, exactly, counted",
+            _design("sapwood_lab.experiments.sketch_errors"),
+        ),
+        Experiment(
             "planetlab",
             "XNet, table 6.9, figures 6.19 and 6.22",
             "delays and failover on an overlay whose links have PlanetLab's delays",

@@ -53,7 +53,7 @@ from sapwood.routing.propagation.protocol import (
     Propagation,
     net_change,
 )
-from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, W
+from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, Statement, W
 
 T = TypeVar("T")
 
@@ -334,6 +334,27 @@ class EntryPropagation(ClientEntries[W]):
         """Let nothing wait on a link any more that the link does not need any more."""
         link = self.links[neighbor]
         return self._report(self.confirmations.reassign(neighbor, link.representative))
+
+    # For who compares tables (`tables.Table`) ---------------------------------------------------
+
+    def held_from(self, neighbor: str) -> Iterator[Statement]:
+        """What came over a link."""
+        for key, entry in self.entries.received[neighbor].items():
+            yield Statement(key, entry.content, entry.sending)
+
+    def told_to(self, neighbor: str) -> Iterator[Statement]:
+        """What a neighbor was told and not told to forget."""
+        sent = self.confirmations.sent[neighbor]
+        for key, wanted in self.links[neighbor].propagated.items():
+            yield Statement(key, wanted, sent.get(key, 0))
+
+    def side_of(self, key: str) -> str | None:
+        """Where an entry came from; `None` for one that is not here."""
+        return CLIENTS if key in self.entries.by_key else self.entries.source_of(key)
+
+    def unanswered(self, neighbor: str) -> Iterator[str]:
+        """The keys that were told and that a neighbor has yet to confirm."""
+        return iter(self.confirmations.waiting[neighbor])
 
     def told(self) -> Iterator[tuple[str, str, W]]:
         """Neighbor, key and filter of all that neighbors have been told."""

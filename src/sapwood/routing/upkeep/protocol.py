@@ -24,7 +24,7 @@ A strategy keeps what it knows of links itself: one instance for a router, whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -42,7 +42,7 @@ from sapwood.routing.inputs import (
     Restored,
     Suspicion,
 )
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import LinkSubscription, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,14 @@ class Kept(Protocol):
 
     def told(self) -> Iterator[LinkSubscription]:
         """The subscriptions that neighbors have been told of."""
+        ...
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """Its subscriptions and its advertisements, by these nouns.
+
+        Empty where routers route on many trees, or tell of subscriptions as counts.
+        """
         ...
 
 

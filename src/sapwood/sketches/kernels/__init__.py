@@ -1,0 +1,1 @@
+"""Where elements lie in a sketch: compiled, with a plain twin."""

@@ -1,0 +1,1 @@
+"""Sketches of sets."""
